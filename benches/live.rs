@@ -28,7 +28,13 @@ fn main() {
         [1_000, 2_000, 4_000].into_iter().for_each(measure_fleet);
     } else if asked("file") {
         // The last two files have 30 MB and 100 MB.
-        for (hpas, pods) in [(1_000, 5), (2_000, 5), (4_000, 5), (1_000, 35), (1_000, 115)] {
+        for (hpas, pods) in [
+            (1_000, 5),
+            (2_000, 5),
+            (4_000, 5),
+            (1_000, 35),
+            (1_000, 115),
+        ] {
             measure_file(hpas, pods);
         }
     } else if asked("backtest") {
@@ -73,12 +79,17 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
     }
     let commands = vec![
         ("kubectl-hpa explain", ours),
-        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+        (
+            "curl --compressed",
+            curl(&server, &asked, &["--compressed"]),
+        ),
         ("curl", curl(&server, &asked, &[])),
     ];
     let describe = ("kubectl describe hpa", describe(&config));
     let row = format!("{} | {}", thousands(pods), asked.len());
-    let commands = commands.into_iter().chain(is_installed(&describe.1).then_some(describe));
+    let commands = commands
+        .into_iter()
+        .chain(is_installed(&describe.1).then_some(describe));
     compare(RUNS, &row, commands);
 }
 
@@ -111,10 +122,15 @@ fn measure_metrics() {
     let describe = ("kubectl describe hpa", describe(&config));
     let commands = vec![
         ("kubectl-hpa explain", explain(&config)),
-        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+        (
+            "curl --compressed",
+            curl(&server, &asked, &["--compressed"]),
+        ),
     ];
     let row = format!("10, with 200 metrics | {}", asked.len());
-    let commands = commands.into_iter().chain(is_installed(&describe.1).then_some(describe));
+    let commands = commands
+        .into_iter()
+        .chain(is_installed(&describe.1).then_some(describe));
     compare(RUNS, &row, commands);
 }
 
@@ -126,17 +142,40 @@ fn measure_file(hpas: usize, pods: usize) {
     let file = config.directory().join("fleet.json");
     let file = file.display().to_string();
     let program = &program();
-    run(&words(&[program, "explain", "-A", "--kubeconfig", &path, "--save", &file]));
+    run(&words(&[
+        program,
+        "explain",
+        "-A",
+        "--kubeconfig",
+        &path,
+        "--save",
+        &file,
+    ]));
     let size = std::fs::metadata(&file).map_or(0, |about| about.len());
-    println!("{hpas} HPAs, {} pods, a file of {} MB", hpas * pods, size / 1_000_000);
+    println!(
+        "{hpas} HPAs, {} pods, a file of {} MB",
+        hpas * pods,
+        size / 1_000_000
+    );
     let one = ["-f", &file, "web-0500", "-n", "team-0"];
-    let row = format!("{} | {} | {} MB", thousands(hpas), thousands(hpas * pods), size / 1_000_000);
+    let row = format!(
+        "{} | {} | {} MB",
+        thousands(hpas),
+        thousands(hpas * pods),
+        size / 1_000_000
+    );
     compare(
         FEW,
         &row,
         [
-            ("explain -A -f", words(&[program, "explain", "-A", "-f", &file])),
-            ("explain NAME -f", words(&[&[program, "explain"], &one[..]].concat())),
+            (
+                "explain -A -f",
+                words(&[program, "explain", "-A", "-f", &file]),
+            ),
+            (
+                "explain NAME -f",
+                words(&[&[program, "explain"], &one[..]].concat()),
+            ),
             ("jq length", words(&["jq", "length", &file])),
         ]
         .into_iter()
@@ -149,7 +188,9 @@ fn measure_backtest() {
     let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
     let program = &program();
     let (state, week) = (example("state.yaml"), example("week.csv"));
-    let predict = words(&[program, "predict", "web", "-n", "shop", "-f", &state, "--trace", &week]);
+    let predict = words(&[
+        program, "predict", "web", "-n", "shop", "-f", &state, "--trace", &week,
+    ]);
     let with = |more: &[&str]| [predict.clone(), words(more)].concat();
     let passes = 7 * 24 * 60 * 4;
     println!("a week of load every minute, about {passes} passes a run");
@@ -159,7 +200,10 @@ fn measure_backtest() {
         "a week",
         [
             ("predict --trace", predict.clone()),
-            ("  with a candidate", with(&["--hpa", &example("candidate.yaml")])),
+            (
+                "  with a candidate",
+                with(&["--hpa", &example("candidate.yaml")]),
+            ),
             ("  --vary, 15 of them", with(&vary)),
         ]
         .into_iter(),
@@ -177,20 +221,39 @@ fn measure_fleet(hpas: usize) {
         |more: &[&str]| words(&[&[program, "explain", "-A", "--kubeconfig", &path], more].concat());
     run(&ours(&[]));
     let asked = server.requests();
-    println!("{hpas} HPAs, {} pods: {} requests", hpas * PODS, asked.len());
+    println!(
+        "{hpas} HPAs, {} pods: {} requests",
+        hpas * PODS,
+        asked.len()
+    );
     let cache = config.directory().join("cache").display().to_string();
-    let theirs = words(&["kubectl", "--kubeconfig", &path, "--cache-dir", &cache, "get"]);
+    let theirs = words(&[
+        "kubectl",
+        "--kubeconfig",
+        &path,
+        "--cache-dir",
+        &cache,
+        "get",
+    ]);
     let theirs = [theirs, words(&["hpa,deploy,pods", "-A", "-o", "json"])].concat();
     let commands = vec![
         ("explain -A", ours(&[])),
         ("explain -A -o json", ours(&["-o", "json"])),
         ("explain -A -o jsonl", ours(&["-o", "jsonl"])),
-        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+        (
+            "curl --compressed",
+            curl(&server, &asked, &["--compressed"]),
+        ),
     ];
     // Minutes with more.
     let is_compared = hpas <= 1_000 && is_installed(&theirs);
     let theirs = is_compared.then_some(("kubectl get -o json", theirs));
-    let row = format!("{} | {} | {}", thousands(hpas), thousands(hpas * PODS), asked.len());
+    let row = format!(
+        "{} | {} | {}",
+        thousands(hpas),
+        thousands(hpas * PODS),
+        asked.len()
+    );
     compare(FEW, &row, commands.into_iter().chain(theirs));
 }
 
@@ -221,7 +284,11 @@ fn fleet(hpas: usize, pods: usize) -> Cluster {
         cluster.put(workload("Deployment", name, &json!({"app": name})));
         let of_set = json!({"app": name, "pod-template-hash": "596d9ffddd"});
         cluster.put(workload("ReplicaSet", set, &of_set));
-        cluster.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}));
+        cluster.hpa(
+            [namespace, name],
+            ["apps/v1", "Deployment", name],
+            &json!({}),
+        );
         cluster.copies("v1", "Pod", pod.clone(), [namespace, set], &labels, pods);
         cluster.pod_metrics([namespace, set], &labels, pods, ["10m", "1Mi"]);
     }
@@ -230,7 +297,10 @@ fn fleet(hpas: usize, pods: usize) -> Cluster {
 
 fn is_installed(command: &[String]) -> bool {
     let mut version = Command::new(&command[0]);
-    let version = version.args(["version", "--client"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let version = version
+        .args(["version", "--client"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     version.status().is_ok()
 }
 
@@ -283,7 +353,14 @@ fn cluster(pods: usize, delay: Duration) -> Cluster {
     cluster.clock(Clock::Recorded).latency(delay);
     let more = pods.saturating_sub(2);
     let labels = [("app", "nginx"), ("pod-template-hash", "596d9ffddd")];
-    cluster.copies("v1", "Pod", pod(), ["default", "web-596d9ffddd"], &labels, more);
+    cluster.copies(
+        "v1",
+        "Pod",
+        pod(),
+        ["default", "web-596d9ffddd"],
+        &labels,
+        more,
+    );
     cluster.pod_metrics(["default", "web-596d9ffddd"], &labels, more, ["10m", "1Mi"]);
     cluster
 }
@@ -336,7 +413,10 @@ fn pod() -> Value {
     let names: serde_json::Map<_, _> = (0..16)
         .map(|number| {
             let key = format!("k:{{\"name\":\"SETTING_NUMBER_{number}\"}}");
-            (key, json!({".": {}, "f:name": {}, "f:valueFrom": {".": {}, "f:secretKeyRef": {}}}))
+            (
+                key,
+                json!({".": {}, "f:name": {}, "f:valueFrom": {".": {}, "f:secretKeyRef": {}}}),
+            )
         })
         .collect();
     let managed = "/metadata/managedFields/0/fieldsV1/f:spec/f:containers/k:{\"name\":\"nginx\"}";
@@ -383,14 +463,29 @@ fn words(words: &[&str]) -> Vec<String> {
 fn explain(config: &Kubeconfig) -> Vec<String> {
     let path = config.path().display().to_string();
     let program = &program();
-    words(&[program, "explain", "nginx-deployment", "-n", "default", "--kubeconfig", &path])
+    words(&[
+        program,
+        "explain",
+        "nginx-deployment",
+        "-n",
+        "default",
+        "--kubeconfig",
+        &path,
+    ])
 }
 
 fn describe(config: &Kubeconfig) -> Vec<String> {
     let path = config.path().display().to_string();
     let cache = config.directory().join("cache").display().to_string();
     let hpa = ["hpa", "nginx-deployment", "-n", "default"];
-    let mut command = words(&["kubectl", "--kubeconfig", &path, "--cache-dir", &cache, "describe"]);
+    let mut command = words(&[
+        "kubectl",
+        "--kubeconfig",
+        &path,
+        "--cache-dir",
+        &cache,
+        "describe",
+    ]);
     command.extend(words(&hpa));
     command
 }
@@ -398,10 +493,20 @@ fn describe(config: &Kubeconfig) -> Vec<String> {
 /// Returns the arguments for the same requests in sequence over one connection.
 fn curl(server: &Server, asked: &[Recorded], flags: &[&str]) -> Vec<String> {
     let header = format!("Authorization: Bearer {}", api::authorize::token("admin"));
-    let mut command = words(&["curl", "-sSk", "-H", &header, "-H", "Accept: application/json"]);
+    let mut command = words(&[
+        "curl",
+        "-sSk",
+        "-H",
+        &header,
+        "-H",
+        "Accept: application/json",
+    ]);
     command.extend(words(flags));
     for request in asked {
-        let query = request.query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+        let query = request
+            .query
+            .iter()
+            .map(|(key, value)| format!("{key}={}", encoded(value)));
         let query = query.collect::<Vec<_>>().join("&");
         let mark = if query.is_empty() { "" } else { "?" };
         command.extend(words(&["-o", "/dev/null"]));
@@ -412,17 +517,29 @@ fn curl(server: &Server, asked: &[Recorded], flags: &[&str]) -> Vec<String> {
 
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encode = |byte| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let encode = |byte| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
     };
     text.bytes().map(encode).collect()
 }
 
 fn command(words: &[String]) -> Command {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdout(Stdio::null()).env("KUBERC", "off");
-    for name in ["KUBECONFIG", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+    command
+        .args(&words[1..])
+        .stdout(Stdio::null())
+        .env("KUBERC", "off");
+    for name in [
+        "KUBECONFIG",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ] {
         command.env_remove(name);
     }
     command
@@ -441,5 +558,10 @@ fn run(words: &[String]) -> Duration {
 fn memory(words: &[String]) -> Option<f64> {
     let timed = [&["/usr/bin/time", "-f", "%M"].map(str::to_owned)[..], words].concat();
     let output = command(&timed).output().ok()?;
-    String::from_utf8(output.stderr).ok()?.lines().last()?.parse().ok()
+    String::from_utf8(output.stderr)
+        .ok()?
+        .lines()
+        .last()?
+        .parse()
+        .ok()
 }

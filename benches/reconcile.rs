@@ -93,18 +93,30 @@ fn searching(c: &mut Criterion) {
 fn three_metrics() -> Pass {
     const COUNT: u64 = 1_000;
     let mut input = read(&scenario(COUNT));
-    let Snapshot { hpa, pods, metrics, now, .. } = &mut input.snapshot;
+    let Snapshot {
+        hpa,
+        pods,
+        metrics,
+        now,
+        ..
+    } = &mut input.snapshot;
     hpa.spec.max_replicas = 3 * COUNT as i32;
     let average = |value: &str| json!({"type": "AverageValue", "averageValue": value});
     for metric in [
         json!({"type": "Resource", "resource": {"name": "memory", "target": average("150Mi")}}),
         json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": average("20")}}),
     ] {
-        hpa.spec.metrics.push(serde_json::from_value(metric).expect("a metric"));
+        hpa.spec
+            .metrics
+            .push(serde_json::from_value(metric).expect("a metric"));
     }
     let (timestamp, window) = (*now, SignedDuration::from_secs(15));
-    let value =
-        |pod: &Shared<Pod>| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
+    let value = |pod: &Shared<Pod>| PodValue {
+        pod: pod.name.clone(),
+        value: 17_000,
+        timestamp,
+        window,
+    };
     metrics.push(MetricAnswer::PodMetrics);
     metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
     Pass::with(input, Remembered::from_stated(&Memory::default()))
@@ -139,8 +151,13 @@ fn timelines(c: &mut Criterion) {
             };
             let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new());
             let player = player.expect("there are passes to play");
-            let timeline = player.play(snapshot, first).expect("no more pods than can be played");
-            assert_eq!(timeline.map(|timeline| timeline.passes.len()), Some(PASSES as usize));
+            let timeline = player
+                .play(snapshot, first)
+                .expect("no more pods than can be played");
+            assert_eq!(
+                timeline.map(|timeline| timeline.passes.len()),
+                Some(PASSES as usize)
+            );
             player
         });
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
@@ -157,7 +174,10 @@ fn weeks(c: &mut Criterion) {
     let prepared = LazyCell::new(|| {
         let trace = include_bytes!("../examples/backtest/week.csv");
         let trace = Trace::read(trace, "week.csv").expect("the trace is one");
-        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
         let state = include_str!("../examples/backtest/state.yaml");
         let observed =
             saved::read(state, &options, Timestamp::UNIX_EPOCH).expect("the state is one");
@@ -165,10 +185,15 @@ fn weeks(c: &mut Criterion) {
             ready: SignedDuration::from_secs(10),
             measured: SignedDuration::from_secs(30),
         };
-        let timeline =
-            TimelineOptions { others: Vec::new(), span: None, trace: Some(Arc::new(trace)), times };
+        let timeline = TimelineOptions {
+            others: Vec::new(),
+            span: None,
+            trace: Some(Arc::new(trace)),
+            times,
+        };
         let plan = Plan::new(timeline, observed, true);
-        plan.prepare(&Assumptions::default()).expect("the load is about it")
+        plan.prepare(&Assumptions::default())
+            .expect("the load is about it")
     });
     let mut group = c.benchmark_group("backtest");
     group.sample_size(10);
@@ -179,13 +204,18 @@ fn weeks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, passes, reading, finding, searching, timelines, weeks);
+criterion_group!(
+    benches, passes, reading, finding, searching, timelines, weeks
+);
 criterion_main!(benches);
 
 fn read(text: &str) -> Input {
     let mut objects = Objects::default();
     read_text(text, "the scenario", &mut objects).expect("the scenario is readable");
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("the scenario is complete")
 }
 
@@ -223,8 +253,9 @@ fn scenario(count: u64) -> String {
 
 fn pod(number: u64, unready: bool) -> Value {
     let container = |name: &str, cpu: &str| {
-        let env: Vec<_> =
-            (0..8).map(|n| json!({"name": format!("V{n}"), "value": "x".repeat(20)})).collect();
+        let env: Vec<_> = (0..8)
+            .map(|n| json!({"name": format!("V{n}"), "value": "x".repeat(20)}))
+            .collect();
         json!({
             "name": name, "image": "registry.example/web:1", "env": env,
             "ports": [{"containerPort": 8080, "protocol": "TCP"}],
@@ -238,7 +269,11 @@ fn pod(number: u64, unready: bool) -> Value {
     };
     let (started, changed) = if unready { (20, 20) } else { (4000, 3990) };
     let condition = |type_: &str| {
-        let status = if unready && type_ == "Ready" { "False" } else { "True" };
+        let status = if unready && type_ == "Ready" {
+            "False"
+        } else {
+            "True"
+        };
         json!({"type": type_, "status": status, "lastTransitionTime": before(changed)})
     };
     let conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map(condition);
@@ -304,8 +339,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }

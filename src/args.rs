@@ -65,24 +65,28 @@ Exit codes:
 /// The definition of the command line, under the name that most people type, with what applies to every
 /// verb.
 pub fn command_line() -> Command {
-    Cli::command().bin_name("kubectl hpa").mut_subcommands(|verb| {
-        let verb = match verb.get_after_help().cloned() {
-            // Examples belong to the long help.
-            Some(text) => verb.after_help(Resettable::Reset).after_long_help(text),
-            None => verb,
-        };
-        verb.mut_args(hinted).mut_args(summarized)
-    })
+    Cli::command()
+        .bin_name("kubectl hpa")
+        .mut_subcommands(|verb| {
+            let verb = match verb.get_after_help().cloned() {
+                // Examples belong to the long help.
+                Some(text) => verb.after_help(Resettable::Reset).after_long_help(text),
+                None => verb,
+            };
+            verb.mut_args(hinted).mut_args(summarized)
+        })
 }
 
 /// Lets shells complete file names where the value name is FILE or DIR.
 fn hinted(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default().iter();
-    let hints = names.flat_map(|name| name.split('|')).find_map(|name| match name {
-        "FILE" => Some(ValueHint::AnyPath),
-        "DIR" => Some(ValueHint::DirPath),
-        _ => None,
-    });
+    let hints = names
+        .flat_map(|name| name.split('|'))
+        .find_map(|name| match name {
+            "FILE" => Some(ValueHint::AnyPath),
+            "DIR" => Some(ValueHint::DirPath),
+            _ => None,
+        });
     match hints {
         Some(hint) => arg.value_hint(hint),
         None => arg,
@@ -216,7 +220,12 @@ pub struct Explain {
     pub selector: Option<String>,
 
     /// Read saved objects instead of a cluster: a file, a directory, or - for stdin; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
+    #[arg(
+        short = 'f',
+        long = "filename",
+        value_name = "FILE",
+        conflicts_with = "observe"
+    )]
     pub filenames: Vec<String>,
 
     /// Explain a past pass from the history in a Prometheus: its time (2026-11-21T06:00:00Z), or how long
@@ -307,8 +316,9 @@ pub struct ControllerArgs {
 }
 
 fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
-    let (replicas, age) =
-        text.split_once('@').ok_or("not of the form REPLICAS@AGE, such as 8@2m")?;
+    let (replicas, age) = text
+        .split_once('@')
+        .ok_or("not of the form REPLICAS@AGE, such as 8@2m")?;
     let replicas = match replicas.parse::<i32>() {
         Ok(count) if count >= 0 && !replicas.starts_with('+') => count,
         _ => return Err(format!("{replicas:?} is not a number of replicas")),
@@ -317,11 +327,14 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "not a time with its zone, such as 2026-11-21T06:00:00Z".to_owned())
+    text.parse()
+        .map_err(|_| "not a time with its zone, such as 2026-11-21T06:00:00Z".to_owned())
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {
-    let (name, value) = text.split_once('=').ok_or("not of the form GATE=true or GATE=false")?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("not of the form GATE=true or GATE=false")?;
     let on = match value {
         "true" => true,
         "false" => false,
@@ -332,7 +345,9 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 /// A whole number from 0.
 fn whole<T: FromStr>(text: &str) -> Result<T, String> {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text), |digits| ("-", digits));
     let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     match sign {
         _ if !is_whole => Err("not a whole number, such as 10".to_owned()),
@@ -356,8 +371,16 @@ mod tests {
             ("--max", "3.5", "not a whole number, such as 10"),
             ("--min", "-", "not a whole number, such as 10"),
             ("--min", "99999999999", "too large"),
-            ("--now", "yesterday", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
-            ("--now", "2026-11-21", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
+            (
+                "--now",
+                "yesterday",
+                "not a time with its zone, such as 2026-11-21T06:00:00Z",
+            ),
+            (
+                "--now",
+                "2026-11-21",
+                "not a time with its zone, such as 2026-11-21T06:00:00Z",
+            ),
             ("--tolerance", "-1", "not a fraction"),
             ("--sync-period", "-15s", "must not be negative"),
             ("--observe", "-1m", "must not be negative"),
@@ -388,9 +411,15 @@ mod tests {
 
     #[test]
     fn values_are_checked() {
-        assert_eq!(recommendation("8@2m").map(|(_, age)| age.as_secs()), Ok(120));
+        assert_eq!(
+            recommendation("8@2m").map(|(_, age)| age.as_secs()),
+            Ok(120)
+        );
         assert!(recommendation("+8@2m").is_err() && recommendation("8").is_err());
-        assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
+        assert_eq!(
+            gate("HPAScaleToZero=true"),
+            Ok(("HPAScaleToZero".to_owned(), true))
+        );
         assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
     }
 }

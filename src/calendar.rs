@@ -14,12 +14,20 @@ pub(crate) trait Calendar: Sized {
 
 impl Calendar for Timestamp {
     fn plus(self, duration: SignedDuration) -> Self {
-        let end = if duration.is_negative() { Self::MIN } else { Self::MAX };
+        let end = if duration.is_negative() {
+            Self::MIN
+        } else {
+            Self::MAX
+        };
         self.checked_add(duration).unwrap_or(end)
     }
 
     fn minus(self, duration: SignedDuration) -> Self {
-        let end = if duration.is_negative() { Self::MAX } else { Self::MIN };
+        let end = if duration.is_negative() {
+            Self::MAX
+        } else {
+            Self::MIN
+        };
         self.checked_sub(duration).unwrap_or(end)
     }
 }
@@ -45,8 +53,14 @@ mod tests {
         let (first, last) = (Timestamp::MIN, Timestamp::MAX);
         let second = SignedDuration::from_secs(1);
         let (least, most) = (SignedDuration::MIN, SignedDuration::MAX);
-        assert_eq!([last.plus(second), last.minus(-second), first.plus(most)], [last; 3]);
-        assert_eq!([first.minus(second), first.plus(-second), last.plus(least)], [first; 3]);
+        assert_eq!(
+            [last.plus(second), last.minus(-second), first.plus(most)],
+            [last; 3]
+        );
+        assert_eq!(
+            [first.minus(second), first.plus(-second), last.plus(least)],
+            [first; 3]
+        );
         assert_eq!([first.minus(least), last.minus(most)], [last, first]);
         assert_eq!([most.plus(second), least.minus(second)], [most, least]);
         assert_eq!(first.plus(second).minus(second), first);

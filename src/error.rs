@@ -47,7 +47,10 @@ pub struct Error {
 impl Error {
     /// The command line or the input is unusable.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Usage, ..Self::failed(message) }
+        Self {
+            kind: ErrorKind::Usage,
+            ..Self::failed(message)
+        }
     }
 
     /// No answer.
@@ -65,7 +68,10 @@ impl Error {
 
     /// No answer, in a message of kubectl's that has no `error: ` prefix.
     pub fn bare(message: impl Into<String>) -> Self {
-        Self { bare: true, ..Self::failed(message) }
+        Self {
+            bare: true,
+            ..Self::failed(message)
+        }
     }
 
     /// Adds the position of the error in what was typed.

@@ -15,7 +15,10 @@ use crate::numbers;
 pub struct Flags {
     /// How far the metric ratio must differ from 1 for the replicas to change (default 0.1)
     #[arg(long, value_name = "FRACTION", value_parser = typed_fraction, allow_hyphen_values = true)]
-    #[serde(deserialize_with = "stated_fraction", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "stated_fraction",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tolerance: Option<f64>,
 
     /// Period in which past recommendations prevent scaling below them (default 5m)
@@ -60,17 +63,27 @@ pub(crate) const TOLERANCE: Flag<f64> = Flag {
     field: |flags| &mut flags.tolerance,
 };
 pub(crate) const DOWNSCALE_STABILIZATION: Flag<SignedDuration> =
-    Flag::duration("downscale-stabilization", 300, |flags| &mut flags.downscale_stabilization);
+    Flag::duration("downscale-stabilization", 300, |flags| {
+        &mut flags.downscale_stabilization
+    });
 pub(crate) const CPU_INITIALIZATION_PERIOD: Flag<SignedDuration> =
-    Flag::duration("cpu-initialization-period", 300, |flags| &mut flags.cpu_initialization_period);
+    Flag::duration("cpu-initialization-period", 300, |flags| {
+        &mut flags.cpu_initialization_period
+    });
 pub(crate) const INITIAL_READINESS_DELAY: Flag<SignedDuration> =
-    Flag::duration("initial-readiness-delay", 30, |flags| &mut flags.initial_readiness_delay);
+    Flag::duration("initial-readiness-delay", 30, |flags| {
+        &mut flags.initial_readiness_delay
+    });
 pub(crate) const SYNC_PERIOD: Flag<SignedDuration> =
     Flag::duration("sync-period", 15, |flags| &mut flags.sync_period);
 
 /// The flags that are durations: all but [`TOLERANCE`].
-pub(crate) const DURATIONS: [Flag<SignedDuration>; 4] =
-    [DOWNSCALE_STABILIZATION, CPU_INITIALIZATION_PERIOD, INITIAL_READINESS_DELAY, SYNC_PERIOD];
+pub(crate) const DURATIONS: [Flag<SignedDuration>; 4] = [
+    DOWNSCALE_STABILIZATION,
+    CPU_INITIALIZATION_PERIOD,
+    INITIAL_READINESS_DELAY,
+    SYNC_PERIOD,
+];
 
 impl Flag<SignedDuration> {
     const fn duration(
@@ -79,7 +92,13 @@ impl Flag<SignedDuration> {
         field: fn(&mut Flags) -> &mut Option<SignedDuration>,
     ) -> Self {
         let default = SignedDuration::from_secs(default);
-        Self { name, default, shown: numbers::duration, parse: duration, field }
+        Self {
+            name,
+            default,
+            shown: numbers::duration,
+            parse: duration,
+            field,
+        }
     }
 }
 
@@ -105,7 +124,10 @@ impl<T: Copy> Flag<T> {
 impl Flags {
     /// Returns the name of a flag if it is in the table.
     pub(crate) fn known_name(name: &str) -> Option<&'static str> {
-        let names = DURATIONS.iter().map(|flag| flag.name).chain([TOLERANCE.name]);
+        let names = DURATIONS
+            .iter()
+            .map(|flag| flag.name)
+            .chain([TOLERANCE.name]);
         names.into_iter().find(|known| *known == name)
     }
 
@@ -131,13 +153,19 @@ fn fraction(text: &str) -> Result<f64, String> {
 fn duration(text: &str) -> Result<SignedDuration, String> {
     match go::parse_duration(text) {
         Some(duration) if !duration.is_negative() => Ok(duration),
-        _ => Err(format!("{} is not a duration such as 5m0s", go::quote(text))),
+        _ => Err(format!(
+            "{} is not a duration such as 5m0s",
+            go::quote(text)
+        )),
     }
 }
 
 /// A sign could be mistaken for a change of the default.
 fn typed_fraction(text: &str) -> Result<f64, &'static str> {
-    fraction(text).ok().filter(|_| !text.starts_with('+')).ok_or(NO_FRACTION)
+    fraction(text)
+        .ok()
+        .filter(|_| !text.starts_with('+'))
+        .ok_or(NO_FRACTION)
 }
 
 fn stated_fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {

@@ -28,28 +28,46 @@ fn main() -> ExitCode {
         Color::Never => ColorChoice::Never.write_global(),
     }
     let part = |text: &str| matches!(answer(text), Ok(Heard::Whole));
-    let terminal = Terminal { tell: Some(tell), answer: Some(part), ..Terminal::detect() };
-    let Answer { text, messages, errors, exit_code, written, annotations } =
-        match command::run(&cli, &terminal) {
-            Ok(answer) => answer,
-            Err(e) => {
-                let code = e.kind.exit_code();
-                report(&[e], &form, &terminal);
-                return ExitCode::from(code);
-            }
-        };
+    let terminal = Terminal {
+        tell: Some(tell),
+        answer: Some(part),
+        ..Terminal::detect()
+    };
+    let Answer {
+        text,
+        messages,
+        errors,
+        exit_code,
+        written,
+        annotations,
+    } = match command::run(&cli, &terminal) {
+        Ok(answer) => answer,
+        Err(e) => {
+            let code = e.kind.exit_code();
+            report(&[e], &form, &terminal);
+            return ExitCode::from(code);
+        }
+    };
     for message in &messages {
         tell_wrapped(clean(message, terminal.ascii), &terminal);
     }
     // Those are ours, and commands.
     let mut stderr = anstream::stderr();
-    let _ = stderr.write_all(bounded(&annotations).as_bytes()).and_then(|()| stderr.flush());
-    let code = if errors.is_empty() { exit_code } else { exit_code.max(1) };
+    let _ = stderr
+        .write_all(bounded(&annotations).as_bytes())
+        .and_then(|()| stderr.flush());
+    let code = if errors.is_empty() {
+        exit_code
+    } else {
+        exit_code.max(1)
+    };
     // The answer may never be read.
     on_signal({
         let written = written.clone();
         move |signal| {
-            let Some(written) = &written else { exit(signal.into()) };
+            let Some(written) = &written else {
+                exit(signal.into())
+            };
             tell(&format!("{}\n", clean(written, terminal.ascii)));
             exit(code.into())
         }
@@ -73,7 +91,9 @@ fn main() -> ExitCode {
 
 /// Parses the command line. An error repeats parts of it, so they are escaped first.
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let escaped = arguments.iter().map(|word| clean(&word.to_string_lossy(), false).into());
+    let escaped = arguments
+        .iter()
+        .map(|word| clean(&word.to_string_lossy(), false).into());
     let escaped = escaped.collect();
     parse_as_typed(arguments).map_err(|e| match parse_as_typed(escaped) {
         Err(same) if same.kind() == e.kind() => same,
@@ -92,7 +112,11 @@ fn parse_as_typed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn usage(e: &clap::Error, form: &Form) -> ExitCode {
     let plain = e.render().to_string();
     let safe: String = plain.split_inclusive('\n').map(escaped).collect();
-    let text = if safe == plain { e.render().ansi().to_string() } else { safe };
+    let text = if safe == plain {
+        e.render().ansi().to_string()
+    } else {
+        safe
+    };
     let text = form.speak(&text);
     if !e.use_stderr() {
         return answer(&text).map_or_else(|e| unheard(&e), |_| ExitCode::SUCCESS);
@@ -104,7 +128,9 @@ fn usage(e: &clap::Error, form: &Form) -> ExitCode {
 
 /// Returns a line with its end, safe to show.
 fn escaped(line: &str) -> String {
-    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+    let (text, end) = line
+        .strip_suffix('\n')
+        .map_or((line, ""), |text| (text, "\n"));
     format!("{}{end}", clean(text, false))
 }
 
@@ -122,9 +148,14 @@ fn answer(text: &str) -> anyhow::Result<Heard> {
         return Ok(Heard::Whole);
     }
     let mut stdout = AutoStream::auto(std::io::stdout().lock());
-    match stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(harmless(text).as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Heard::Enough),
-        written => written.map(|()| Heard::Whole).context("failed to write the answer"),
+        written => written
+            .map(|()| Heard::Whole)
+            .context("failed to write the answer"),
     }
 }
 
@@ -137,14 +168,20 @@ fn unheard(e: &anyhow::Error) -> ExitCode {
 /// Returns text that is safe in a log, from which a pipeline runner may read commands.
 fn harmless(text: &str) -> Cow<'_, str> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if runner::VARIABLES.iter().any(is_set) { runner::disarmed(text) } else { text.into() }
+    if runner::VARIABLES.iter().any(is_set) {
+        runner::disarmed(text)
+    } else {
+        text.into()
+    }
 }
 
 /// Writes to standard error, in lines of a limited length. If even this has no reader, nothing can be done.
 fn tell(text: &str) {
     let mut stderr = anstream::stderr();
     let text = bounded(text);
-    let _ = stderr.write_all(harmless(&text).as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr
+        .write_all(harmless(&text).as_bytes())
+        .and_then(|()| stderr.flush());
 }
 
 /// Writes a message to standard error, in lines that fit a terminal.
@@ -164,13 +201,19 @@ fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
             tell_wrapped(clean(note, terminal.ascii), terminal);
         }
         let sort = if e.bare { "" } else { "error: " };
-        tell_wrapped(format!("{sort}{}", clean(&form.speak(&e.message), terminal.ascii)), terminal);
+        tell_wrapped(
+            format!("{sort}{}", clean(&form.speak(&e.message), terminal.ascii)),
+            terminal,
+        );
         if let Some((text, place)) = &e.place {
             tell(&format!("{}\n", point_at(text, *place, terminal.ascii)));
         }
         hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
     }
     for hint in hints {
-        tell_wrapped(format!("hint: {}", clean(&form.speak(hint), terminal.ascii)), terminal);
+        tell_wrapped(
+            format!("hint: {}", clean(&form.speak(hint), terminal.ascii)),
+            terminal,
+        );
     }
 }

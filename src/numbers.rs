@@ -42,17 +42,24 @@ pub(crate) fn long(length: SignedDuration) -> String {
         });
     }
     let minutes = (length.as_secs() + 30) / 60;
-    let parts = [(minutes / 1440, 'd'), (minutes / 60 % 24, 'h'), (minutes % 60, 'm')];
+    let parts = [
+        (minutes / 1440, 'd'),
+        (minutes / 60 % 24, 'h'),
+        (minutes % 60, 'm'),
+    ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
-    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
+    parts
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect()
 }
 
 /// Reads a duration as people type it: as Go does, or as seconds without a unit.
 pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
     let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    let duration = match is_number {
-        true => go::parse_duration(&format!("{text}s")),
-        false => duration_with_days(text),
+    let duration = if is_number {
+        go::parse_duration(&format!("{text}s"))
+    } else {
+        duration_with_days(text)
     };
     match duration {
         Some(duration) if duration.is_negative() => Err(NoDuration::Negative),
@@ -62,7 +69,9 @@ pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
 
 /// A duration as Go reads it, which may begin with days: `7d`, `1d10h24m`.
 pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
-    let Some((days, rest)) = text.split_once('d') else { return go::parse_duration(text) };
+    let Some((days, rest)) = text.split_once('d') else {
+        return go::parse_duration(text);
+    };
     let is_number = !days.is_empty() && days.bytes().all(|c| c.is_ascii_digit());
     let days: i64 = days.parse().ok().filter(|_| is_number)?;
     let days = SignedDuration::from_secs(days.checked_mul(86_400)?);
@@ -142,12 +151,11 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
 /// The same without thousandths: what is no resource is counted in ones, so half a message is `0.5` and not `500m`.
 pub(crate) fn plain_quantity(amount: &Quantity) -> String {
     let milli = amount.milli_value();
-    match milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
-        true => {
-            let sign = if milli < 0 { "-" } else { "" };
-            format!("{sign}{}", without_zeros(&format!("0.{:03}", milli.abs())))
-        }
-        false => quantity(amount),
+    if milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
+        let sign = if milli < 0 { "-" } else { "" };
+        format!("{sign}{}", without_zeros(&format!("0.{:03}", milli.abs())))
+    } else {
+        quantity(amount)
     }
 }
 
@@ -167,12 +175,20 @@ pub(crate) fn border(border: &Quantity) -> String {
         scaled /= 1000.0;
         units.next();
     }
-    format!("{}{}", without_zeros(&format!("{scaled:.3}")), units.next().unwrap_or_default())
+    format!(
+        "{}{}",
+        without_zeros(&format!("{scaled:.3}")),
+        units.next().unwrap_or_default()
+    )
 }
 
 /// How amounts of a resource are usually written.
 pub(crate) fn format_of(resource: &str) -> Format {
-    if resource == "memory" { Format::BinarySI } else { Format::DecimalSI }
+    if resource == "memory" {
+        Format::BinarySI
+    } else {
+        Format::DecimalSI
+    }
 }
 
 /// A number without trailing zeros, to four places.
@@ -185,7 +201,11 @@ pub(crate) fn number(f: f64) -> String {
     }
     let text = format!("{f:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 fn without_zeros(decimal: &str) -> &str {
@@ -220,10 +240,16 @@ mod tests {
 
     #[test]
     fn amounts_end_without_zeros() {
-        for (written, shown) in
-            [("1.500", "1.5"), ("2.100", "2.1"), ("-1.50", "-1.5"), ("150", "150")]
-        {
-            assert_eq!(quantity(&Quantity::parse(written).expect("a quantity")), shown);
+        for (written, shown) in [
+            ("1.500", "1.5"),
+            ("2.100", "2.1"),
+            ("-1.50", "-1.5"),
+            ("150", "150"),
+        ] {
+            assert_eq!(
+                quantity(&Quantity::parse(written).expect("a quantity")),
+                shown
+            );
         }
     }
 
@@ -268,10 +294,24 @@ mod tests {
             ("7d", 604_800_000),
             ("1d10h24m", 123_840_000),
         ] {
-            assert_eq!(parse_duration(text), Ok(SignedDuration::from_millis(millis)), "{text}");
+            assert_eq!(
+                parse_duration(text),
+                Ok(SignedDuration::from_millis(millis)),
+                "{text}"
+            );
         }
         assert_eq!(parse_duration("-1s"), Err(NoDuration::Negative));
-        for text in ["5x", "", ".", "-1", "d", "1.5d", "1d-1h", "1h1d", "9999999999999999d"] {
+        for text in [
+            "5x",
+            "",
+            ".",
+            "-1",
+            "d",
+            "1.5d",
+            "1d-1h",
+            "1h1d",
+            "9999999999999999d",
+        ] {
             assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
         }
     }
@@ -294,7 +334,12 @@ mod tests {
 
     #[test]
     fn shares_have_one_decimal_at_most() {
-        for (share, text) in [(0.942_857, "94.3%"), (0.1, "10%"), (1.1, "110%"), (0.0, "0%")] {
+        for (share, text) in [
+            (0.942_857, "94.3%"),
+            (0.1, "10%"),
+            (1.1, "110%"),
+            (0.0, "0%"),
+        ] {
             assert_eq!(percent(share), text);
         }
     }

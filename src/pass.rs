@@ -44,16 +44,32 @@ impl Pass {
         let time = input.clock_doubt.and_then(|doubt| doubt.alternative());
         let elsewhen = time.map(|time| Box::new(Self::at(time, &input)));
         if let Some(other) = &elsewhen {
-            let Self { decision, outlook: at_that_time, .. } = &**other;
+            let Self {
+                decision,
+                outlook: at_that_time,
+                ..
+            } = &**other;
             let replicas = decision.replicas_after();
-            let likely = replicas.map(|it| AtBound { replicas: it, steps: decision.trace.clone() });
-            outlook.extremes.extend(at_that_time.extremes.iter().cloned().chain(likely));
+            let likely = replicas.map(|it| AtBound {
+                replicas: it,
+                steps: decision.trace.clone(),
+            });
+            outlook
+                .extremes
+                .extend(at_that_time.extremes.iter().cloned().chain(likely));
         }
         if let Some(past) = &input.evidence.past {
             outlook.add_past(&input.snapshot, &remembered, &decision, past);
         }
         let newer = newer(&input, &remembered, &decision);
-        Self { input, remembered, decision, outlook, elsewhen, newer }
+        Self {
+            input,
+            remembered,
+            decision,
+            outlook,
+            elsewhen,
+            newer,
+        }
     }
 
     /// Runs the same pass at another time, about which there is no doubt.
@@ -79,7 +95,10 @@ impl Pass {
             // Behind those of the spec are the metrics of candidates.
             metrics: {
                 let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
-                metrics.iter().take(hpa.spec.metrics.len()).any(MetricAnswer::is_unread)
+                metrics
+                    .iter()
+                    .take(hpa.spec.metrics.len())
+                    .any(MetricAnswer::is_unread)
             },
             history: self.remembered.is_open(),
             time: self.elsewhen.is_some(),

@@ -57,7 +57,10 @@ impl Secrets {
     pub(crate) fn struck_from(&self, text: String) -> String {
         let mut hidden: Vec<Range<usize>> = Vec::new();
         for Secret(secret) in self.0.iter().filter(|secret| !secret.is_empty()) {
-            hidden.extend(text.match_indices(&**secret).map(|(at, own)| at..at + own.len()));
+            hidden.extend(
+                text.match_indices(&**secret)
+                    .map(|(at, own)| at..at + own.len()),
+            );
             if text.contains(['\\', '&', '%']) {
                 let escaped = text.char_indices().filter_map(|(at, _)| {
                     let after = secret.chars().try_fold(&text[at..], after_escaped)?;
@@ -106,7 +109,10 @@ fn after_escaped(text: &str, character: char) -> Option<&str> {
     let in_html = || {
         // A longer name is no character's, and looking further for its end would take the square of the length.
         let rest = text.strip_prefix('&')?;
-        let end = rest.bytes().take(LONGEST_NAME + 1).position(|byte| byte == b';')?;
+        let end = rest
+            .bytes()
+            .take(LONGEST_NAME + 1)
+            .position(|byte| byte == b';')?;
         let (name, rest) = (&rest[..end], &rest[end + 1..]);
         let is_named = match name {
             "amp" => character == '&',
@@ -122,14 +128,20 @@ fn after_escaped(text: &str, character: char) -> Option<&str> {
         is_named.then_some(("", rest))
     };
     let in_address = || {
-        let bytes = character.encode_utf8(&mut [0; 4]).bytes().collect::<Vec<_>>();
+        let bytes = character
+            .encode_utf8(&mut [0; 4])
+            .bytes()
+            .collect::<Vec<_>>();
         let after = bytes.iter().try_fold(text, |text, byte| {
             let (code, rest) = text.strip_prefix('%')?.split_at_checked(2)?;
             (u8::from_str_radix(code, 16) == Ok(*byte)).then_some(rest)
         });
         Some(("", after?))
     };
-    let after = in_json().or_else(in_html).or_else(in_address).map(|(_, rest)| rest);
+    let after = in_json()
+        .or_else(in_html)
+        .or_else(in_address)
+        .map(|(_, rest)| rest);
     after.or_else(|| text.strip_prefix(character))
 }
 
@@ -160,7 +172,10 @@ mod tests {
         assert_eq!(secrets.struck_from("as it is".to_owned()), "as it is");
         secrets.push(Secret::default());
         secrets.push(secret);
-        assert_eq!(secrets.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()), "Bearer ***, ***.");
+        assert_eq!(
+            secrets.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()),
+            "Bearer ***, ***."
+        );
     }
 
     #[test]
@@ -175,9 +190,21 @@ mod tests {
             "a%26b%3d%22c%5C%C3%A9",
             "%61&b=%22c\\é",
         ] {
-            assert_eq!(secrets.struck_from(format!("é{text}&amp;")), "é***&amp;", "{text}");
+            assert_eq!(
+                secrets.struck_from(format!("é{text}&amp;")),
+                "é***&amp;",
+                "{text}"
+            );
         }
-        for text in ["a&b", "a%26b%3", "a\\u00", "&", "%", "\\", "a&amp;b=&quot;c\\e"] {
+        for text in [
+            "a&b",
+            "a%26b%3",
+            "a\\u00",
+            "&",
+            "%",
+            "\\",
+            "a&amp;b=&quot;c\\e",
+        ] {
             assert_eq!(secrets.struck_from(text.to_owned()), text);
         }
     }
@@ -186,7 +213,9 @@ mod tests {
     #[test]
     fn long_texts_are_searched_once() {
         let mut secrets = Secrets::default();
-        secrets.push(Secret::new("0123456789abcdefghijklmnopqrstuvwxyz".repeat(500)));
+        secrets.push(Secret::new(
+            "0123456789abcdefghijklmnopqrstuvwxyz".repeat(500),
+        ));
         for text in ["&", "&#", "\\", "%", "0", "0123456789abcde"] {
             let text = text.repeat(1 << 16);
             assert_eq!(secrets.struck_from(text.clone()), text);
@@ -204,7 +233,10 @@ mod tests {
             (format!("{token}{token}!"), "***!"),
             (format!("{}\\u003d", &token[..39]), "***"),
             (format!("{}\\u003d", &token[..38]), "***\\u003d"),
-            (format!("\"{} ... {}\"", &token[..20], &token[20..]), "\"*** ... ***\""),
+            (
+                format!("\"{} ... {}\"", &token[..20], &token[20..]),
+                "\"*** ... ***\"",
+            ),
             (token[3..19].to_owned(), "***"),
             (token[3..18].to_owned(), &token[3..18]),
             ("é".repeat(40), &*"é".repeat(40)),

@@ -22,12 +22,18 @@ pub struct Version {
 impl Version {
     /// Returns the newest version whose rules are confirmed by recorded answers, used if none is stated.
     pub fn newest() -> Self {
-        Self { minor: CONFIRMED, stated: None }
+        Self {
+            minor: CONFIRMED,
+            stated: None,
+        }
     }
 
     /// Returns all versions whose rules are known, the oldest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (OLDEST..=CONFIRMED).map(|minor| Self { minor, stated: None })
+        (OLDEST..=CONFIRMED).map(|minor| Self {
+            minor,
+            stated: None,
+        })
     }
 
     /// Returns the minor version. It may be newer than all known ones.
@@ -107,16 +113,23 @@ impl FromStr for Version {
         let unreadable = || "not a version such as v1.31.4".to_owned();
         let number = text.strip_prefix('v').unwrap_or(text);
         let rest = number.strip_prefix("1.").ok_or_else(unreadable)?;
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let (minor, after) = rest.split_at(end);
         if !(after.is_empty() || after.starts_with(['.', '+', '-'])) {
             return Err(unreadable());
         }
         let minor: u32 = minor.parse().map_err(|_| unreadable())?;
         if minor < OLDEST {
-            return Err(format!("v1.{minor} is older than v1.{OLDEST}, the oldest rules known"));
+            return Err(format!(
+                "v1.{minor} is older than v1.{OLDEST}, the oldest rules known"
+            ));
         }
-        Ok(Self { minor, stated: Some(text.to_owned()) })
+        Ok(Self {
+            minor,
+            stated: Some(text.to_owned()),
+        })
     }
 }
 
@@ -209,11 +222,25 @@ mod tests {
             ("v1.41.0", 41, "v1.38"),
         ] {
             let version: Version = text.parse().unwrap();
-            assert_eq!((version.minor(), &*version.to_string()), (minor, rules), "{text}");
+            assert_eq!(
+                (version.minor(), &*version.to_string()),
+                (minor, rules),
+                "{text}"
+            );
             assert_eq!(version.stated(), Some(text));
         }
         let unreadable = Err("not a version such as v1.31.4".to_owned());
-        for text in ["", "v", "1", "v1.", "v2.1", "1.x", "v1.31rc", "v1.99999999999", "-1.31"] {
+        for text in [
+            "",
+            "v",
+            "1",
+            "v1.",
+            "v2.1",
+            "1.x",
+            "v1.31rc",
+            "v1.99999999999",
+            "-1.31",
+        ] {
             assert_eq!(text.parse::<Version>(), unreadable);
         }
         let old = "v1.22 is older than v1.23, the oldest rules known".to_owned();
@@ -224,19 +251,45 @@ mod tests {
     fn gates_come_graduate_and_go() {
         use Stage::{Absent, Locked, Off, On, Removed, Unused};
         for (gate, stages) in [
-            ("HPAScaleToZero", &[(23, Off), (36, Off), (37, On), (38, On)][..]),
+            (
+                "HPAScaleToZero",
+                &[(23, Off), (36, Off), (37, On), (38, On)][..],
+            ),
             (
                 "HPAContainerMetrics",
-                &[(26, Off), (27, On), (29, On), (30, Locked), (31, Locked), (32, Removed)],
+                &[
+                    (26, Off),
+                    (27, On),
+                    (29, On),
+                    (30, Locked),
+                    (31, Locked),
+                    (32, Removed),
+                ],
             ),
             (
                 "HPAConfigurableTolerance",
-                &[(32, Absent), (33, Off), (34, Off), (35, On), (36, On), (37, Locked)],
+                &[
+                    (32, Absent),
+                    (33, Off),
+                    (34, Off),
+                    (35, On),
+                    (36, On),
+                    (37, Locked),
+                ],
             ),
-            ("PodLevelResources", &[(31, Absent), (32, Unused), (33, Unused), (34, On), (37, On)]),
+            (
+                "PodLevelResources",
+                &[(31, Absent), (32, Unused), (33, Unused), (34, On), (37, On)],
+            ),
             ("HPAGeneration", &[(36, Absent), (37, On), (38, Locked)]),
-            ("HPAOptimizedSelectorStore", &[(36, Absent), (37, On), (38, On)]),
-            ("StaleControllerConsistencyHPA", &[(36, Absent), (37, On), (38, On)]),
+            (
+                "HPAOptimizedSelectorStore",
+                &[(36, Absent), (37, On), (38, On)],
+            ),
+            (
+                "StaleControllerConsistencyHPA",
+                &[(36, Absent), (37, On), (38, On)],
+            ),
             ("SidecarContainers", &[(28, Absent), (36, Absent)]),
         ] {
             for (minor, stage) in stages {

@@ -41,7 +41,9 @@ fn main() -> Result<(), Error> {
 
 /// Returns the table.
 pub(crate) fn week() -> Result<String, Error> {
-    let start: Timestamp = START.parse().map_err(|_| Error::failed("the start is no time"))?;
+    let start: Timestamp = START
+        .parse()
+        .map_err(|_| Error::failed("the start is no time"))?;
     let mut dice = Dice(2026);
     let mut noise = 0;
     let loads: Vec<i64> = (0..PASSES)
@@ -56,25 +58,46 @@ pub(crate) fn week() -> Result<String, Error> {
     for (pass, load) in (0i64..).zip(&loads) {
         let _ = writeln!(truth, "{}s,{load}m", pass * SYNC);
     }
-    let times =
-        JoinTimes { ready: SignedDuration::from_secs(20), measured: SignedDuration::from_secs(45) };
+    let times = JoinTimes {
+        ready: SignedDuration::from_secs(20),
+        measured: SignedDuration::from_secs(45),
+    };
     let trace = Some(Arc::new(Trace::read(truth.as_bytes(), "the load")?));
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     let observed = saved::read(include_str!("state.yaml"), &options, start)?;
-    let plan =
-        Plan::new(TimelineOptions { others: Vec::new(), span: None, trace, times }, observed, true);
+    let plan = Plan::new(
+        TimelineOptions {
+            others: Vec::new(),
+            span: None,
+            trace,
+            times,
+        },
+        observed,
+        true,
+    );
     let played = plan.prepare(&Assumptions::default())?.play()?;
-    let passes = played.ok_or_else(|| Error::failed("the scale cannot be read"))?.passes;
+    let passes = played
+        .ok_or_else(|| Error::failed("the scale cannot be read"))?
+        .passes;
 
     let mut out = "time,cpu,replicas,ready,spec\n".to_owned();
     let each = (SAMPLE / SYNC) as usize;
     for (sample, (loads, passes)) in (0i64..).zip(loads.chunks(each).zip(passes.chunks(each))) {
         let hours_in = sample * SAMPLE / 3600;
         let is_restarting = (102..103).contains(&hours_in) && sample % 60 < 10;
-        let Some(pass) = passes.last().filter(|_| !is_restarting) else { continue };
+        let Some(pass) = passes.last().filter(|_| !is_restarting) else {
+            continue;
+        };
         let time = start + SignedDuration::from_secs((sample + 1) * SAMPLE);
         let cpu = loads.iter().sum::<i64>() / loads.len() as i64;
-        let mark = if sample == 57 * 60 { "rollout of v2.4.0" } else { "" };
+        let mark = if sample == 57 * 60 {
+            "rollout of v2.4.0"
+        } else {
+            ""
+        };
         let _ = writeln!(out, "{time},{cpu}m,{},{},{mark}", pass.replicas, pass.ready);
     }
     Ok(out)
@@ -104,8 +127,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: i64) -> i64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % end as u64) as i64
     }
 }

@@ -59,7 +59,9 @@ pub(crate) struct Moment {
 pub(crate) fn moments(table: &str) -> Option<Vec<Moment>> {
     let rows = table.lines().skip(1).map(|row| {
         let cells: Vec<&str> = row.split(',').collect();
-        let [time, cpu, replicas, _, mark] = cells[..] else { return None };
+        let [time, cpu, replicas, _, mark] = cells[..] else {
+            return None;
+        };
         let time: Timestamp = time.parse().ok()?;
         Some(Moment {
             time: time.as_second(),
@@ -116,13 +118,19 @@ impl Housekeeping {
     /// Returns the measurements of a container from a time on, in milliseconds; the name makes them its own.
     pub(crate) fn of(name: &str, since: i64) -> Self {
         let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        Self { seed: name.bytes().fold(0xcbf2_9ce4_8422_2325, hash), last: since }
+        Self {
+            seed: name.bytes().fold(0xcbf2_9ce4_8422_2325, hash),
+            last: since,
+        }
     }
 
     /// Returns the time of the last measurement up to a time.
     pub(crate) fn last(&mut self, until: i64) -> i64 {
         loop {
-            let seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let seed = self
+                .seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let later = Self::INTERVAL + (seed >> 33) % (Self::INTERVAL + 1);
             let next = self.last + i64::try_from(later).unwrap_or_default();
             if next > until {
@@ -159,7 +167,9 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
     let mut out = History::default();
     let mut pods: Vec<Pod> = Vec::new();
     let (mut set, mut sets, mut named) = ("web-6d8f9c7b54".to_owned(), Vec::new(), 0);
-    let Some(first) = moments.first() else { return out };
+    let Some(first) = moments.first() else {
+        return out;
+    };
     sets.push((set.clone(), first.time));
     for pair in moments.windows(2) {
         let [before, now] = pair else { continue };
@@ -173,7 +183,11 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
             named += 1;
             let name = format!("{set}-{named:05}");
             // The first ones have been running for a long time.
-            let created = if before.time == first.time { first.time - DAY } else { before.time };
+            let created = if before.time == first.time {
+                first.time - DAY
+            } else {
+                before.time
+            };
             let measurements = Housekeeping::of(&name, before.time * 1000);
             let measured = before.time * 1000;
             pods.push(Pod {
@@ -226,8 +240,20 @@ fn scraped(
     }
     // Another Deployment whose pods have similar names, and use a lot.
     let cpu = "container_cpu_usage_seconds_total";
-    out.add(&format!(r#"{cpu}{{{OTHER},container="web"}}"#), time, time as f64 * 3.0);
-    for Pod { name, number, started, used, measured, .. } in pods {
+    out.add(
+        &format!(r#"{cpu}{{{OTHER},container="web"}}"#),
+        time,
+        time as f64 * 3.0,
+    );
+    for Pod {
+        name,
+        number,
+        started,
+        used,
+        measured,
+        ..
+    } in pods
+    {
         if is_lost(time / scrape + 31 * number) {
             continue;
         }
@@ -237,14 +263,23 @@ fn scraped(
         let mut add = |series: String, value: f64| out.add_at(&series, *measured, value);
         add(format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
         add(format!(r#"{cpu}{{{labels},container=""}}"#), *used);
-        add(format!(r#"{cpu}{{{labels},container="POD"}}"#), *used / 1000.0);
+        add(
+            format!(r#"{cpu}{{{labels},container="POD"}}"#),
+            *used / 1000.0,
+        );
         add(
             format!("container_memory_working_set_bytes{{{container}}}"),
             5e7 + used.sqrt().floor(),
         );
         let periods = (*measured as f64 / 1000.0 - *started as f64).max(0.0) * 10.0;
-        add(format!("container_cpu_cfs_periods_total{{{container}}}"), periods);
-        add(format!("container_cpu_cfs_throttled_periods_total{{{container}}}"), 0.0);
+        add(
+            format!("container_cpu_cfs_periods_total{{{container}}}"),
+            periods,
+        );
+        add(
+            format!("container_cpu_cfs_throttled_periods_total{{{container}}}"),
+            0.0,
+        );
     }
 }
 
@@ -258,7 +293,10 @@ fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(Stri
         let labels = format!(r#"namespace="shop",replicaset="{set}""#);
         let owner = r#"owner_kind="Deployment",owner_name="web",owner_is_controller="true""#;
         add(&format!("kube_replicaset_owner{{{labels},{owner}}}"), 1.0);
-        add(&format!("kube_replicaset_created{{{labels}}}"), *created as f64);
+        add(
+            &format!("kube_replicaset_created{{{labels}}}"),
+            *created as f64,
+        );
     }
     add(
         &format!(
@@ -273,7 +311,13 @@ fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(Stri
         ),
         1.0,
     );
-    for Pod { name, created, restarts, .. } in pods {
+    for Pod {
+        name,
+        created,
+        restarts,
+        ..
+    } in pods
+    {
         let labels = format!(r#"namespace="shop",pod="{name}""#);
         let set = name.rsplit_once('-').map_or("", |(set, _)| set);
         add(
@@ -282,7 +326,10 @@ fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(Stri
         );
         add(&format!("kube_pod_created{{{labels}}}"), *created as f64);
         if time >= created + START {
-            add(&format!("kube_pod_status_ready_time{{{labels}}}"), (created + START) as f64);
+            add(
+                &format!("kube_pod_status_ready_time{{{labels}}}"),
+                (created + START) as f64,
+            );
         }
         let container = format!(r#"{labels},container="web""#);
         add(
@@ -292,15 +339,24 @@ fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(Stri
             0.4,
         );
         let restarts = f64::from(*restarts);
-        add(&format!("kube_pod_container_status_restarts_total{{{container}}}"), restarts);
+        add(
+            &format!("kube_pod_container_status_restarts_total{{{container}}}"),
+            restarts,
+        );
     }
-    let ready = pods.iter().filter(|pod| time >= pod.created + START).count() as f64;
+    let ready = pods
+        .iter()
+        .filter(|pod| time >= pod.created + START)
+        .count() as f64;
     let deployment =
         |name: &str| format!(r#"kube_deployment_{name}{{namespace="shop",deployment="web"}}"#);
     let replicas = now.replicas as f64;
     add(&deployment("spec_replicas"), replicas);
     add(&deployment("status_replicas"), replicas);
-    add(&deployment("status_replicas_updated"), if now.is_rollout { 0.0 } else { replicas });
+    add(
+        &deployment("status_replicas_updated"),
+        if now.is_rollout { 0.0 } else { replicas },
+    );
     add(&deployment("status_replicas_ready"), ready);
     let hpa = r#"namespace="shop",horizontalpodautoscaler="web""#;
     let of_hpa = |name: &str| format!("kube_horizontalpodautoscaler_{name}{{{hpa}}}");
@@ -308,5 +364,8 @@ fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(Stri
     add(&of_hpa("spec_min_replicas"), 3.0);
     add(&of_hpa("spec_max_replicas"), 24.0);
     let target = r#"metric_name="cpu",metric_target_type="utilization""#;
-    add(&format!("kube_horizontalpodautoscaler_spec_target_metric{{{hpa},{target}}}"), 60.0);
+    add(
+        &format!("kube_horizontalpodautoscaler_spec_target_metric{{{hpa},{target}}}"),
+        60.0,
+    );
 }

@@ -31,7 +31,10 @@ pub fn hpa(data: &[u8]) {
     let copy = written(serde_json::to_value(&object.spec).expect("a spec is JSON"));
     let back = hpa_from_json(&copy).unwrap_or_else(|e| panic!("{e}: {copy}"));
     // As text, because upstream prints amounts beyond the suffix E without a suffix.
-    assert_eq!(written(serde_json::to_value(&back.spec).expect("a spec is JSON")), copy);
+    assert_eq!(
+        written(serde_json::to_value(&back.spec).expect("a spec is JSON")),
+        copy
+    );
     assert!(back.notes.is_empty(), "{:?}: {copy}", back.notes);
     for newer in [false, true] {
         let rules = AdmissionRules {
@@ -66,12 +69,21 @@ pub fn scaled_object(data: &[u8]) {
         Ok(made) => {
             let target = Some(made.spec.scale_target_ref.clone());
             assert_eq!((made.name, target), identity(text));
-            assert!(made.spec.metrics.len() + made.open.len() > 0, "no metric: {text}");
+            assert!(
+                made.spec.metrics.len() + made.open.len() > 0,
+                "no metric: {text}"
+            );
             let written = serde_json::to_string(&made.spec).expect("a spec is JSON");
             let back: HpaSpec = serde_json::from_str(&written).expect("it can be read");
-            assert_eq!(serde_json::to_string(&back).expect("a spec is JSON"), written);
+            assert_eq!(
+                serde_json::to_string(&back).expect("a spec is JSON"),
+                written
+            );
         }
-        Err(refused) => assert!(!refused.to_string().trim().is_empty(), "an error without words"),
+        Err(refused) => assert!(
+            !refused.to_string().trim().is_empty(),
+            "an error without words"
+        ),
     }
 }
 

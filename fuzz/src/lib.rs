@@ -36,6 +36,9 @@ fn assert_harmless(shown: &str) {
 fn assert_told(e: &Error) {
     assert!(!e.message.trim().is_empty(), "an error without words");
     if let Some((text, place)) = &e.place {
-        assert!(text.is_char_boundary(*place), "the place {place} is not in {text:?}");
+        assert!(
+            text.is_char_boundary(*place),
+            "the place {place} is not in {text:?}"
+        );
     }
 }

@@ -42,7 +42,10 @@ pub fn kubeconfig(data: &[u8]) {
             assert!(!e.message.contains(SECRET), "{e}");
             return;
         }
-        let flags = ConnectionFlags { kubeconfig: path.map(str::to_owned), ..Default::default() };
+        let flags = ConnectionFlags {
+            kubeconfig: path.map(str::to_owned),
+            ..Default::default()
+        };
         match home.runtime.block_on(connect(&flags, &home.environment)) {
             Ok(session) => {
                 let told = format!("{session:?} {:?} {:?}", session.notices(), session.notes(9));
@@ -66,18 +69,32 @@ thread_local! {
 
 impl Home {
     fn new() -> Self {
-        let name = format!("kubectl-hpa-fuzz-{}-{:?}", std::process::id(), thread::current().id());
+        let name = format!(
+            "kubectl-hpa-fuzz-{}-{:?}",
+            std::process::id(),
+            thread::current().id()
+        );
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory).expect("a directory of one's own");
         let kuberc = directory.join("kuberc");
         fs::write(&kuberc, "credentialPluginPolicy: DenyAll\n").expect("a file of one's own");
         let kuberc = kuberc.to_str().expect("a path in UTF-8").to_owned();
         let variables = BTreeMap::from([("KUBERC".to_owned(), kuberc)]);
-        let environment = Environment { variables, ..Environment::default() };
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let environment = Environment {
+            variables,
+            ..Environment::default()
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let kubeconfig = directory.join("config");
         fs::write(&kubeconfig, "").expect("a file of one's own");
-        Self { runtime, kubeconfig, environment }
+        Self {
+            runtime,
+            kubeconfig,
+            environment,
+        }
     }
 }
 
@@ -133,7 +150,11 @@ impl Server {
                 thread::spawn(move || serve(stream, &bodies));
             }
         });
-        Self { bodies, address, session: None }
+        Self {
+            bodies,
+            address,
+            session: None,
+        }
     }
 
     fn session(&mut self, home: &Home) -> Session {
@@ -143,8 +164,11 @@ impl Server {
             request_timeout: Some(Duration::ZERO),
             ..ConnectionFlags::default()
         };
-        let (session, used) =
-            self.session.take().filter(|(_, used)| *used < 200).unwrap_or_else(|| {
+        let (session, used) = self
+            .session
+            .take()
+            .filter(|(_, used)| *used < 200)
+            .unwrap_or_else(|| {
                 let connected = home.runtime.block_on(connect(&flags, &home.environment));
                 (connected.expect("an address is enough"), 0)
             });
@@ -156,7 +180,9 @@ impl Server {
 /// Answers requests in sequence until the client hangs up.
 fn serve(mut stream: TcpStream, bodies: &Mutex<Bodies>) {
     let _ = stream.set_nodelay(true);
-    let Ok(mut reader) = stream.try_clone().map(BufReader::new) else { return };
+    let Ok(mut reader) = stream.try_clone().map(BufReader::new) else {
+        return;
+    };
     let mut line = String::new();
     loop {
         line.clear();
@@ -191,9 +217,17 @@ fn answer(body: Option<&RawValue>) -> String {
         code: u16,
     }
     let body = body.map_or(NOT_FOUND, RawValue::get);
-    let status = serde_json::from_str::<Status>(body).ok().filter(|it| it.kind == "Status");
+    let status = serde_json::from_str::<Status>(body)
+        .ok()
+        .filter(|it| it.kind == "Status");
     // Answers with other codes are retried after a while.
-    let code = status.map(|it| if matches!(it.code, 400..=500) { it.code } else { 500 });
+    let code = status.map(|it| {
+        if matches!(it.code, 400..=500) {
+            it.code
+        } else {
+            500
+        }
+    });
     format!(
         "HTTP/1.1 {} Answered\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
          Date: Sat, 21 Nov 2026 07:07:13 GMT\r\n\r\n{body}",
@@ -212,7 +246,10 @@ async fn ask(session: &Session) {
                 let since = jiff::Timestamp::UNIX_EPOCH;
                 old_versions::look_back(session, hpa, since, at.as_ref(), None).await;
                 if let Err(why) = control_plane::scaled(session, hpa).await {
-                    input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why });
+                    input.notes.push(Note::NotKnown {
+                        what: Unlearnt::TargetEvents,
+                        why,
+                    });
                 }
                 if let Some(at) = &at {
                     let _ = target(session, at).await;

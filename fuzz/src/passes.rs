@@ -43,7 +43,9 @@ use super::{as_text, assert_harmless, assert_told};
 /// A state with any number of HPAs: each is explained in every form, with the same explanation after it
 /// has been saved and read again.
 pub fn snapshot(data: &[u8]) {
-    let Some(inputs) = as_text(data).and_then(|text| read(text).ok()) else { return };
+    let Some(inputs) = as_text(data).and_then(|text| read(text).ok()) else {
+        return;
+    };
     let mut passes = Vec::new();
     for listed in inputs {
         passes.push(listed.and_then(|input| {
@@ -53,12 +55,19 @@ pub fn snapshot(data: &[u8]) {
             Ok(pass)
         }));
     }
-    passes.iter().filter_map(|listed| listed.result.as_ref().err()).for_each(assert_told);
+    passes
+        .iter()
+        .filter_map(|listed| listed.result.as_ref().err())
+        .for_each(assert_told);
     let explained = passes.iter().map(|listed| Listed {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
+        result: listed
+            .result
+            .as_ref()
+            .map(Explanation::new)
+            .map_err(Clone::clone),
     });
     let list = ExplanationList(explained.collect());
     assert_structured(&list);
@@ -74,9 +83,13 @@ pub fn predict(data: &[u8]) {
     let Some((typed, state)) = as_text(data).and_then(|text| text.split_once("\n---\n")) else {
         return;
     };
-    let words = ["kubectl-hpa", "predict", "web"].into_iter().chain(typed.lines());
+    let words = ["kubectl-hpa", "predict", "web"]
+        .into_iter()
+        .chain(typed.lines());
     let definition = DEFINITION.with(Command::clone);
-    let Ok(matches) = definition.try_get_matches_from(words) else { return };
+    let Ok(matches) = definition.try_get_matches_from(words) else {
+        return;
+    };
     let Ok(Verb::Predict(args)) = Cli::from_arg_matches(&matches).map(|cli| cli.verb) else {
         return;
     };
@@ -93,15 +106,22 @@ thread_local! {
 /// the table itself, with `;` as line separator.
 fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let gate = Gate::new(&args.expect)?;
-    let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
+    let curve = args
+        .curve
+        .as_ref()
+        .map(|text| NamedMetric::read(text, "--curve"))
+        .transpose()?;
     let assumptions = Assumptions::read(&args.overrides)?;
     let trace = args.timeline.trace.as_ref();
     let trace = trace.map(|text| Trace::read(text.replace(';', "\n").as_bytes(), "load.csv"));
     let trace = trace.transpose()?.map(Arc::new);
     let mut objects = Objects::default();
     read_text(state, "state.yaml", &mut objects)?;
-    let options =
-        Options { name: "web".to_owned(), now: args.controller.now, ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        now: args.controller.now,
+        ..Options::default()
+    };
     let observed = Pass::run(assemble(objects, &options, Timestamp::UNIX_EPOCH)?);
     let (mut input, mut overrides) =
         assumptions.apply(observed.input.clone(), &observed.decision)?;
@@ -112,15 +132,25 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
             ready: args.timeline.ready_after.unwrap_or_default(),
             measured: args.timeline.metrics_after.unwrap_or(METRICS_AFTER),
         };
-        let plan =
-            TimelineOptions { others: Vec::new(), span: span.or(Some(PLAYED)), trace, times };
+        let plan = TimelineOptions {
+            others: Vec::new(),
+            span: span.or(Some(PLAYED)),
+            trace,
+            times,
+        };
         Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
     } else {
         None
     };
     let assumed = Pass::run(input);
-    overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
-    let Pass { input: Input { snapshot, .. }, decision, .. } = &assumed;
+    overrides
+        .iter_mut()
+        .for_each(|own| own.came_to(&assumed.decision));
+    let Pass {
+        input: Input { snapshot, .. },
+        decision,
+        ..
+    } = &assumed;
     let timeline = match &player {
         Some(player) => player.play(snapshot, decision)?,
         None => None,
@@ -132,7 +162,11 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         facts = facts.with_runs(run, run);
     }
     let (expectations, _) = gate.judge(&facts, []);
-    let expectations = vec![Judged { candidate: None, manifest: None, expectations }];
+    let expectations = vec![Judged {
+        candidate: None,
+        manifest: None,
+        expectations,
+    }];
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);
     assert_reported(&snapshot.hpa.key(), &expectations);
@@ -148,7 +182,10 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     .with_kept_targets(kept_targets(&observed, &assumed));
     assert_structured(&prediction);
     for (layout, wide, symbols) in layouts() {
-        assert_harmless(&page(&Page::of_prediction(&prediction, wide, symbols), &layout));
+        assert_harmless(&page(
+            &Page::of_prediction(&prediction, wide, symbols),
+            &layout,
+        ));
     }
     let drawn = Page::of_prediction(&prediction, false, Symbols::UNICODE);
     assert_harmless(&markdown(&drawn));
@@ -202,7 +239,11 @@ fn assert_saved(pass: &Pass) {
     let read = read_text(&saved, "saved.json", &mut objects).and_then(|()| {
         let hpa = &pass.input.snapshot.hpa;
         let (name, namespace) = (hpa.name.clone(), Some(hpa.namespace.clone()));
-        let options = Options { name, namespace, ..Options::default() };
+        let options = Options {
+            name,
+            namespace,
+            ..Options::default()
+        };
         assemble(objects, &options, Timestamp::UNIX_EPOCH)
     });
     let back = Pass::run(read.unwrap_or_else(|e| panic!("{e}: {saved}")));
@@ -215,7 +256,10 @@ fn assert_saved(pass: &Pass) {
 fn answer(pass: &Pass) -> Value {
     let mut object = serde_json::to_value(Explanation::new(pass)).expect("an explanation is JSON");
     let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
-    parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect()
+    parts
+        .iter()
+        .map(|part| ((*part).to_owned(), object[*part].take()))
+        .collect()
 }
 
 /// Whether each number of thousandths is read as it is. Upstream misreads negative ones with more than
@@ -225,7 +269,9 @@ fn is_sayable(saved: &Value) -> bool {
         Value::Array(list) => list.iter().all(is_sayable),
         Value::Object(map) => map.values().all(is_sayable),
         Value::String(text) => {
-            let milli = text.strip_suffix('m').and_then(|digits| digits.parse::<i64>().ok());
+            let milli = text
+                .strip_suffix('m')
+                .and_then(|digits| digits.parse::<i64>().ok());
             milli.is_none_or(|milli| {
                 Quantity::parse(text).is_ok_and(|read| read.milli_value() == milli)
             })
@@ -236,8 +282,15 @@ fn is_sayable(saved: &Value) -> bool {
 
 /// A wide layout, and a narrow one.
 fn layouts() -> [(Layout, bool, Symbols); 2] {
-    let narrow = Layout { width: Some(20), ascii: true, ..Layout::default() };
-    [(Layout::default(), false, Symbols::UNICODE), (narrow, true, Symbols::ASCII)]
+    let narrow = Layout {
+        width: Some(20),
+        ascii: true,
+        ..Layout::default()
+    };
+    [
+        (Layout::default(), false, Symbols::UNICODE),
+        (narrow, true, Symbols::ASCII),
+    ]
 }
 
 /// Asserts that JSON and YAML are valid and equal.
@@ -261,9 +314,9 @@ fn assert_same(left: &Value, right: &Value, text: &str) {
 
 fn difference(path: &str, left: &Value, right: &Value) -> Option<String> {
     match (left, right) {
-        (Value::Object(one), Value::Object(two)) if one.keys().eq(two.keys()) => {
-            one.keys().find_map(|key| difference(&format!("{path}.{key}"), &one[key], &two[key]))
-        }
+        (Value::Object(one), Value::Object(two)) if one.keys().eq(two.keys()) => one
+            .keys()
+            .find_map(|key| difference(&format!("{path}.{key}"), &one[key], &two[key])),
         (Value::Array(one), Value::Array(two)) if one.len() == two.len() => {
             let mut pairs = one.iter().zip(two).enumerate();
             pairs.find_map(|(at, (one, two))| difference(&format!("{path}[{at}]"), one, two))
@@ -276,7 +329,10 @@ fn assert_reported(hpa: &str, expectations: &[Judged]) {
     assert_xml(&junit(hpa, expectations));
     let annotations = annotations(hpa, expectations);
     assert_harmless(&annotations);
-    assert!(annotations.lines().all(|line| line.starts_with("::error ")), "{annotations}");
+    assert!(
+        annotations.lines().all(|line| line.starts_with("::error ")),
+        "{annotations}"
+    );
 }
 
 fn assert_xml(text: &str) {

@@ -29,8 +29,10 @@ use super::{as_text, assert_harmless, assert_told};
 /// numbers.
 pub fn quantity(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
-    let read: Vec<Quantity> =
-        text.splitn(2, '\n').filter_map(|text| Quantity::parse(text).ok()).collect();
+    let read: Vec<Quantity> = text
+        .splitn(2, '\n')
+        .filter_map(|text| Quantity::parse(text).ok())
+        .collect();
     let most = Amount::parse("9P").expect("a quantity");
     for one in &read {
         let printed = one.to_string();
@@ -39,17 +41,28 @@ pub fn quantity(data: &[u8]) {
         if is_usual(one) {
             assert_eq!(back, *one, "{one:?} prints as {printed}");
         }
-        assert_eq!(one.signum(), one.amount().cmp(&Amount::ZERO) as i32, "{one:?}");
+        assert_eq!(
+            one.signum(),
+            one.amount().cmp(&Amount::ZERO) as i32,
+            "{one:?}"
+        );
         // Beyond that, upstream returns 0.
         if one.signum() >= 0 && *one.amount() < most {
             let milli = one.milli_value();
             let up = Quantity::from_milli(milli, one.format());
-            assert!(up.amount() >= one.amount(), "{one:?} is {milli} thousandths");
+            assert!(
+                up.amount() >= one.amount(),
+                "{one:?} is {milli} thousandths"
+            );
         }
     }
     let [one, two] = &read[..] else { return };
     let (left, right) = (one.amount(), two.amount());
-    assert_eq!(left.cmp(right), right.cmp(left).reverse(), "{one:?} and {two:?}");
+    assert_eq!(
+        left.cmp(right),
+        right.cmp(left).reverse(),
+        "{one:?} and {two:?}"
+    );
     let (mut sum, mut other) = (left.clone(), right.clone());
     sum.add(right);
     other.add(left);
@@ -91,10 +104,17 @@ pub fn selector(data: &[u8]) {
     let again = Selector::parse(&back.to_string());
     assert_eq!(again.as_ref(), Ok(&back), "{text:?}");
     // An object may list a value several times, which counts once when it is read.
-    assert!(is_object || back.to_string() == printed, "{printed:?} prints as {back}");
+    assert!(
+        is_object || back.to_string() == printed,
+        "{printed:?} prints as {back}"
+    );
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let labels: Labels = words.windows(2).map(|pair| (pair[0], pair[1])).collect();
-    assert_eq!(back.matches(&labels), selector.matches(&labels), "{printed} and {labels:?}");
+    assert_eq!(
+        back.matches(&labels),
+        selector.matches(&labels),
+        "{printed} and {labels:?}"
+    );
     if selector.is_empty() {
         assert!(selector.matches(&labels), "nothing is required");
     }
@@ -139,7 +159,10 @@ pub fn expression(data: &[u8]) {
         }
         Err(e) => {
             assert!(text.is_char_boundary(e.at), "{} is not in {text:?}", e.at);
-            assert!(!e.message.is_empty() && !e.hint.is_empty(), "{text:?}: {e:?}");
+            assert!(
+                !e.message.is_empty() && !e.hint.is_empty(),
+                "{text:?}: {e:?}"
+            );
             assert_harmless(&point_at(text, e.at, false));
         }
     }
@@ -150,9 +173,10 @@ fn numbers(node: &Node) -> Vec<&Number> {
         Node::Any(parts) | Node::All(parts) => parts.iter().flat_map(numbers).collect(),
         Node::Not(inner) => numbers(inner),
         Node::Flag(_) => Vec::new(),
-        Node::Compare(left, _, right) => {
-            [left, right].into_iter().flat_map(|it| literals(it)).collect()
-        }
+        Node::Compare(left, _, right) => [left, right]
+            .into_iter()
+            .flat_map(|it| literals(it))
+            .collect(),
     }
 }
 
@@ -172,9 +196,16 @@ fn literals(operand: &Operand) -> Vec<&Number> {
 pub fn trace(data: &[u8]) {
     if let Err(e) = Trace::read(data, "load.csv") {
         assert_told(&e);
-        let lines = data.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() + 1;
+        let lines = data
+            .iter()
+            .filter(|byte| matches!(byte, b'\n' | b'\r'))
+            .count()
+            + 1;
         let place = e.message.split("load.csv:").nth(1).expect("a place");
-        let digits = place.split(|c: char| !c.is_ascii_digit()).next().expect("a line");
+        let digits = place
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .expect("a line");
         let line: usize = digits.parse().expect("the number of a line");
         assert!((1..=lines).contains(&line), "line {line} of {lines}");
     }
@@ -189,7 +220,10 @@ pub fn range(data: &[u8]) {
         Err(e) => return assert_told(&e),
     };
     let Axis { path, values, .. } = &axis;
-    assert!(!values.is_empty() && values.iter().all(|value| !value.trim().is_empty()), "{axis:?}");
+    assert!(
+        !values.is_empty() && values.iter().all(|value| !value.trim().is_empty()),
+        "{axis:?}"
+    );
     let listed = Axis::read(&format!("{path}={}", values.join(",")));
     // A list with one value may look like a range of several.
     if values.len() > 1 || !values[0].contains("..") {
@@ -200,12 +234,25 @@ pub fn range(data: &[u8]) {
 /// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
 /// with a message.
 pub fn prometheus(data: &[u8]) {
-    let Ok(found) = answer::read(data, &Room::new()) else { return };
+    let Ok(found) = answer::read(data, &Room::new()) else {
+        return;
+    };
     for Series { points, .. } in &found.series {
-        assert!(points.iter().all(|(_, value)| value.is_finite()), "{points:?}");
-        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0), "{points:?}");
+        assert!(
+            points.iter().all(|(_, value)| value.is_finite()),
+            "{points:?}"
+        );
+        assert!(
+            points.windows(2).all(|pair| pair[0].0 < pair[1].0),
+            "{points:?}"
+        );
     }
-    let last = found.series.iter().filter_map(|own| own.points.last()).map(|(time, _)| *time).max();
+    let last = found
+        .series
+        .iter()
+        .filter_map(|own| own.points.last())
+        .map(|(time, _)| *time)
+        .max();
     if let Some(last) = last.and_then(|last| Timestamp::from_millisecond(last).ok()) {
         past(&found, last);
     }
@@ -214,21 +261,44 @@ pub fn prometheus(data: &[u8]) {
             "target": {"type": "Utilization", "averageUtilization": 50}}},
         {"type": "External", "external": {"metric": {"name": "q"},
             "target": {"type": "Value", "value": "1"}}}]});
-    let hpa = Hpa { spec: serde_json::from_value(spec).expect("a spec"), ..Hpa::default() };
-    let points = found.series.first().map_or(&[][..], |series| &series.points);
+    let hpa = Hpa {
+        spec: serde_json::from_value(spec).expect("a spec"),
+        ..Hpa::default()
+    };
+    let points = found
+        .series
+        .first()
+        .map_or(&[][..], |series| &series.points);
     let time = |place: usize| points.get(place).map(|(millis, _)| *millis);
-    let (Some(first), Some(second)) = (time(0), time(1)) else { return };
+    let (Some(first), Some(second)) = (time(0), time(1)) else {
+        return;
+    };
     let time = |millis| Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MIN);
     let step = SignedDuration::from_millis(second - first);
     let last = points.last().map_or(second, |(millis, _)| *millis);
-    let Ok(grid) = Grid::new(time(first), time(last), step) else { return };
+    let Ok(grid) = Grid::new(time(first), time(last), step) else {
+        return;
+    };
     if grid.count > 10_000 {
         return;
     }
-    let purposes = [Purpose::Metric(0), Purpose::Metric(1), Purpose::Replicas, Purpose::Restarts];
+    let purposes = [
+        Purpose::Metric(0),
+        Purpose::Metric(1),
+        Purpose::Replicas,
+        Purpose::Restarts,
+    ];
     let answered = purposes.map(|purpose| {
-        let question = Question { purpose, of: format!("{purpose:?}"), query: "q".to_owned() };
-        Answered { question, grid, answer: found.clone() }
+        let question = Question {
+            purpose,
+            of: format!("{purpose:?}"),
+            query: "q".to_owned(),
+        };
+        Answered {
+            question,
+            grid,
+            answer: found.clone(),
+        }
     });
     let load = assemble(&hpa.spec.metrics, grid, &answered, "a server");
     match load.and_then(|load| Trace::of(&load)) {
@@ -250,11 +320,23 @@ fn past(found: &Answer, at: Timestamp) {
         {"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "namespace": "shop"},
             "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}}}]});
-    let options = Options { namespace: Some("shop".to_owned()), ..Options::default() };
+    let options = Options {
+        namespace: Some("shop".to_owned()),
+        ..Options::default()
+    };
     let input = kubectl_hpa::saved::read(&state.to_string(), &options, at).expect("a state");
-    let sets = found.series.iter().filter_map(|own| own.labels.get("owner_name"));
+    let sets = found
+        .series
+        .iter()
+        .filter_map(|own| own.labels.get("owner_name"));
     let sets: Vec<String> = sets.map(str::to_owned).collect();
-    let kinds = [Sampled::Pods, Sampled::Usage, Sampled::Target, Sampled::Hpa, Sampled::Controller];
+    let kinds = [
+        Sampled::Pods,
+        Sampled::Usage,
+        Sampled::Target,
+        Sampled::Hpa,
+        Sampled::Controller,
+    ];
     let answers = kinds.map(|kind| (kind, found.clone()));
     let history = History::read(&input.snapshot.hpa, &sets, &answers);
     match rewind(input, &history, at, Origin::default()) {

@@ -48,7 +48,10 @@ pub struct Annotations(Vec<(&'static str, Box<str>)>);
 impl Annotations {
     /// The value of one of the annotations above.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| &**value)
+        self.0
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| &**value)
     }
 
     /// Whether the manifest that `kubectl apply` has applied last states replicas.
@@ -118,7 +121,9 @@ fn replicas_of(manifest: &str) -> Option<Box<str>> {
     struct Spec {
         replicas: i32,
     }
-    let Manifest { spec: Spec { replicas } } = serde_json::from_str(manifest).ok()?;
+    let Manifest {
+        spec: Spec { replicas },
+    } = serde_json::from_str(manifest).ok()?;
     Some(format!("{{\"spec\":{{\"replicas\":{replicas}}}}}").into())
 }
 

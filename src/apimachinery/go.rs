@@ -54,7 +54,10 @@ pub(crate) fn sprintf(format: &str) -> String {
 fn verb(directive: &str) -> (String, &str) {
     let mut printed = String::new();
     let rest = directive.trim_start_matches(['#', '0', '+', '-', ' ']);
-    let mut index = Index { seen: false, good: true };
+    let mut index = Index {
+        seen: false,
+        good: true,
+    };
     let mut rest = index.skip(rest);
     if let Some(after) = rest.strip_prefix('*') {
         printed.push_str("%!(BADWIDTH)");
@@ -120,7 +123,9 @@ impl Index {
 
 /// Skips a number, and returns whether there was one. A number that is too large takes all that follows.
 fn skip_number(rest: &str) -> (&str, bool) {
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
     let mut number = 0u32;
     for digit in rest[..end].bytes() {
         if number > 1_000_000 {
@@ -137,7 +142,11 @@ pub(crate) fn float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");
-        if size < 1.0 { text } else { text.replace('e', "e+") }
+        if size < 1.0 {
+            text
+        } else {
+            text.replace('e', "e+")
+        }
     } else {
         number.to_string()
     }
@@ -196,7 +205,11 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         return format!("{sign}{whole}{fraction}{name}");
     }
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
-    let hours = if hours > 0 { format!("{hours}h") } else { String::new() };
+    let hours = if hours > 0 {
+        format!("{hours}h")
+    } else {
+        String::new()
+    };
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
@@ -207,7 +220,10 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
 
 /// Reads a duration that may have days and weeks, as go-str2duration's `ParseDuration` does: `7d12h`.
 pub(crate) fn parse_duration_with_days(text: &str) -> Option<SignedDuration> {
-    parse_units(text, &[("d", 86_400_000_000_000), ("w", 604_800_000_000_000)])
+    parse_units(
+        text,
+        &[("d", 86_400_000_000_000), ("w", 604_800_000_000_000)],
+    )
 }
 
 /// Reads a duration in these units, with their nanoseconds, and Go's own.
@@ -226,12 +242,16 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
     let mut nanos = 0i128;
     while !rest.is_empty() {
         let number = rest.find(|c: char| c != '.' && !c.is_ascii_digit())?;
-        let (whole, fraction) = rest[..number].split_once('.').unwrap_or((&rest[..number], ""));
+        let (whole, fraction) = rest[..number]
+            .split_once('.')
+            .unwrap_or((&rest[..number], ""));
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
             return None;
         }
         rest = &rest[number..];
-        let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c == '.' || c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let unit: i128 = match &rest[..end] {
             "ns" => 1,
             "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
@@ -242,7 +262,13 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
             other => longer.iter().find(|(unit, _)| *unit == other)?.1,
         };
         rest = &rest[end..];
-        let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse().ok() };
+        let digits = |text: &str| {
+            if text.is_empty() {
+                Some(0)
+            } else {
+                text.parse().ok()
+            }
+        };
         let whole: i128 = digits(whole).filter(|n| *n <= i128::from(i64::MAX))?;
         let fraction = &fraction[..fraction.len().min(18)];
         let part = digits(fraction)? * unit / 10i128.pow(fraction.len() as u32);
@@ -252,7 +278,11 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
         }
     }
     let nanos = i64::try_from(nanos).ok()?;
-    Some(SignedDuration::from_nanos(if negative { -nanos } else { nanos }))
+    Some(SignedDuration::from_nanos(if negative {
+        -nanos
+    } else {
+        nanos
+    }))
 }
 
 /// A duration as Kubernetes writes it in JSON (`17.068s`, `1m0s`); null and absence are zero.
@@ -266,7 +296,9 @@ impl<'de> Deserialize<'de> for GoDuration {
         };
         match parse_duration(&text) {
             Some(duration) => Ok(Self(duration)),
-            None => Err(D::Error::custom("invalid duration, expected one such as 1m30s")),
+            None => Err(D::Error::custom(
+                "invalid duration, expected one such as 1m30s",
+            )),
         }
     }
 }
@@ -362,7 +394,10 @@ mod tests {
             ("%2Fx%-08.3fy", "%!F(MISSING)x%!f(MISSING)y"),
             ("%ß", "%!ß(MISSING)"),
             ("%*d%.*d", "%!(BADWIDTH)%!d(MISSING)%!(BADPREC)%!d(MISSING)"),
-            ("%[1]d%[x]d%[]d%[1", "%!d(BADINDEX)%!d(BADINDEX)%!d(BADINDEX)%!(NOVERB)"),
+            (
+                "%[1]d%[x]d%[]d%[1",
+                "%!d(BADINDEX)%!d(BADINDEX)%!d(BADINDEX)%!(NOVERB)",
+            ),
             ("%.[1]%", "%"),
             ("%99999999999d left", "%!(NOVERB)"),
         ] {
@@ -374,8 +409,14 @@ mod tests {
     fn quoted() {
         for (text, want) in [
             ("a b'\"\\", r#""a b'\"\\""#),
-            ("\x07\x08\x0c\n\r\t\x0b\x01\x7f", r#""\a\b\f\n\r\t\v\x01\x7f""#),
-            ("é\u{301}<\u{a0}\u{200b}\u{feff}", "\"é\u{301}<\\u00a0\\u200b\\ufeff\""),
+            (
+                "\x07\x08\x0c\n\r\t\x0b\x01\x7f",
+                r#""\a\b\f\n\r\t\v\x01\x7f""#,
+            ),
+            (
+                "é\u{301}<\u{a0}\u{200b}\u{feff}",
+                "\"é\u{301}<\\u00a0\\u200b\\ufeff\"",
+            ),
             ("\u{301}\u{10ffff}", "\"\u{301}\\U0010ffff\""),
         ] {
             assert_eq!(quote(text), want);

@@ -30,21 +30,29 @@ pub struct DecodeError {
 }
 
 fn prefix(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!("{path}: ") }
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    }
 }
 
 impl DecodeError {
     pub(crate) fn new(path: &str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), message: message.into() }
+        Self {
+            path: path.to_owned(),
+            message: message.into(),
+        }
     }
 }
 
 impl From<serde_json::Error> for DecodeError {
     /// Keeps the position only if the JSON itself is malformed: it may have been made from YAML.
     fn from(error: serde_json::Error) -> Self {
-        match error.is_data() {
-            true => Self::new("", message_and_place(&error).0),
-            false => Self::new("", message(&error)),
+        if error.is_data() {
+            Self::new("", message_and_place(&error).0)
+        } else {
+            Self::new("", message(&error))
         }
     }
 }
@@ -122,7 +130,10 @@ fn type_of(found: &str) -> &'static str {
         ("string", "a string"),
         ("character", "a string"),
     ];
-    TYPES.iter().find(|(word, _)| found.starts_with(word)).map_or("a value", |(_, name)| name)
+    TYPES
+        .iter()
+        .find(|(word, _)| found.starts_with(word))
+        .map_or("a value", |(_, name)| name)
 }
 
 /// A message with its middle left out if it is long: readers quote rejected values in their
@@ -144,7 +155,9 @@ pub(crate) fn shortened_to(text: &str, most: usize, kept: (usize, usize)) -> Cow
 
 /// The end of the last character that ends at or before a byte.
 pub(crate) fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rfind(|&at| text.is_char_boundary(at)).unwrap_or(0)
+    (0..=at.min(text.len()))
+        .rfind(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
 }
 
 /// Reads one JSON text; an error names the field.
@@ -155,13 +168,20 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
         let read = bytes_until(json, error.line(), error.column());
         // An error about a value that was read as text, such as a quantity, comes after the end of the object
         // if the value is its last one.
-        let ends_object = json.as_bytes().get(..read).is_some_and(|text| text.ends_with(b"}"));
+        let ends_object = json
+            .as_bytes()
+            .get(..read)
+            .is_some_and(|text| text.ends_with(b"}"));
         let read = read - usize::from(ends_object);
-        let path = match error.is_data() {
-            true => FieldPath::of_error(json, read, &error.to_string()).to_string(),
-            false => String::new(),
+        let path = if error.is_data() {
+            FieldPath::of_error(json, read, &error.to_string()).to_string()
+        } else {
+            String::new()
         };
-        DecodeError { path, ..error.into() }
+        DecodeError {
+            path,
+            ..error.into()
+        }
     })?;
     deserializer.end()?;
     Ok(value)
@@ -191,13 +211,17 @@ pub(crate) fn read_within<T: DeserializeOwned>(
     json: &[u8],
     elements: &Elements,
 ) -> Result<T, String> {
-    read_to_end(&text(json)?, |reader| T::deserialize(Objects::new(reader, elements)))
+    read_to_end(&text(json)?, |reader| {
+        T::deserialize(Objects::new(reader, elements))
+    })
 }
 
 /// Reads one JSON text, parts of which may be borrowed.
 pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();
-    read_to_end(json, |reader| T::deserialize(Objects::new(reader, &elements)))
+    read_to_end(json, |reader| {
+        T::deserialize(Objects::new(reader, &elements))
+    })
 }
 
 /// Reads one JSON text with a seed, which limits the elements itself.
@@ -292,7 +316,10 @@ where
 
 /// Not generic, so that all readers share one copy.
 fn without_nulls(entries: BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
-    entries.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
+    entries
+        .into_iter()
+        .map(|(key, value)| (key, value.unwrap_or_default()))
+        .collect()
 }
 
 /// A map without duplicate keys. Go keeps the last of equal keys, kubectl has the API server
@@ -423,7 +450,9 @@ pub struct SecondsTime(pub jiff::Timestamp);
 impl fmt::Display for SecondsTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_nanosecond().div_euclid(1_000_000_000);
-        let whole = i64::try_from(seconds).ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
+        let whole = i64::try_from(seconds)
+            .ok()
+            .and_then(|s| jiff::Timestamp::from_second(s).ok());
         write!(f, "{:.0}", whole.unwrap_or(self.0))
     }
 }
@@ -438,8 +467,14 @@ mod tests {
             (&b"[\"caf\xc3\xa9\"]"[..], Ok("caf\u{e9}")),
             (b"[\"caf\xe9\"]", Ok("caf\u{fffd}")),
             (b"[\"\xff\xff\"]", Ok("\u{fffd}\u{fffd}")),
-            (b"[\"\xe2\x82", Err("EOF while parsing a string at line 1 column 5")),
-            (b"[\"a\"]\xff", Err("trailing characters at line 1 column 6")),
+            (
+                b"[\"\xe2\x82",
+                Err("EOF while parsing a string at line 1 column 5"),
+            ),
+            (
+                b"[\"a\"]\xff",
+                Err("trailing characters at line 1 column 6"),
+            ),
         ] {
             let read = read::<Vec<String>>(json).map(|list| list.concat());
             assert_eq!(read.as_deref().map_err(String::as_str), expected);
@@ -453,17 +488,26 @@ mod tests {
                 r#"invalid type: string "a, expected b", expected i32"#,
                 "a string, expected a 32-bit integer",
             ),
-            ("invalid type: map, expected a sequence", "an object, expected a list"),
+            (
+                "invalid type: map, expected a sequence",
+                "an object, expected a list",
+            ),
             (
                 "invalid value: integer `2147483648`, expected i32",
                 "an integer out of range, expected a 32-bit integer",
             ),
-            ("unknown variant `abc`, expected `unknown`", "unknown value, expected `unknown`"),
+            (
+                "unknown variant `abc`, expected `unknown`",
+                "unknown value, expected `unknown`",
+            ),
             (
                 "invalid type: floating point `1.5`, expected i64",
                 "a floating point number, expected a 64-bit integer",
             ),
-            ("invalid type: Option value, expected a map", "a value, expected an object"),
+            (
+                "invalid type: Option value, expected a map",
+                "a value, expected an object",
+            ),
         ] {
             assert_eq!(plain(message), said);
         }
@@ -492,7 +536,10 @@ mod tests {
             assert_eq!(shortened(message), message);
         }
         let long = shortened(&format!("start{}end", "ö".repeat(10_000))).into_owned();
-        assert!(long.starts_with("startö") && long.ends_with("öend"), "{long}");
+        assert!(
+            long.starts_with("startö") && long.ends_with("öend"),
+            "{long}"
+        );
         assert!(long.len() <= 310, "{}", long.len());
     }
 }

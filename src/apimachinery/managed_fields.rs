@@ -14,10 +14,16 @@ use super::json::{null_as_default, optional_time};
 #[serde(default)]
 pub struct ManagedFieldsEntry {
     /// The field manager.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub manager: String,
     /// How: `Apply` for server-side apply, otherwise `Update`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     operation: String,
     /// When it last changed something; the scale subresource omits it.
     #[serde(deserialize_with = "optional_time::deserialize")]
@@ -60,12 +66,19 @@ impl ManagedFieldsEntry {
     /// Returns a change at a time, to the status or to anything else.
     pub(crate) fn at(time: Timestamp, of_status: bool) -> Self {
         let subresource = if of_status { STATUS } else { "" };
-        Self { time: Some(time), subresource: subresource.to_owned(), ..Self::default() }
+        Self {
+            time: Some(time),
+            subresource: subresource.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Returns a change by a field manager at an unknown time.
     pub(crate) fn of(manager: &str) -> Self {
-        Self { manager: manager.to_owned(), ..Self::default() }
+        Self {
+            manager: manager.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Whether it was written through the scale subresource, as the controller and `kubectl scale` do.
@@ -91,7 +104,9 @@ impl ManagedFieldsEntry {
 
 /// Fields as a `metav1.FieldsV1`.
 fn below_spec<S: Serializer>(fields: &[SpecField], serializer: S) -> Result<S::Ok, S::Error> {
-    let known = SpecField::ALL.iter().filter(|(_, field)| fields.contains(field));
+    let known = SpecField::ALL
+        .iter()
+        .filter(|(_, field)| fields.contains(field));
     let spec: BTreeMap<&str, BTreeMap<&str, &str>> =
         known.map(|(name, _)| (*name, BTreeMap::new())).collect();
     serializer.collect_map([("f:spec", spec)])
@@ -106,7 +121,9 @@ fn of_spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SpecField>,
     }
     let fields = Option::<Fields>::deserialize(deserializer)?;
     let spec = fields.and_then(|fields| fields.spec).unwrap_or_default();
-    let known = SpecField::ALL.iter().filter(|(name, _)| spec.contains_key(*name));
+    let known = SpecField::ALL
+        .iter()
+        .filter(|(name, _)| spec.contains_key(*name));
     Ok(known.map(|(_, field)| *field).collect())
 }
 
@@ -119,10 +136,17 @@ mod tests {
         let text = r#"{"manager":"ci","operation":"Apply","time":"2026-11-21T06:00:00Z","subresource":"",
             "fieldsV1":{"f:spec":{"f:replicas":{}}}}"#;
         let entry: ManagedFieldsEntry = serde_json::from_str(text).unwrap();
-        assert!(entry.is_applied() && entry.owns(SpecField::Replicas), "{entry:?}");
+        assert!(
+            entry.is_applied() && entry.owns(SpecField::Replicas),
+            "{entry:?}"
+        );
         assert!(!entry.owns(SpecField::MaxReplicas), "{entry:?}");
         let saved = serde_json::to_string(&entry).unwrap();
-        assert_eq!(serde_json::from_str::<ManagedFieldsEntry>(&saved).unwrap(), entry, "{saved}");
+        assert_eq!(
+            serde_json::from_str::<ManagedFieldsEntry>(&saved).unwrap(),
+            entry,
+            "{saved}"
+        );
         let other: ManagedFieldsEntry = serde_json::from_str(r#"{"operation":"Update"}"#).unwrap();
         assert!(!other.is_applied());
     }

@@ -21,19 +21,31 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The object's uid.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub uid: String,
     /// The state of the object.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub resource_version: String,
     /// The number of specs that the object has had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
     /// Labels by key.
-    #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Labels::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub labels: Labels,
     /// The annotations about scaling.
-    #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Annotations::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub annotations: Annotations,
     /// When the object was created.
     #[serde(
@@ -58,7 +70,9 @@ pub struct Metadata {
 impl Metadata {
     /// Returns the object that controls this one.
     pub fn controller(&self) -> Option<&OwnerReference> {
-        self.owner_references.iter().find(|owner| owner.controller == Some(true))
+        self.owner_references
+            .iter()
+            .find(|owner| owner.controller == Some(true))
     }
 
     /// Returns the tool that writes this object.
@@ -81,7 +95,10 @@ pub struct OwnerReference {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The owner's uid.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub uid: String,
     /// Whether the owner is the managing controller.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,10 +119,16 @@ pub struct Condition {
     #[serde(deserialize_with = "null_as_default")]
     pub status: String,
     /// The reason, as one word.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub reason: String,
     /// The message.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub message: String,
     /// When the status last changed.
     #[serde(

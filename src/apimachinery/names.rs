@@ -29,7 +29,11 @@ pub(crate) fn dns_label(name: &str) -> Vec<String> {
     }
     if !is_dns_label(name) {
         // A subdomain that is not a label can only differ by its dots.
-        let text = if is_dns_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
+        let text = if is_dns_subdomain(name) {
+            "must not contain dots"
+        } else {
+            DNS_LABEL
+        };
         wrong.push(text.to_owned());
     }
     wrong
@@ -56,8 +60,11 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong
-                    .extend(dns_subdomain(prefix).iter().map(|text| format!("prefix part {text}")));
+                wrong.extend(
+                    dns_subdomain(prefix)
+                        .iter()
+                        .map(|text| format!("prefix part {text}")),
+                );
             }
             name
         }
@@ -98,7 +105,9 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
         return vec![format!("may not be '{name}'")];
     }
     let contained = ["/", "%"].into_iter().filter(|text| name.contains(text));
-    contained.map(|text| format!("may not contain '{text}'")).collect()
+    contained
+        .map(|text| format!("may not contain '{text}'"))
+        .collect()
 }
 
 /// The group of an `apiVersion`; empty if that is malformed.
@@ -120,18 +129,24 @@ pub(crate) fn group_version(api_version: &str) -> Result<(&str, &str), String> {
 
 /// `ValidateContainerResourceName`.
 pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
-    let mut wrong: Vec<_> =
-        label_key(name).into_iter().map(ContainerResourceError::Format).collect();
+    let mut wrong: Vec<_> = label_key(name)
+        .into_iter()
+        .map(ContainerResourceError::Format)
+        .collect();
     if !name.contains('/') {
         if wrong.is_empty() && !is_standard_resource(name) {
             let text = "must be a standard resource type or fully qualified";
             wrong.push(ContainerResourceError::Kind(text));
         }
         if !is_standard_container_resource(name) {
-            wrong.push(ContainerResourceError::Kind("must be a standard resource for containers"));
+            wrong.push(ContainerResourceError::Kind(
+                "must be a standard resource for containers",
+            ));
         }
     } else if !is_native_resource(name) && !is_extended_resource(name) {
-        wrong.push(ContainerResourceError::Kind("doesn't follow extended resource name standard"));
+        wrong.push(ContainerResourceError::Kind(
+            "doesn't follow extended resource name standard",
+        ));
     }
     wrong
 }
@@ -146,7 +161,9 @@ pub(crate) enum ContainerResourceError {
 }
 
 fn is_standard_resource(name: &str) -> bool {
-    let resource = ["requests.", "limits."].iter().find_map(|p| name.strip_prefix(p));
+    let resource = ["requests.", "limits."]
+        .iter()
+        .find_map(|p| name.strip_prefix(p));
     match resource {
         Some("cpu" | "memory" | "ephemeral-storage") => true,
         Some("storage") => name.starts_with("requests."),
@@ -254,9 +271,16 @@ pub(crate) fn nearest_object<'k>(
         let (own, other): (Vec<&str>, Vec<&str>) =
             (name.split('-').collect(), known.split('-').collect());
         let (most, least) = (own.len().max(other.len()), own.len().min(other.len()));
-        let same = own.iter().zip(&other).take_while(|(one, other)| one == other).count();
+        let same = own
+            .iter()
+            .zip(&other)
+            .take_while(|(one, other)| one == other)
+            .count();
         let (own, other) = (own.iter().rev(), other.iter().rev());
-        let same_end = own.zip(other).take_while(|(one, other)| one == other).count();
+        let same_end = own
+            .zip(other)
+            .take_while(|(one, other)| one == other)
+            .count();
         // All words of the shorter name, or all but one of both.
         let is_part = same.max(same_end) == least;
         is_part || (same.max(same_end) >= 2 && same.max(same_end) + 1 >= most)
@@ -264,7 +288,8 @@ pub(crate) fn nearest_object<'k>(
     let has_all = |known: &&'k str| has_words(name, known) || has_words(known, name);
     let all = only(known.iter().copied().filter(has_all));
     let some = || only(known.iter().copied().filter(shares_words));
-    all.or_else(|| nearest(name, known.iter().copied())).or_else(some)
+    all.or_else(|| nearest(name, known.iter().copied()))
+        .or_else(some)
 }
 
 /// Whether a name has all words of another one, in the same order.
@@ -291,20 +316,27 @@ pub(crate) fn same_but_typed<'k>(
 /// Returns the known name that was probably meant by the name of a metric: one that is typed alike, or the same
 /// with or without a suffix that says what of it is measured, which exporters add and adapters change.
 pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    const MEASURED: [&str; 7] = ["", "_sum", "_count", "_avg", "_average", "_seconds", "_bytes"];
+    const MEASURED: [&str; 7] = [
+        "", "_sum", "_count", "_avg", "_average", "_seconds", "_bytes",
+    ];
     let adds = |long: &str, short: &str| {
         let rest = uncounted(long).strip_prefix(uncounted(short));
         rest.is_some_and(|rest| MEASURED.contains(&rest))
     };
     let known: Vec<&str> = known.filter(|it| *it != name).collect();
-    let same = known.iter().copied().filter(|it| adds(it, name) || adds(name, it));
+    let same = known
+        .iter()
+        .copied()
+        .filter(|it| adds(it, name) || adds(name, it));
     let further = |it: &&str| uncounted(it).len().abs_diff(uncounted(name).len());
     same_but_typed(name, known.iter().copied()).or_else(|| same.min_by_key(further))
 }
 
 /// Returns the name of a counter without the suffix that prometheus-adapter takes off or adds.
 fn uncounted(name: &str) -> &str {
-    let bare = ["_total", "_per_second"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    let bare = ["_total", "_per_second"]
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix));
     bare.unwrap_or(name)
 }
 
@@ -316,7 +348,10 @@ fn within<'k>(
 ) -> Option<&'k str> {
     let typed = name.to_lowercase();
     let distant = |known: &'k str| (distance(&typed, &known.to_lowercase()), known);
-    let (distance, known) = known.into_iter().map(distant).min_by_key(|(distance, _)| *distance)?;
+    let (distance, known) = known
+        .into_iter()
+        .map(distant)
+        .min_by_key(|(distance, _)| *distance)?;
     (distance <= most).then_some(known)
 }
 
@@ -350,14 +385,22 @@ mod tests {
             ("http_requests_per_second", "http_errors_per_second", false),
             ("queue", "queue", false),
         ] {
-            assert_eq!(same_but_typed(name, [known]).is_some(), want, "{name} {known}");
+            assert_eq!(
+                same_but_typed(name, [known]).is_some(),
+                want,
+                "{name} {known}"
+            );
         }
     }
 
     #[test]
     fn names_of_objects_with_words_in_common() {
         for (name, known, want) in [
-            ("web", &["mastodon-web", "mastodon-sidekiq"][..], Some("mastodon-web")),
+            (
+                "web",
+                &["mastodon-web", "mastodon-sidekiq"][..],
+                Some("mastodon-web"),
+            ),
             ("mastodon-web", &["web", "redis"], Some("web")),
             (
                 "onyx-api-deployment",
@@ -365,13 +408,21 @@ mod tests {
                 Some("onyx-api-server"),
             ),
             ("frontend", &["fronted", "backend"], Some("fronted")),
-            ("shop-gpu", &["shop-web", "shop-worker-gpu"], Some("shop-worker-gpu")),
+            (
+                "shop-gpu",
+                &["shop-web", "shop-worker-gpu"],
+                Some("shop-worker-gpu"),
+            ),
             // Two of them, and others with a word in common.
             ("web", &["shop-web", "blog-web"], None),
             ("shop-web", &["shop-worker"], None),
             ("shop-web-api", &["blog-web-worker"], None),
         ] {
-            assert_eq!(nearest_object(name, known.iter().copied()), want, "{name} {known:?}");
+            assert_eq!(
+                nearest_object(name, known.iter().copied()),
+                want,
+                "{name} {known:?}"
+            );
         }
     }
 
@@ -387,10 +438,17 @@ mod tests {
             ("http_requests", "http_requests_failed", false),
             ("http_requests", "http_requests", false),
         ] {
-            assert_eq!(same_metric(name, [known].into_iter()).is_some(), want, "{name} {known}");
+            assert_eq!(
+                same_metric(name, [known].into_iter()).is_some(),
+                want,
+                "{name} {known}"
+            );
         }
         let known = ["requests_seconds_sum", "requests_seconds"];
-        assert_eq!(same_metric("requests_seconds_total", known.into_iter()), Some(known[1]));
+        assert_eq!(
+            same_metric("requests_seconds_total", known.into_iter()),
+            Some(known[1])
+        );
     }
 
     #[test]
@@ -406,8 +464,14 @@ mod tests {
             assert_eq!(dns_subdomain(name), [DNS_SUBDOMAIN], "{name}");
         }
         assert_eq!(dns_subdomain("a..b"), [DNS_SUBDOMAIN]);
-        assert_eq!(dns_label(&"a".repeat(64)), ["must be no more than 63 bytes"]);
-        assert_eq!(dns_subdomain(&"a".repeat(254)), ["must be no more than 253 bytes"]);
+        assert_eq!(
+            dns_label(&"a".repeat(64)),
+            ["must be no more than 63 bytes"]
+        );
+        assert_eq!(
+            dns_subdomain(&"a".repeat(254)),
+            ["must be no more than 253 bytes"]
+        );
     }
 
     #[test]
@@ -417,10 +481,16 @@ mod tests {
         }
         let name = format!("name part {LABEL_KEY}");
         assert_eq!(label_key("-a"), [name.as_str()]);
-        assert_eq!(label_key(""), ["name part must be non-empty", name.as_str()]);
+        assert_eq!(
+            label_key(""),
+            ["name part must be non-empty", name.as_str()]
+        );
         assert_eq!(label_key("/a"), ["prefix part must be non-empty"]);
         assert_eq!(label_key("A/a"), [format!("prefix part {DNS_SUBDOMAIN}")]);
-        assert_eq!(label_key(&"a".repeat(64)), ["name part must be no more than 63 bytes"]);
+        assert_eq!(
+            label_key(&"a".repeat(64)),
+            ["name part must be no more than 63 bytes"]
+        );
         assert_eq!(
             label_key("a/b/c"),
             [format!(
@@ -430,7 +500,10 @@ mod tests {
         );
         assert_eq!(label_value(""), [""; 0]);
         assert_eq!(label_value("a b"), [LABEL_VALUE]);
-        assert_eq!(label_value(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+        assert_eq!(
+            label_value(&"a".repeat(64)),
+            ["must be no more than 63 bytes"]
+        );
     }
 
     #[test]
@@ -456,7 +529,10 @@ mod tests {
             ("/v1", Ok(("", "v1"))),
             ("apps/", Ok(("apps", ""))),
             ("apps/v1", Ok(("apps", "v1"))),
-            ("a/b/c", Err("unexpected GroupVersion string: a/b/c".to_owned())),
+            (
+                "a/b/c",
+                Err("unexpected GroupVersion string: a/b/c".to_owned()),
+            ),
         ] {
             assert_eq!(group_version(text), want, "{text}");
         }
@@ -481,10 +557,22 @@ mod tests {
             ("limits.storage", vec![Kind(standard), Kind(container)]),
             ("requests.storage", vec![Kind(container)]),
             ("requests.hugepages-2Mi", vec![Kind(container)]),
-            ("limits.hugepages-2Mi", vec![Kind(standard), Kind(container)]),
+            (
+                "limits.hugepages-2Mi",
+                vec![Kind(standard), Kind(container)],
+            ),
             ("foo", vec![Kind(standard), Kind(container)]),
-            ("a b", vec![Format(format!("name part {LABEL_KEY}")), Kind(container)]),
-            ("a b/c", vec![Format(format!("prefix part {DNS_SUBDOMAIN}")), Kind(extended)]),
+            (
+                "a b",
+                vec![Format(format!("name part {LABEL_KEY}")), Kind(container)],
+            ),
+            (
+                "a b/c",
+                vec![
+                    Format(format!("prefix part {DNS_SUBDOMAIN}")),
+                    Kind(extended),
+                ],
+            ),
         ] {
             assert_eq!(container_resource(name), want, "{name}");
         }

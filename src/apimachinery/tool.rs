@@ -48,16 +48,24 @@ impl Tool {
     /// Returns the tool with a field manager.
     pub fn of_manager(manager: &str) -> Option<Self> {
         let manager = manager.to_lowercase();
-        MANAGERS.iter().find(|(start, _)| manager.starts_with(start)).map(|(_, tool)| *tool)
+        MANAGERS
+            .iter()
+            .find(|(start, _)| manager.starts_with(start))
+            .map(|(_, tool)| *tool)
     }
 
     /// Returns the tool that writes an object other than through a subresource.
     pub fn of_managed(managed: &[ManagedFieldsEntry]) -> Option<Self> {
         let writes = |tool: Self| {
-            let mut own = managed.iter().filter(|it| !it.is_of_status() && !it.is_of_scale());
+            let mut own = managed
+                .iter()
+                .filter(|it| !it.is_of_status() && !it.is_of_scale());
             own.any(|it| Self::of_manager(&it.manager) == Some(tool))
         };
-        MANAGERS.iter().map(|(_, tool)| *tool).find(|tool| writes(*tool))
+        MANAGERS
+            .iter()
+            .map(|(_, tool)| *tool)
+            .find(|tool| writes(*tool))
     }
 
     /// Returns the tool that has labelled an object.
@@ -96,20 +104,44 @@ mod tests {
             (&["helm-controller"], json!({}), Some(FluxHelm)),
             (&["kustomize-controller"], json!({}), Some(Flux)),
             (&["Terraform"], json!({}), Some(Terraform)),
-            (&["terraform-provider-helm_v2.9.0_x5"], json!({}), Some(Terraform)),
+            (
+                &["terraform-provider-helm_v2.9.0_x5"],
+                json!({}),
+                Some(Terraform),
+            ),
             (&["pulumi-kubernetes-1a2b3c4d"], json!({}), Some(Pulumi)),
             // Argo CD renders charts, with the labels of Helm.
-            (&["argocd-controller"], json!({"app.kubernetes.io/managed-by": "Helm"}), Some(ArgoCd)),
+            (
+                &["argocd-controller"],
+                json!({"app.kubernetes.io/managed-by": "Helm"}),
+                Some(ArgoCd),
+            ),
             (&["kubectl-edit", "helm"], json!({}), Some(Helm)),
-            (&[], json!({"app.kubernetes.io/managed-by": "Helm"}), Some(Helm)),
+            (
+                &[],
+                json!({"app.kubernetes.io/managed-by": "Helm"}),
+                Some(Helm),
+            ),
             (
                 &[],
                 json!({"helm.sh/chart": "web-1", "argocd.argoproj.io/instance": "a"}),
                 Some(ArgoCd),
             ),
-            (&[], json!({"kustomize.toolkit.fluxcd.io/name": "apps"}), Some(Flux)),
-            (&[], json!({"app.kubernetes.io/managed-by": "keda-operator"}), None),
-            (&["kubectl-client-side-apply"], json!({"app.kubernetes.io/instance": "web"}), None),
+            (
+                &[],
+                json!({"kustomize.toolkit.fluxcd.io/name": "apps"}),
+                Some(Flux),
+            ),
+            (
+                &[],
+                json!({"app.kubernetes.io/managed-by": "keda-operator"}),
+                None,
+            ),
+            (
+                &["kubectl-client-side-apply"],
+                json!({"app.kubernetes.io/instance": "web"}),
+                None,
+            ),
         ];
         for (managers, labels, want) in table {
             let about = format!("{managers:?} {labels}");

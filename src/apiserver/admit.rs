@@ -48,7 +48,11 @@ pub(crate) fn admit_item(
     namespace: &str,
     rules: AdmissionRules,
 ) -> Result<HpaObject, AdmissionError> {
-    admit_object(convert::item_from_json(json, HpaVersion::V2)?, namespace, rules)
+    admit_object(
+        convert::item_from_json(json, HpaVersion::V2)?,
+        namespace,
+        rules,
+    )
 }
 
 /// Takes an update of an HPA's spec through the API server: what the HPA already uses stays
@@ -65,14 +69,20 @@ pub fn update(
 ) -> Result<Hpa, AdmissionError> {
     let uses_tolerance = |behavior: &Behavior| {
         let rules = [&behavior.scale_up, &behavior.scale_down];
-        rules.into_iter().flatten().any(|rules| rules.tolerance.is_some())
+        rules
+            .into_iter()
+            .flatten()
+            .any(|rules| rules.tolerance.is_some())
     };
     let old = &hpa.spec;
     let rules = AdmissionRules {
         zero_replicas: rules.zero_replicas || old.min_replicas == Some(0),
         tolerance: rules.tolerance || old.behavior.as_ref().is_some_and(uses_tolerance),
         container_metrics: rules.container_metrics
-            || old.metrics.iter().any(|metric| metric.container_resource.is_some()),
+            || old
+                .metrics
+                .iter()
+                .any(|metric| metric.container_resource.is_some()),
         ..rules
     };
     let metadata = ObjectMeta {
@@ -81,13 +91,21 @@ pub fn update(
         ..ObjectMeta::default()
     };
     let (status, notes) = (HpaStatus::default(), Vec::new());
-    let object = HpaObject { version, metadata, spec, status, notes };
+    let object = HpaObject {
+        version,
+        metadata,
+        spec,
+        status,
+        notes,
+    };
     let spec = admit_object(object, &hpa.namespace, rules)?.spec;
     let mut updated = hpa.clone();
     if updated.spec != spec {
         updated.spec = spec;
         updated.written.spec = Some(now);
-        updated.generation = updated.generation.map(|generation| generation.saturating_add(1));
+        updated.generation = updated
+            .generation
+            .map(|generation| generation.saturating_add(1));
     }
     Ok(updated)
 }
@@ -114,7 +132,11 @@ fn admit_object(
         object.notes.extend(dropped.map(note));
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {
-            return Err(Invalid { name: object.metadata.name, causes }.into());
+            return Err(Invalid {
+                name: object.metadata.name,
+                causes,
+            }
+            .into());
         }
     }
     default::set_on_read(&mut object.spec);
@@ -202,7 +224,10 @@ mod tests {
             r#"{"ScaleUp": {"Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 1}]}}"#;
         let read = admit(&object(policies), "default", rules()).unwrap();
         let behavior = read.spec.behavior.unwrap();
-        assert_eq!(behavior.scale_up.unwrap().select_policy.as_deref(), Some("Max"));
+        assert_eq!(
+            behavior.scale_up.unwrap().select_policy.as_deref(),
+            Some("Max")
+        );
         assert_eq!(behavior.scale_down.unwrap().policies.unwrap().len(), 1);
     }
 

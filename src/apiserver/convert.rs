@@ -89,7 +89,10 @@ impl HpaObject {
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
             resource_version: self.metadata.resource_version,
-            written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
+            written: Written::new(
+                self.metadata.creation_timestamp,
+                &self.metadata.managed_fields,
+            ),
             deletion_timestamp: self.metadata.deletion_timestamp,
             accepts_scaled_objects,
             generation: Some(self.metadata.generation).filter(|generation| *generation != 0),
@@ -139,7 +142,10 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, UnknownFields),
         let message = format!("{kind:?} is not \"HorizontalPodAutoscaler\"");
         return Err(DecodeError::new("kind", message));
     }
-    let Some(version) = HpaVersion::ALL.into_iter().find(|v| v.as_str() == api_version) else {
+    let Some(version) = HpaVersion::ALL
+        .into_iter()
+        .find(|v| v.as_str() == api_version)
+    else {
         let known = HpaVersion::ALL.map(HpaVersion::as_str).join(", ");
         let message = format!("unsupported version {api_version:?} (supported: {known})");
         return Err(DecodeError::new("apiVersion", message));
@@ -158,7 +164,10 @@ fn of_version(json: &str, version: HpaVersion) -> Result<(HpaObject, UnknownFiel
     }?;
     let metrics = object.spec.metrics.len();
     if metrics > MAX_METRICS {
-        return Err(DecodeError::new("spec.metrics", too_many("metrics", metrics)));
+        return Err(DecodeError::new(
+            "spec.metrics",
+            too_many("metrics", metrics),
+        ));
     }
     let unknown = unknown_fields(&decode(json)?, version);
     Ok((object, unknown))
@@ -191,7 +200,11 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         generation: hpa.generation.unwrap_or_default(),
         creation_timestamp: hpa.written.created,
         deletion_timestamp: hpa.deletion_timestamp,
-        labels: hpa.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        labels: hpa
+            .labels
+            .iter()
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect(),
         managed_fields: hpa.written.managed_fields(),
         annotations: hpa
             .accepts_scaled_objects
@@ -201,7 +214,11 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         owner_references: hpa.owner.iter().cloned().collect(),
         ..ObjectMeta::default()
     };
-    Object { metadata, spec: &hpa.spec, status: &hpa.status }
+    Object {
+        metadata,
+        spec: &hpa.spec,
+        status: &hpa.status,
+    }
 }
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
@@ -289,7 +306,10 @@ fn v1_spec(spec: V1Spec) -> HpaSpec {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
-        metrics: percentage.map(MetricSpec::cpu_utilization).into_iter().collect(),
+        metrics: percentage
+            .map(MetricSpec::cpu_utilization)
+            .into_iter()
+            .collect(),
         behavior: None,
     }
 }
@@ -311,7 +331,9 @@ fn v1_status(status: V1Status) -> HpaStatus {
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
-        current_metrics: status.current_cpu_utilization_percentage.map(|value| vec![cpu(value)]),
+        current_metrics: status
+            .current_cpu_utilization_percentage
+            .map(|value| vec![cpu(value)]),
         conditions: Vec::new(),
     }
 }
@@ -353,7 +375,11 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
-        metrics: spec.metrics.into_iter().map(legacy::MetricSpec::convert).collect(),
+        metrics: spec
+            .metrics
+            .into_iter()
+            .map(legacy::MetricSpec::convert)
+            .collect(),
         behavior: None,
     };
     let status = |status: V2beta1Status| HpaStatus {
@@ -361,9 +387,12 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
-        current_metrics: status
-            .current_metrics
-            .map(|statuses| statuses.into_iter().map(legacy::MetricStatus::convert).collect()),
+        current_metrics: status.current_metrics.map(|statuses| {
+            statuses
+                .into_iter()
+                .map(legacy::MetricStatus::convert)
+                .collect()
+        }),
         conditions: status.conditions,
     };
     let mut hpa = object.convert(HpaVersion::V2beta1, spec, status);
@@ -375,14 +404,18 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
 /// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v2beta2(object: Object<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
     let mut hpa = object.convert(HpaVersion::V2beta2, |spec| spec, |status| status);
-    for (direction, annotation) in
-        [("scaleUp", "scale-up-tolerance"), ("scaleDown", "scale-down-tolerance")]
-    {
+    for (direction, annotation) in [
+        ("scaleUp", "scale-up-tolerance"),
+        ("scaleDown", "scale-down-tolerance"),
+    ] {
         let key = annotations::key(annotation);
         let text = hpa.metadata.annotations.get(&key);
-        let tolerance = text.map(|text| Quantity::parse(text)).transpose().map_err(|error| {
-            DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
-        })?;
+        let tolerance = text
+            .map(|text| Quantity::parse(text))
+            .transpose()
+            .map_err(|error| {
+                DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
+            })?;
         if tolerance.is_some() {
             rules(hpa.spec.behavior.get_or_insert_default(), direction).get_or_insert_default();
         }
@@ -400,7 +433,11 @@ fn rules<'a>(
     behavior: &'a mut Behavior,
     direction: &str,
 ) -> &'a mut Option<crate::snapshot::hpa::ScalingRules> {
-    if direction == "scaleUp" { &mut behavior.scale_up } else { &mut behavior.scale_down }
+    if direction == "scaleUp" {
+        &mut behavior.scale_up
+    } else {
+        &mut behavior.scale_down
+    }
 }
 
 #[cfg(test)]

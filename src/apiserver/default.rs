@@ -78,13 +78,19 @@ fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     let behavior = spec.behavior.as_mut();
     let rules = behavior.map(|behavior| [&mut behavior.scale_up, &mut behavior.scale_down]);
     let rules = rules.into_iter().flatten().flatten();
-    values.chain(rules.map(|rules| &mut rules.tolerance)).flatten()
+    values
+        .chain(rules.map(|rules| &mut rules.tolerance))
+        .flatten()
 }
 
 /// Drops the zero value next to the average of an Object metric: a field that `autoscaling/v1` could
 /// not omit.
 pub fn drop_zero_values(spec: &mut HpaSpec) {
-    for target in spec.metrics.iter_mut().filter_map(|metric| metric.object.as_mut()) {
+    for target in spec
+        .metrics
+        .iter_mut()
+        .filter_map(|metric| metric.object.as_mut())
+    {
         let target = &mut target.target;
         if target.average_value.is_some() {
             target.value = target.value.take().filter(|value| value.signum() != 0);
@@ -116,8 +122,10 @@ pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> 
         }
     }
     if let Some(behavior) = spec.behavior.as_mut().filter(|_| !rules.tolerance) {
-        let directions =
-            [("scaleUp", &mut behavior.scale_up), ("scaleDown", &mut behavior.scale_down)];
+        let directions = [
+            ("scaleUp", &mut behavior.scale_up),
+            ("scaleDown", &mut behavior.scale_down),
+        ];
         for (direction, rules) in directions {
             let tolerance = rules.as_mut().and_then(|rules| rules.tolerance.take());
             dropped.extend(tolerance.map(|tolerance| Dropped {
@@ -131,10 +139,18 @@ pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> 
 }
 
 fn set_behavior(spec: &mut HpaSpec) {
-    let Some(Behavior { scale_up, scale_down }) = &mut spec.behavior else {
+    let Some(Behavior {
+        scale_up,
+        scale_down,
+    }) = &mut spec.behavior
+    else {
         return;
     };
-    fill(scale_up, Some(0), &[policy("Pods", 4), policy("Percent", 100)]);
+    fill(
+        scale_up,
+        Some(0),
+        &[policy("Pods", 4), policy("Percent", 100)],
+    );
     // The window for scaling down is left to the controller, whose flag sets it.
     fill(scale_down, None, &[policy("Percent", 100)]);
 }
@@ -147,7 +163,11 @@ fn fill(rules: &mut Option<ScalingRules>, window: Option<i32>, policies: &[Scali
 }
 
 fn policy(type_: &str, value: i32) -> ScalingPolicy {
-    ScalingPolicy { type_: type_.to_owned(), value, period_seconds: 15 }
+    ScalingPolicy {
+        type_: type_.to_owned(),
+        value,
+        period_seconds: 15,
+    }
 }
 
 #[cfg(test)]
@@ -199,7 +219,10 @@ mod tests {
         );
         assert_eq!(set["behavior"]["scaleUp"]["selectPolicy"], "");
         assert_eq!(set["behavior"]["scaleUp"]["policies"], up["policies"]);
-        assert_eq!(set["behavior"]["scaleDown"]["stabilizationWindowSeconds"], 7);
+        assert_eq!(
+            set["behavior"]["scaleDown"]["stabilizationWindowSeconds"],
+            7
+        );
         assert_eq!(set["behavior"]["scaleDown"]["tolerance"], "50m");
     }
 
@@ -208,7 +231,10 @@ mod tests {
         let mut spec: HpaSpec =
             serde_json::from_str(r#"{"behavior": {"scaleUp": {"policies": []}}}"#).unwrap();
         set_on_read(&mut spec);
-        assert_eq!(spec.behavior.unwrap().scale_up.unwrap().policies, Some(Vec::new()));
+        assert_eq!(
+            spec.behavior.unwrap().scale_up.unwrap().policies,
+            Some(Vec::new())
+        );
     }
 
     #[test]
@@ -220,24 +246,53 @@ mod tests {
         )
         .unwrap();
         set_on_read(&mut spec);
-        let tolerance = spec.behavior.unwrap().scale_down.unwrap().tolerance.unwrap();
+        let tolerance = spec
+            .behavior
+            .unwrap()
+            .scale_down
+            .unwrap()
+            .tolerance
+            .unwrap();
         assert_eq!(tolerance.approximate_f64(), 0.3);
         let metric = &spec.metrics[0];
-        let average = metric.pods.as_ref().unwrap().target.average_value.as_ref().unwrap();
+        let average = metric
+            .pods
+            .as_ref()
+            .unwrap()
+            .target
+            .average_value
+            .as_ref()
+            .unwrap();
         assert_eq!(average.approximate_f64(), 0.3);
         // Decimal suffixes end at E, and larger numbers are written without a suffix.
-        let value = metric.external.as_ref().unwrap().target.value.as_ref().unwrap();
+        let value = metric
+            .external
+            .as_ref()
+            .unwrap()
+            .target
+            .value
+            .as_ref()
+            .unwrap();
         assert_eq!(value, &Quantity::parse("1").unwrap());
     }
 
     #[test]
     fn behavior_from_an_annotation_waits_for_the_read() {
-        for (version, filled) in
-            [(HpaVersion::V1, false), (HpaVersion::V2beta1, false), (HpaVersion::V2beta2, true)]
-        {
-            let mut spec = HpaSpec { behavior: Some(Behavior::default()), ..HpaSpec::default() };
+        for (version, filled) in [
+            (HpaVersion::V1, false),
+            (HpaVersion::V2beta1, false),
+            (HpaVersion::V2beta2, true),
+        ] {
+            let mut spec = HpaSpec {
+                behavior: Some(Behavior::default()),
+                ..HpaSpec::default()
+            };
             set_on_decode(&mut spec, version);
-            assert_eq!(spec.behavior.unwrap().scale_up.is_some(), filled, "{version:?}");
+            assert_eq!(
+                spec.behavior.unwrap().scale_up.is_some(),
+                filled,
+                "{version:?}"
+            );
         }
     }
 
@@ -251,7 +306,10 @@ mod tests {
         let rules = AdmissionRules::of(&Version::newest());
         drop_disabled(&mut spec, rules);
         assert_eq!(spec, kept);
-        let off = AdmissionRules { tolerance: false, ..rules };
+        let off = AdmissionRules {
+            tolerance: false,
+            ..rules
+        };
         drop_disabled(&mut spec, off);
         let behavior = spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().tolerance, None);

@@ -23,16 +23,28 @@ pub struct ObjectMeta {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The prefix from which the API server would generate a name.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub generate_name: String,
     /// The namespace; empty if the manifest leaves it to the request.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub namespace: String,
     /// Set by the API server on creation.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub uid: String,
     /// The state of the object.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub resource_version: String,
     /// Counted by the API server.
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
@@ -50,10 +62,16 @@ pub struct ObjectMeta {
     )]
     pub deletion_timestamp: Option<Timestamp>,
     /// Labels by key.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "string_map"
+    )]
     pub labels: LabelMap,
     /// Annotations by key.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "string_map"
+    )]
     pub annotations: LabelMap,
     /// The objects that own this one.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]

@@ -59,7 +59,10 @@ fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Caus
     } else if spec.max_replicas == 0 {
         causes.push(max.required("must be set and greater than 0"));
     } else if spec.max_replicas < 0 {
-        causes.push(max.invalid(number(spec.max_replicas), "must be greater than or equal to 1"));
+        causes.push(max.invalid(
+            number(spec.max_replicas),
+            "must be greater than or equal to 1",
+        ));
     }
     if spec.min_replicas.is_some_and(|min| spec.max_replicas < min) {
         let detail = "must be greater than or equal to `minReplicas`";
@@ -68,9 +71,18 @@ fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Caus
     // ReplicationController is the only scalable kind of the group without a name.
     let needs_group = spec.scale_target_ref.kind != "ReplicationController";
     let target = path.child("scaleTargetRef");
-    causes.extend(validate_reference(&spec.scale_target_ref, needs_group, rules, &target));
+    causes.extend(validate_reference(
+        &spec.scale_target_ref,
+        needs_group,
+        rules,
+        &target,
+    ));
     causes.extend(metrics::validate(spec, rules, &path.child("metrics")));
-    if let Some(Behavior { scale_up, scale_down }) = &spec.behavior {
+    if let Some(Behavior {
+        scale_up,
+        scale_down,
+    }) = &spec.behavior
+    {
         let path = path.child("behavior");
         for (rules, direction) in [(scale_up, "scaleUp"), (scale_down, "scaleDown")] {
             if let Some(rules) = rules {
@@ -110,7 +122,10 @@ fn validate_path_segment(name: &str, missing: &str, path: &Path) -> Vec<Cause> {
         return vec![path.required(missing)];
     }
     let wrong = names::path_segment(name);
-    wrong.iter().map(|detail| path.invalid(Shown::Text(name), detail)).collect()
+    wrong
+        .iter()
+        .map(|detail| path.invalid(Shown::Text(name), detail))
+        .collect()
 }
 
 /// `validateScalingRules`.
@@ -130,18 +145,32 @@ fn validate_rules(rules: &ScalingRules, path: &Path) -> Vec<Cause> {
     if let Some(select) = &rules.select_policy
         && !SELECT_POLICIES.contains(&select.as_str())
     {
-        causes.push(path.child("selectPolicy").not_supported(select, &SELECT_POLICIES));
+        causes.push(
+            path.child("selectPolicy")
+                .not_supported(select, &SELECT_POLICIES),
+        );
     }
-    let (policies, at) = (rules.policies.as_deref().unwrap_or_default(), path.child("policies"));
+    let (policies, at) = (
+        rules.policies.as_deref().unwrap_or_default(),
+        path.child("policies"),
+    );
     if policies.is_empty() {
         causes.push(at.required("must specify at least one Policy"));
     }
     for (i, policy) in policies.iter().enumerate() {
         causes.extend(validate_policy(policy, &at.index(i)));
     }
-    if let Some(tolerance) = rules.tolerance.as_ref().filter(|tolerance| tolerance.signum() < 0) {
+    if let Some(tolerance) = rules
+        .tolerance
+        .as_ref()
+        .filter(|tolerance| tolerance.signum() < 0)
+    {
         let detail = "must be greater than or equal to 0";
-        causes.push(invalid_quantity(tolerance, detail, &path.child("tolerance")));
+        causes.push(invalid_quantity(
+            tolerance,
+            detail,
+            &path.child("tolerance"),
+        ));
     }
     causes
 }
@@ -149,7 +178,10 @@ fn validate_rules(rules: &ScalingRules, path: &Path) -> Vec<Cause> {
 fn validate_policy(policy: &ScalingPolicy, path: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !POLICY_TYPES.contains(&policy.type_.as_str()) {
-        causes.push(path.child("type").not_supported(&policy.type_, &POLICY_TYPES));
+        causes.push(
+            path.child("type")
+                .not_supported(&policy.type_, &POLICY_TYPES),
+        );
     }
     if policy.value <= 0 {
         let field = path.child("value");

@@ -171,7 +171,10 @@ impl Leader {
     /// Returns what is known of the controller manager.
     pub fn of(input: &Input) -> Self {
         let Written { status, by_us, .. } = input.snapshot.hpa.written;
-        let lapsed = input.evidence.lease.filter(|lease| lease.has_lapsed(input.snapshot.now));
+        let lapsed = input
+            .evidence
+            .lease
+            .filter(|lease| lease.has_lapsed(input.snapshot.now));
         let is_recent = |written: &Timestamp| {
             // Another controller manager may have another lease.
             let is_later = lapsed.is_none_or(|lease| *written > lease.renewed);
@@ -204,7 +207,11 @@ impl GateInput<'_> {
     /// Returns the due change; `None` if the pass leaves the scale alone.
     pub fn change(&self) -> Option<Change> {
         let from = self.pass.input.snapshot.scale.as_ref().ok()?.spec_replicas;
-        self.pass.decision.outcome.scale_to.map(|to| Change { from, to })
+        self.pass
+            .decision
+            .outcome
+            .scale_to
+            .map(|to| Change { from, to })
     }
 
     /// Returns all concerns about writing it, the worst first.
@@ -224,32 +231,62 @@ impl GateInput<'_> {
                 forced: how.force_write_status,
             }));
         }
-        let never = |reason| Concern { reason, flag: None, forced: false };
+        let never = |reason| Concern {
+            reason,
+            flag: None,
+            forced: false,
+        };
         reasons.into_iter().map(never).chain(forcible).collect()
     }
 
     /// Returns concerns that nothing overrides.
     fn never(&self) -> Vec<Reason> {
-        let hpa = self.pass.input.snapshot.hpa.deletion_timestamp.map(Reason::HpaDeleted);
+        let hpa = self
+            .pass
+            .input
+            .snapshot
+            .hpa
+            .deletion_timestamp
+            .map(Reason::HpaDeleted);
         let target = match self.going {
             Going::Since(since) => Some(Reason::TargetDeleted(*since)),
             _ => None,
         };
-        let steps = self.pass.decision.trace.iter().filter_map(|step| match step {
-            Step::ReadScale { error: Some(error), .. }
-            | Step::Rescale { error: Some(error), .. } => {
-                Some(Reason::CannotScale { error: error.clone() })
-            }
-            Step::ChoosePath { path: Path::Disabled, .. } => Some(Reason::ScalingDisabled),
-            Step::RejectSelector { reason, message, .. } => {
-                Some(Reason::NoSelector { reason, message: message.clone() })
-            }
-            Step::CombineMetrics { accepted: false, .. } => Some(match self.lacking() {
-                lacking if !lacking.is_empty() => Reason::Undecided { lacking },
-                _ => Reason::NoMetric { failed: self.failed(), cause: self.first_failure() },
-            }),
-            _ => None,
-        });
+        let steps = self
+            .pass
+            .decision
+            .trace
+            .iter()
+            .filter_map(|step| match step {
+                Step::ReadScale {
+                    error: Some(error), ..
+                }
+                | Step::Rescale {
+                    error: Some(error), ..
+                } => Some(Reason::CannotScale {
+                    error: error.clone(),
+                }),
+                Step::ChoosePath {
+                    path: Path::Disabled,
+                    ..
+                } => Some(Reason::ScalingDisabled),
+                Step::RejectSelector {
+                    reason, message, ..
+                } => Some(Reason::NoSelector {
+                    reason,
+                    message: message.clone(),
+                }),
+                Step::CombineMetrics {
+                    accepted: false, ..
+                } => Some(match self.lacking() {
+                    lacking if !lacking.is_empty() => Reason::Undecided { lacking },
+                    _ => Reason::NoMetric {
+                        failed: self.failed(),
+                        cause: self.first_failure(),
+                    },
+                }),
+                _ => None,
+            });
         hpa.into_iter().chain(target).chain(steps).collect()
     }
 
@@ -272,7 +309,11 @@ impl GateInput<'_> {
                 let knowledge = self.pass.remembered.knowledge;
                 let snapshot = &self.pass.input.snapshot;
                 let window = window(&snapshot.hpa, &snapshot.controller);
-                uncertain.push(Reason::Memory { knowledge, window, range });
+                uncertain.push(Reason::Memory {
+                    knowledge,
+                    window,
+                    range,
+                });
             }
             let lacking = self.lacking();
             uncertain.extend((!lacking.is_empty()).then_some(Reason::Rights { lacking, range }));
@@ -284,11 +325,18 @@ impl GateInput<'_> {
             uncertain.push(Reason::Metrics { failed, range });
         }
         if let Going::Unknown(cause) = self.going {
-            uncertain.push(Reason::Target { cause: cause.clone() });
+            uncertain.push(Reason::Target {
+                cause: cause.clone(),
+            });
         }
         // Out of bounds, it is corrected without looking at pods and metrics.
         if self.pass.decision.path() == Some(Path::Metrics) {
-            let open = self.pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
+            let open = self
+                .pass
+                .input
+                .notes
+                .iter()
+                .filter(|note| note.leaves_outcome_open());
             uncertain.extend(open.cloned().map(Reason::Unread));
         }
         uncertain
@@ -296,7 +344,10 @@ impl GateInput<'_> {
 
     /// Returns the metrics that the controller may have read but that are unread here.
     fn lacking(&self) -> Vec<Lacking> {
-        self.pass.decision.outcome.lacking(&self.pass.input.snapshot.hpa.spec)
+        self.pass
+            .decision
+            .outcome
+            .lacking(&self.pass.input.snapshot.hpa.spec)
     }
 
     /// Returns the labels of the metrics that fail.
@@ -304,7 +355,9 @@ impl GateInput<'_> {
         let metrics = self.pass.decision.metrics();
         let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
         let specs = &self.pass.input.snapshot.hpa.spec.metrics;
-        failed.map(|metric| specs[metric.index].label(specs)).collect()
+        failed
+            .map(|metric| specs[metric.index].label(specs))
+            .collect()
     }
 
     /// Returns why the first of them fails: what the API says, or else the controller.

@@ -161,16 +161,23 @@ impl Applied {
 
     /// Returns what was sent, if the server stored a different count.
     pub fn made(&self, state: &ScaleState) -> Option<i32> {
-        self.change.map(|change| change.to).filter(|to| *to != state.replicas)
+        self.change
+            .map(|change| change.to)
+            .filter(|to| *to != state.replicas)
     }
 
     /// Returns the exit code.
     pub fn exit_code(&self) -> u8 {
         let extras = [&self.status, &self.event].into_iter().flatten();
-        let extra = extras.filter_map(Extra::exit_code).min_by_key(|code| *code != 7);
+        let extra = extras
+            .filter_map(Extra::exit_code)
+            .min_by_key(|code| *code != 7);
         match &self.result {
             ApplyOutcome::Refused
-                if self.concerns.iter().any(|it| it.code() == Code::CannotScale) =>
+                if self
+                    .concerns
+                    .iter()
+                    .any(|it| it.code() == Code::CannotScale) =>
             {
                 1
             }
@@ -200,12 +207,18 @@ pub fn precondition(
     replicas: Option<i32>,
     resource_version: Option<&str>,
 ) -> Option<String> {
-    let ScaleState { replicas: was, resource_version: version, .. } = state;
+    let ScaleState {
+        replicas: was,
+        resource_version: version,
+        ..
+    } = state;
     if let Some(want) = replicas.filter(|want| want != was) {
         return Some(format!("Expected replicas to be {want}, was {was}"));
     }
     let want = resource_version.filter(|want| want != version)?;
-    Some(format!("Expected resource version to be {want}, was {version}"))
+    Some(format!(
+        "Expected resource version to be {want}, was {version}"
+    ))
 }
 
 /// Returns what has changed between two readings of an HPA and its target's scale.
@@ -221,10 +234,15 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     let [was, is] = scale;
     if was.uid != is.uid {
         let [was, is] = [&was.uid, &is.uid];
-        return Some(format!("the target was replaced: Expected uid to be {was}, was {is}"));
+        return Some(format!(
+            "the target was replaced: Expected uid to be {was}, was {is}"
+        ));
     }
     if was.replicas != is.replicas {
-        return Some(format!("Expected replicas to be {}, was {}", was.replicas, is.replicas));
+        return Some(format!(
+            "Expected replicas to be {}, was {}",
+            was.replicas, is.replicas
+        ));
     }
     if before.generation != now.generation || before.spec != now.spec {
         let generation = |hpa: &Hpa| hpa.generation.map(|it| it.to_string());

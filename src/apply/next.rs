@@ -60,19 +60,36 @@ pub fn next(
     change: Change,
     leader: Leader,
 ) -> Result<Next, Error> {
-    let Pass { input, decision, .. } = pass;
+    let Pass {
+        input, decision, ..
+    } = pass;
     if !(0..=MOST).contains(&change.to) {
-        return Err(Error::failed(format!("the pass cannot be run for {} replicas", change.to)));
+        return Err(Error::failed(format!(
+            "the pass cannot be run for {} replicas",
+            change.to
+        )));
     }
-    let scaled = Overrides { replicas: Some(change.to.to_string()), ..Overrides::default() };
+    let scaled = Overrides {
+        replicas: Some(change.to.to_string()),
+        ..Overrides::default()
+    };
     let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;
     let there: HashSet<&str> = input.snapshot.pods.iter().map(|pod| &*pod.name).collect();
     let is_new = |name: &str| !there.contains(name);
-    let Snapshot { pods, pod_metrics, metrics, now, .. } = &mut then.snapshot;
+    let Snapshot {
+        pods,
+        pod_metrics,
+        metrics,
+        now,
+        ..
+    } = &mut then.snapshot;
     for pod in pods.iter_mut().filter(|pod| is_new(&pod.name)) {
         pod.phase = Phase::Pending;
         pod.start_time = Some(*now);
-        let never = ReadyCondition { status: ConditionStatus::False, last_transition_time: *now };
+        let never = ReadyCondition {
+            status: ConditionStatus::False,
+            last_transition_time: *now,
+        };
         pod.ready = Some(never);
     }
     pod_metrics.retain(|item| !is_new(&item.name));
@@ -87,8 +104,16 @@ pub fn next(
         Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
     };
     let pass = Pass::with(then, remembered);
-    let Pass { input, decision, outlook, .. } = &pass;
-    let kept = Range { min: change.to, max: change.to };
+    let Pass {
+        input,
+        decision,
+        outlook,
+        ..
+    } = &pass;
+    let kept = Range {
+        min: change.to,
+        max: change.to,
+    };
     let mut replicas = outlook.range(decision).unwrap_or(kept);
     if replicas == kept {
         // The sync is within a period from now, and a hold may end before it.
@@ -100,12 +125,21 @@ pub fn next(
         }
     }
     let verdict = judge(change, replicas);
-    Ok(Next { verdict, replicas, leader, pass })
+    Ok(Next {
+        verdict,
+        replicas,
+        leader,
+        pass,
+    })
 }
 
 /// Returns what a range of counts means for a change.
 fn judge(Change { from, to }: Change, Range { min, max }: Range) -> Verdict {
-    let (forth, back) = if to > from { (min > to, max < to) } else { (max < to, min > to) };
+    let (forth, back) = if to > from {
+        (min > to, max < to)
+    } else {
+        (max < to, min > to)
+    };
     match (min == to && max == to, forth, back) {
         (true, ..) => Verdict::Keeps,
         (_, true, _) => Verdict::GoesOn,

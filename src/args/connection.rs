@@ -111,10 +111,15 @@ impl ConnectionFlags {
     /// same cluster as the same user. A token is not repeated, but asked for.
     pub fn selection(&self) -> String {
         let one = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| format!("--{name}={}", shell_word(value)))
+            value
+                .as_ref()
+                .map(|value| format!("--{name}={}", shell_word(value)))
         };
         let each = |name: &str, values: &[String]| -> Vec<String> {
-            values.iter().map(|value| format!("--{name}={}", shell_word(value))).collect()
+            values
+                .iter()
+                .map(|value| format!("--{name}={}", shell_word(value)))
+                .collect()
         };
         let insecure = self.insecure_skip_tls_verify;
         let mut flags = Vec::new();
@@ -146,13 +151,13 @@ fn timeout(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u32>() {
         return Ok(Duration::from_secs(seconds.into()));
     }
-    go::parse_duration(text).map(|duration| duration.try_into().unwrap_or_default()).ok_or_else(
-        || {
+    go::parse_duration(text)
+        .map(|duration| duration.try_into().unwrap_or_default())
+        .ok_or_else(|| {
             "Invalid timeout value. Timeout must be a single integer in seconds, or an integer \
              followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
                 .to_owned()
-        },
-    )
+        })
 }
 
 #[cfg(test)]
@@ -213,10 +218,21 @@ mod tests {
         for (given, want) in [
             (&[][..], ""),
             (&["-n", "shop", "-v", "6", "--request-timeout=5s"], ""),
-            (&["--context", "prod", "--as=eve o'x"], r"--context=prod --as='eve o'\''x'"),
-            (&["--token=s3cr3t", "-s", "https://k:6443"], "--server=https://k:6443 --token=TOKEN"),
             (
-                &["--as=a", "--as-group=b", "--as-group=c d", "--insecure-skip-tls-verify"],
+                &["--context", "prod", "--as=eve o'x"],
+                r"--context=prod --as='eve o'\''x'",
+            ),
+            (
+                &["--token=s3cr3t", "-s", "https://k:6443"],
+                "--server=https://k:6443 --token=TOKEN",
+            ),
+            (
+                &[
+                    "--as=a",
+                    "--as-group=b",
+                    "--as-group=c d",
+                    "--insecure-skip-tls-verify",
+                ],
                 "--as=a --as-group=b --as-group='c d' --insecure-skip-tls-verify=true",
             ),
         ] {
@@ -226,7 +242,14 @@ mod tests {
 
     #[test]
     fn groups_are_not_split_and_the_token_does_not_print() {
-        let flags = parsed(&["--as-group=a,b", "--as-group=c", "--token", "s3cr3t", "-v", "6"]);
+        let flags = parsed(&[
+            "--as-group=a,b",
+            "--as-group=c",
+            "--token",
+            "s3cr3t",
+            "-v",
+            "6",
+        ]);
         assert_eq!(flags.impersonate_groups, ["a,b", "c"]);
         assert_eq!(flags.verbosity, 6);
         assert!(!format!("{flags:?}").contains("s3cr3t"));

@@ -63,7 +63,9 @@ impl TypedValueParser for FailOnParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values = Condition::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let values = Condition::value_variants()
+            .iter()
+            .filter_map(ValueEnum::to_possible_value);
         Some(Box::new(values))
     }
 }
@@ -139,9 +141,16 @@ mod tests {
                      --expect blocked --report github --report junit=a.xml --exit-code";
         let Typed { args } = Typed::try_parse_from(typed.split_whitespace()).unwrap();
         assert_eq!(args.expect, ["limited", "blocked"]);
-        let conditions = [Condition::ScaleDown, Condition::MetricsMissing, Condition::Stale];
+        let conditions = [
+            Condition::ScaleDown,
+            Condition::MetricsMissing,
+            Condition::Stale,
+        ];
         assert_eq!(args.fail_on, conditions.map(FailOn::Condition));
-        assert_eq!(args.reports, [Report::Github, Report::Junit("a.xml".to_owned())]);
+        assert_eq!(
+            args.reports,
+            [Report::Github, Report::Junit("a.xml".to_owned())]
+        );
         assert!(args.exit_code);
         let Typed { args } = Typed::try_parse_from(["x", "--fail-on", "at-max"]).unwrap();
         assert_eq!(args.fail_on, [FailOn::Finding("at-max".to_owned())]);
@@ -150,7 +159,10 @@ mod tests {
 
     #[test]
     fn reports_name_their_file() {
-        assert_eq!(report("junit=out/a=b.xml"), Ok(Report::Junit("out/a=b.xml".to_owned())));
+        assert_eq!(
+            report("junit=out/a=b.xml"),
+            Ok(Report::Junit("out/a=b.xml".to_owned()))
+        );
         assert_eq!(report("github"), Ok(Report::Github));
         for wrong in ["", "junit", "junit=", "github=x", "JUnit=x", "sarif=x"] {
             report(wrong).unwrap_err();

@@ -28,8 +28,13 @@ impl Form {
     /// directories.
     pub fn read(mut arguments: Vec<OsString>, path: Option<&OsStr>) -> (Self, Vec<OsString>) {
         let program = arguments.first().map(Path::new);
-        let name = program.and_then(Path::file_stem).and_then(OsStr::to_str).unwrap_or_default();
-        let directory = program.filter(|program| program.is_absolute()).and_then(Path::parent);
+        let name = program
+            .and_then(Path::file_stem)
+            .and_then(OsStr::to_str)
+            .unwrap_or_default();
+        let directory = program
+            .filter(|program| program.is_absolute())
+            .and_then(Path::parent);
         let by_kubectl = directory.is_some_and(|directory| {
             std::env::split_paths(path.unwrap_or_default()).any(|entry| entry == directory)
         });
@@ -42,15 +47,24 @@ impl Form {
         };
         let completed = name.strip_prefix("kubectl_complete-hpa");
         let completed = completed.map(|verb| OsString::from(verb.trim_start_matches('_')));
-        let first = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+        let first = arguments
+            .get(1)
+            .and_then(|word| word.to_str())
+            .unwrap_or_default();
         let words: Vec<OsString> = match (completed, linked.clone().map(OsString::from)) {
             (Some(verb), _) => {
                 let verb = Some(verb).filter(|verb| !verb.is_empty());
-                [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
+                [COMPLETE.into(), "--".into()]
+                    .into_iter()
+                    .chain(verb)
+                    .collect()
             }
             (None, verb) if first == COMPLETE => {
                 arguments.remove(1);
-                [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
+                [COMPLETE.into(), "--".into()]
+                    .into_iter()
+                    .chain(verb)
+                    .collect()
             }
             // HPAs with these names are addressed as hpa/NAME.
             (None, Some(verb)) if first == "help" => {
@@ -71,12 +85,20 @@ impl Form {
         let Some(verb) = &self.linked else {
             // There is no program kubectl-hpa-explain.
             const ONE_WORD: &str = "kubectl hpa-";
-            let parts = text.split(ONE_WORD).map(|part| part.replace(WRITTEN, before.trim_end()));
+            let parts = text
+                .split(ONE_WORD)
+                .map(|part| part.replace(WRITTEN, before.trim_end()));
             return parts.collect::<Vec<_>>().join(ONE_WORD);
         };
-        text.replace(&format!("{WRITTEN} help VERB"), &format!("{before}{verb} help"))
-            .replace(&format!("{WRITTEN} install-links"), &format!("{before}{verb} install-links"))
-            .replace(&format!("{WRITTEN} "), before)
+        text.replace(
+            &format!("{WRITTEN} help VERB"),
+            &format!("{before}{verb} help"),
+        )
+        .replace(
+            &format!("{WRITTEN} install-links"),
+            &format!("{before}{verb} install-links"),
+        )
+        .replace(&format!("{WRITTEN} "), before)
     }
 }
 
@@ -89,7 +111,10 @@ mod tests {
     fn read(line: &str) -> (Form, Vec<String>) {
         let words = line.split_whitespace().map(OsString::from).collect();
         let (form, words) = Form::read(words, Some(OsStr::new("/usr/bin:/opt/bin")));
-        let words = words.into_iter().skip(1).map(|word| word.into_string().unwrap());
+        let words = words
+            .into_iter()
+            .skip(1)
+            .map(|word| word.into_string().unwrap());
         (form, words.collect())
     }
 
@@ -101,13 +126,28 @@ mod tests {
             ("kubectl-hpa_explain.exe web", "explain web"),
             ("kubectl-hpa_explain", "explain"),
             ("kubectl-hpa_explain help", "help explain"),
-            ("kubectl-hpa_explain install-links --dry-run", "install-links --dry-run"),
+            (
+                "kubectl-hpa_explain install-links --dry-run",
+                "install-links --dry-run",
+            ),
             ("kubectl-hpa_explain --version", "--version"),
-            ("kubectl-hpa_explain __complete we", "__complete -- explain we"),
+            (
+                "kubectl-hpa_explain __complete we",
+                "__complete -- explain we",
+            ),
             ("kubectl-hpa explain web", "explain web"),
-            ("kubectl-hpa __complete explain --help", "__complete -- explain --help"),
-            ("/bin/kubectl_complete-hpa explain we", "__complete -- explain we"),
-            ("kubectl_complete-hpa_explain we", "__complete -- explain we"),
+            (
+                "kubectl-hpa __complete explain --help",
+                "__complete -- explain --help",
+            ),
+            (
+                "/bin/kubectl_complete-hpa explain we",
+                "__complete -- explain we",
+            ),
+            (
+                "kubectl_complete-hpa_explain we",
+                "__complete -- explain we",
+            ),
             ("", ""),
         ] {
             assert_eq!(read(typed).1.join(" "), meant, "{typed}");

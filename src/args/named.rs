@@ -74,7 +74,9 @@ struct Type {
 }
 
 /// Words after a number that was meant as a duration.
-const UNITS: [&str; 9] = ["s", "sec", "seconds", "m", "min", "minutes", "h", "hour", "hours"];
+const UNITS: [&str; 9] = [
+    "s", "sec", "seconds", "m", "min", "minutes", "h", "hour", "hours",
+];
 
 impl Request {
     /// Reads the words.
@@ -92,8 +94,14 @@ impl Request {
         };
         // As in kubectl, an empty one is none.
         let namespace = connection.namespace.clone().filter(|name| !name.is_empty());
-        let connection = &ConnectionFlags { namespace, ..connection.clone() };
-        let mut request = Self { named: Vec::new(), connection: connection.clone() };
+        let connection = &ConnectionFlags {
+            namespace,
+            ..connection.clone()
+        };
+        let mut request = Self {
+            named: Vec::new(),
+            connection: connection.clone(),
+        };
         let mut namespaces = Vec::new();
         for word in names {
             let (namespace, named) = read(type_.as_ref(), word)?;
@@ -113,8 +121,10 @@ impl Request {
         }
         if namespaces.windows(2).any(|pair| pair[0] != pair[1]) {
             let names = names.join(", ");
-            return Err(Error::usage(format!("the names are not in one namespace: {names}"))
-                .hint("explain one namespace at a time (-n), or all of them with -A"));
+            return Err(
+                Error::usage(format!("the names are not in one namespace: {names}"))
+                    .hint("explain one namespace at a time (-n), or all of them with -A"),
+            );
         }
         if let Some(Some(namespace)) = namespaces.first() {
             request.connection.namespace = Some((*namespace).to_owned());
@@ -146,7 +156,10 @@ impl Request {
                 };
                 let names = names.join(", ");
                 let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
-                Err(Error { hint, ..Error::usage(error) })
+                Err(Error {
+                    hint,
+                    ..Error::usage(error)
+                })
             }
         }
     }
@@ -191,13 +204,20 @@ pub fn meant_as_type(words: &[String]) -> Option<String> {
 fn meant_as_value(verb: &str, word: &str) -> Option<String> {
     let definition = command_line();
     let flags = definition.find_subcommand(verb)?.get_arguments();
-    let long = flags.filter(|flag| flag.is_require_equals_set()).filter_map(clap::Arg::get_long);
+    let long = flags
+        .filter(|flag| flag.is_require_equals_set())
+        .filter_map(clap::Arg::get_long);
     let takes = |long: &&str| {
         let typed = ["kubectl-hpa", verb, "NAME", &format!("--{long}={word}")];
         let is_of_value = |e: &clap::Error| {
-            matches!(e.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+            matches!(
+                e.kind(),
+                ErrorKind::InvalidValue | ErrorKind::ValueValidation
+            )
         };
-        !command_line().try_get_matches_from(typed).is_err_and(|e| is_of_value(&e))
+        !command_line()
+            .try_get_matches_from(typed)
+            .is_err_and(|e| is_of_value(&e))
     };
     let flags: Vec<&str> = long.filter(takes).collect();
     let flag = match flags[..] {
@@ -205,14 +225,19 @@ fn meant_as_value(verb: &str, word: &str) -> Option<String> {
         [one] => one,
         _ => "FLAG",
     };
-    Some(format!("if {word} is the value of --{flag}, write --{flag}={word}"))
+    Some(format!(
+        "if {word} is the value of --{flag}, write --{flag}={word}"
+    ))
 }
 
 /// What a word names, and the namespace that it states.
 fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Named), Error> {
     let Some((before, name)) = word.split_once('/') else {
         let name = checked(word)?;
-        return Ok((None, type_.map_or(Named::Hpa(name.clone()), |it| it.clone().named(name))));
+        return Ok((
+            None,
+            type_.map_or(Named::Hpa(name.clone()), |it| it.clone().named(name)),
+        ));
     };
     if type_.is_some() {
         return Err(Error::usage(
@@ -242,9 +267,9 @@ fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Nam
 fn checked(name: &str) -> Result<String, Error> {
     match name {
         "" => Err(Error::usage("resource name may not be empty")),
-        "." | ".." => {
-            Err(Error::usage(format!("invalid resource name {name:?}: may not be '{name}'")))
-        }
+        "." | ".." => Err(Error::usage(format!(
+            "invalid resource name {name:?}: may not be '{name}'"
+        ))),
         name => Ok(name.to_owned()),
     }
 }
@@ -260,7 +285,11 @@ impl Type {
             resource == *kind || resource == *short || resource == names::plural(kind)
         });
         let resource = known.map_or(resource, |(kind, _)| kind).to_owned();
-        Self { typed: typed.to_owned(), resource, group }
+        Self {
+            typed: typed.to_owned(),
+            resource,
+            group,
+        }
     }
 
     /// A type that is one without further evidence, such as a slash after it.
@@ -271,9 +300,10 @@ impl Type {
     }
 
     fn named(self, name: String) -> Named {
-        match self.is("autoscaling", HPA) {
-            true => Named::Hpa(name),
-            false => Named::Target(Target { type_: self, name }),
+        if self.is("autoscaling", HPA) {
+            Named::Hpa(name)
+        } else {
+            Named::Target(Target { type_: self, name })
         }
     }
 
@@ -283,7 +313,9 @@ impl Type {
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         };
         let is_group = |own: &str| {
-            let versioned = own.split_once('.').filter(|(version, _)| is_version(version));
+            let versioned = own
+                .split_once('.')
+                .filter(|(version, _)| is_version(version));
             own == group || versioned.is_some_and(|(_, own)| own == group)
         };
         (self.resource == kind.to_lowercase() || self.resource == names::plural(kind))
@@ -331,7 +363,10 @@ mod tests {
             [flag, namespace, rest @ ..] if flag == "-n" => (rest, Some(namespace.clone())),
             all => (all, None),
         };
-        let connection = ConnectionFlags { namespace, ..ConnectionFlags::default() };
+        let connection = ConnectionFlags {
+            namespace,
+            ..ConnectionFlags::default()
+        };
         let with_hint =
             |e: crate::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
         Request::read(words, &connection).map_err(with_hint)
@@ -352,7 +387,11 @@ mod tests {
             ("Deployment/web", "Deployment/web", None),
             ("sts db cache", "sts/db, sts/cache", None),
             ("deployments.apps web", "deployments.apps/web", None),
-            ("deploy/web api rollouts/canary", "deploy/web, hpa api, rollouts/canary", None),
+            (
+                "deploy/web api rollouts/canary",
+                "deploy/web, hpa api, rollouts/canary",
+                None,
+            ),
             ("widgets.example.com/web", "widgets.example.com/web", None),
             // A single word is a name, and so is an unknown one before another.
             ("deploy", "hpa deploy", None),
@@ -370,18 +409,37 @@ mod tests {
                 Named::Target(target) => target.to_string(),
             });
             assert_eq!(found.collect::<Vec<_>>().join(", "), names, "{words}");
-            assert_eq!(request.connection.namespace.as_deref(), namespace, "{words}");
+            assert_eq!(
+                request.connection.namespace.as_deref(),
+                namespace,
+                "{words}"
+            );
         }
     }
 
     #[test]
     fn other_words_are_refused() {
         for (words, message) in [
-            ("deploy hpa/web", "there is no need to specify a resource type as a separate "),
-            ("hpa shop/web", "there is no need to specify a resource type as a separate "),
-            ("shop/deploy/web", "arguments in resource/name form may not have more than one slash"),
-            ("deploy/", "arguments in resource/name form must have a single resource and name"),
-            ("/web", "arguments in resource/name form must have a single resource and name"),
+            (
+                "deploy hpa/web",
+                "there is no need to specify a resource type as a separate ",
+            ),
+            (
+                "hpa shop/web",
+                "there is no need to specify a resource type as a separate ",
+            ),
+            (
+                "shop/deploy/web",
+                "arguments in resource/name form may not have more than one slash",
+            ),
+            (
+                "deploy/",
+                "arguments in resource/name form must have a single resource and name",
+            ),
+            (
+                "/web",
+                "arguments in resource/name form must have a single resource and name",
+            ),
             ("hpa/..", "invalid resource name \"..\": may not be '..'"),
             ("deploy .", "invalid resource name \".\": may not be '.'"),
             ("", "resource name may not be empty"),
@@ -391,27 +449,49 @@ mod tests {
                 "the names are not in one namespace: shop/web, test/web explain one namespace at a \
                  time (-n), or all of them with -A",
             ),
-            ("shop/web api", "the names are not in one namespace: shop/web, api"),
+            (
+                "shop/web api",
+                "the names are not in one namespace: shop/web, api",
+            ),
         ] {
             let error = read(words).unwrap_err();
             assert!(error.starts_with(message), "{words}: {error}");
         }
         let error = read("deploy/web api").unwrap().one("predict").unwrap_err();
-        assert_eq!(error.message, "predict takes one HPA, not 2: deploy/web, api");
+        assert_eq!(
+            error.message,
+            "predict takes one HPA, not 2: deploy/web, api"
+        );
     }
 
     #[test]
     fn a_word_may_be_meant_as_a_value_or_a_type() {
         for (verb, words, hint) in [
-            ("apply", "web 2m", Some("if 2m is the value of --wait, write --wait=2m")),
+            (
+                "apply",
+                "web 2m",
+                Some("if 2m is the value of --wait, write --wait=2m"),
+            ),
             (
                 "predict",
                 "web warn",
                 Some("if warn is the value of --validate, write --validate=warn"),
             ),
-            ("apply", "web true", Some("if true is the value of --FLAG, write --FLAG=true")),
-            ("predict", "web minutes", Some("a duration is one word, such as 5m")),
-            ("predict", "web deploy", Some("a type comes first: deploy NAME")),
+            (
+                "apply",
+                "web true",
+                Some("if true is the value of --FLAG, write --FLAG=true"),
+            ),
+            (
+                "predict",
+                "web minutes",
+                Some("a duration is one word, such as 5m"),
+            ),
+            (
+                "predict",
+                "web deploy",
+                Some("a type comes first: deploy NAME"),
+            ),
             ("predict", "web api", None),
         ] {
             let error = read(words).unwrap().one(verb).unwrap_err();
@@ -425,7 +505,10 @@ mod tests {
             ("shop/web", ""),
         ] {
             let found = super::meant_as_type(&[word.to_owned()]).unwrap_or_default();
-            assert!(found.contains(hint) && found.is_empty() == hint.is_empty(), "{word}: {found}");
+            assert!(
+                found.contains(hint) && found.is_empty() == hint.is_empty(),
+                "{word}: {found}"
+            );
         }
     }
 
@@ -441,12 +524,19 @@ mod tests {
             ("rc", "", "ReplicationController", true),
             ("sts", "apps", "Deployment", false),
             ("rollout", "argoproj.io", "Rollout", true),
-            ("rollouts.v1alpha1.argoproj.io", "argoproj.io", "Rollout", true),
+            (
+                "rollouts.v1alpha1.argoproj.io",
+                "argoproj.io",
+                "Rollout",
+                true,
+            ),
             ("policies.example.com", "example.com", "Policy", true),
             ("policy.example.com", "example.com", "Policy", true),
         ] {
             let request = read(&format!("{typed}/web")).unwrap();
-            let [Named::Target(target)] = &request.named[..] else { panic!("{typed}") };
+            let [Named::Target(target)] = &request.named[..] else {
+                panic!("{typed}")
+            };
             assert_eq!(target.is_of(group, kind), is, "{typed} {group} {kind}");
         }
     }

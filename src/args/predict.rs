@@ -73,7 +73,12 @@ pub struct Predict {
     pub names: Vec<String>,
 
     /// Read saved objects instead of a cluster: a file, a directory, or - for stdin; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
+    #[arg(
+        short = 'f',
+        long = "filename",
+        value_name = "FILE",
+        conflicts_with = "observe"
+    )]
     pub filenames: Vec<String>,
 
     /// Output format; the default is a report to read
@@ -207,7 +212,11 @@ pub struct Overrides {
 
     /// Value of a metric: per pod for Pods metrics, the total for Object and External metrics, even if
     /// their target is an average; repeatable
-    #[arg(long = "metric", value_name = "NAME[{SELECTOR}]=VALUE", allow_hyphen_values = true)]
+    #[arg(
+        long = "metric",
+        value_name = "NAME[{SELECTOR}]=VALUE",
+        allow_hyphen_values = true
+    )]
     pub metrics: Vec<String>,
 
     /// Value of a metric for one pod, or for one container in it, such as web-1:cpu=300m or
@@ -258,7 +267,13 @@ pub struct Overrides {
     /// How to treat unknown fields of manifests, which are what --hpa names and what -f has without a
     /// uid: strict (or true) rejects them, warn ignores them with a note, ignore (or false) ignores them
     /// silently
-    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value_t,
+        hide_possible_values = true
+    )]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     #[arg(requires = "manifests")]
     pub validate: Validate,

@@ -65,10 +65,14 @@ impl PrometheusArgs {
     ///
     /// It is not `LABEL="VALUE"` with one of the four operators, or several, separated by commas.
     pub fn matching(&self) -> Result<&str, Error> {
-        let Some(text) = &self.matcher else { return Ok("") };
+        let Some(text) = &self.matcher else {
+            return Ok("");
+        };
         let wrong = || {
-            Error::usage(format!("--prometheus-match {text}: not of the form LABEL=\"VALUE\""))
-                .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
+            Error::usage(format!(
+                "--prometheus-match {text}: not of the form LABEL=\"VALUE\""
+            ))
+            .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
         };
         let mut rest = text.as_str();
         loop {
@@ -76,8 +80,12 @@ impl PrometheusArgs {
             let (label, tail) = rest.split_at(name.ok_or_else(wrong)?);
             let is_label = label.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             let operators = ["=~", "!~", "!=", "="];
-            let value = operators.iter().find_map(|operator| tail.strip_prefix(operator));
-            let value = value.and_then(|value| value.strip_prefix('"')).ok_or_else(wrong)?;
+            let value = operators
+                .iter()
+                .find_map(|operator| tail.strip_prefix(operator));
+            let value = value
+                .and_then(|value| value.strip_prefix('"'))
+                .ok_or_else(wrong)?;
             let mut is_escaped = false;
             let end = value.char_indices().find(|(_, c)| {
                 let ends = *c == '"' && !is_escaped;
@@ -152,14 +160,20 @@ impl Moment {
             return Ok(Self::At(time));
         }
         // A time as Prometheus itself takes it.
-        let second = text.parse::<i64>().ok().filter(|second| *second >= 1_000_000_000);
+        let second = text
+            .parse::<i64>()
+            .ok()
+            .filter(|second| *second >= 1_000_000_000);
         if let Some(time) = second.and_then(|second| Timestamp::from_second(second).ok()) {
             return Ok(Self::At(time));
         }
         parse_duration(text).map(Self::Before).map_err(|_| {
             // As others write it: -1h, now-1h, "1h ago".
-            let bare =
-                text.strip_prefix("now").unwrap_or(text).trim_start().trim_start_matches('-');
+            let bare = text
+                .strip_prefix("now")
+                .unwrap_or(text)
+                .trim_start()
+                .trim_start_matches('-');
             let bare = bare.strip_suffix("ago").unwrap_or(bare).trim();
             match parse_duration(bare) {
                 Ok(_) => format!("how long before is typed without a sign, as {bare}"),
@@ -184,9 +198,11 @@ impl Moment {
         };
         if own < Timestamp::UNIX_EPOCH {
             let year = own.strftime("%Y");
-            return Err(Error::usage(format!("there are no samples of the year {year}")).hint(
-                "state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d",
-            ));
+            return Err(
+                Error::usage(format!("there are no samples of the year {year}")).hint(
+                    "state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d",
+                ),
+            );
         }
         Ok(own)
     }
@@ -228,16 +244,20 @@ impl PrometheusServer {
         const FORMS: &str = "such as https://prometheus.example.com or monitoring/prometheus:9090";
         if let Some((scheme, rest)) = text.split_once("://") {
             if rest.split('/').next().unwrap_or_default().contains('@') {
-                return Err(Error::usage("--prometheus: the address must not hold credentials")
-                    .hint("--prometheus-header Authorization=@FILE sends those of a file"));
+                return Err(
+                    Error::usage("--prometheus: the address must not hold credentials")
+                        .hint("--prometheus-header Authorization=@FILE sends those of a file"),
+                );
             }
             let host = rest.split('/').next().unwrap_or_default();
             if host.is_empty() || host.starts_with(':') {
                 return Err(Error::usage("--prometheus: the address has no host").hint(FORMS));
             }
             if rest.contains(['?', '#', '@', ' ']) {
-                return Err(Error::usage("--prometheus: an address without a query is expected")
-                    .hint(FORMS));
+                return Err(
+                    Error::usage("--prometheus: an address without a query is expected")
+                        .hint(FORMS),
+                );
             }
             return match scheme {
                 "http" | "https" => Ok(Self::Url(text.to_owned())),
@@ -248,7 +268,7 @@ impl PrometheusServer {
         }
         if text.contains(['@', '?', '#']) {
             return Err(
-                Error::usage("--prometheus: neither an address nor NAMESPACE/SERVICE").hint(FORMS)
+                Error::usage("--prometheus: neither an address nor NAMESPACE/SERVICE").hint(FORMS),
             );
         }
         let wrong = |why: String| Error::usage(format!("--prometheus {text}: {why}")).hint(FORMS);
@@ -272,7 +292,11 @@ impl PrometheusServer {
             [name] => ("", name, None),
             [name, port] => ("", name, Some(port)),
             [scheme @ ("http" | "https"), name, port] => (scheme, name, Some(port)),
-            _ => return Err(wrong("not of the form NAMESPACE/SERVICE[:PORT][/PATH]".to_owned())),
+            _ => {
+                return Err(wrong(
+                    "not of the form NAMESPACE/SERVICE[:PORT][/PATH]".to_owned(),
+                ));
+            }
         };
         for (what, name) in [("namespace", namespace), ("service", name)] {
             if let [cause, ..] = &*names::dns_label(name) {
@@ -288,7 +312,11 @@ impl PrometheusServer {
             return Err(wrong("the port is neither a number nor a name".to_owned()));
         }
         let [namespace, service, path] = [namespace, service, path].map(str::to_owned);
-        Ok(Self::Service { namespace, service, path })
+        Ok(Self::Service {
+            namespace,
+            service,
+            path,
+        })
     }
 }
 
@@ -318,7 +346,9 @@ mod tests {
             ("99999d", None),
             ("1969-12-31T23:59:59Z", None),
         ] {
-            let got = Moment::read(text).ok().and_then(|moment| moment.before(now).ok());
+            let got = Moment::read(text)
+                .ok()
+                .and_then(|moment| moment.before(now).ok());
             let got = got.map(|time| time.to_string());
             assert_eq!(got.as_deref(), want, "{text}");
         }
@@ -381,10 +411,22 @@ mod tests {
                 PrometheusServer::Url("https://prom.example.com/base".to_owned()),
             ),
             ("monitoring/prometheus", service("monitoring", "prometheus")),
-            ("monitoring/prometheus:9090", service("monitoring", "prometheus:9090")),
-            ("monitoring/prometheus:web", service("monitoring", "prometheus:web")),
-            ("monitoring/https:thanos:9091", service("monitoring", "https:thanos:9091")),
-            ("monitoring/https:thanos:", service("monitoring", "https:thanos:")),
+            (
+                "monitoring/prometheus:9090",
+                service("monitoring", "prometheus:9090"),
+            ),
+            (
+                "monitoring/prometheus:web",
+                service("monitoring", "prometheus:web"),
+            ),
+            (
+                "monitoring/https:thanos:9091",
+                service("monitoring", "https:thanos:9091"),
+            ),
+            (
+                "monitoring/https:thanos:",
+                service("monitoring", "https:thanos:"),
+            ),
             (
                 "monitoring/mimir:80/prometheus/",
                 PrometheusServer::Service {

@@ -9,13 +9,21 @@ use crate::apimachinery::names::nearest;
 
 /// Flags of `kubectl get` and `kubectl apply`, with what does the same here.
 const OF_KUBECTL: [(&str, &str, &str); 3] = [
-    ("-w", "--watch", "to repeat it: watch -n 15 kubectl hpa explain NAME"),
+    (
+        "-w",
+        "--watch",
+        "to repeat it: watch -n 15 kubectl hpa explain NAME",
+    ),
     (
         "-k",
         "--kustomize",
         "for a kustomization: kubectl kustomize DIR | kubectl hpa explain NAME -f -",
     ),
-    ("-R", "--recursive", "directories inside a directory are named, too: -f DIR -f DIR/INNER"),
+    (
+        "-R",
+        "--recursive",
+        "directories inside a directory are named, too: -f DIR -f DIR/INNER",
+    ),
 ];
 
 /// Words that are verbs of other programs, with where the same is found here.
@@ -40,7 +48,9 @@ pub fn with_tips(e: clap::Error, definition: &Command) -> clap::Error {
 }
 
 fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
-    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return e };
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else {
+        return e;
+    };
     let typed = typed.clone();
     let is_it = |argument: &clap::Arg| {
         let long = argument.get_long().map(|name| format!("--{name}"));
@@ -50,7 +60,9 @@ fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
     let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set());
     let owners = verbs.filter(|it| it.get_arguments().any(is_it));
     let owners: Vec<&str> = owners.map(Command::get_name).collect();
-    let of_kubectl = OF_KUBECTL.iter().find(|(short, long, _)| typed == *short || typed == *long);
+    let of_kubectl = OF_KUBECTL
+        .iter()
+        .find(|(short, long, _)| typed == *short || typed == *long);
     let tip = match of_kubectl {
         _ if !owners.is_empty() => {
             let owners = match &owners[..] {
@@ -77,9 +89,14 @@ fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
 }
 
 fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
-    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand) else { return e };
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand) else {
+        return e;
+    };
     let typed = typed.clone();
-    let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
+    let verbs = definition
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+        .map(Command::get_name);
     if let Some(meant) = nearest(&typed, verbs) {
         // After `help`, clap has no tip of its own.
         let has_tip = e.get(ContextKind::SuggestedSubcommand).is_some();
@@ -97,7 +114,10 @@ fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
 
 fn add(mut e: clap::Error, tip: Option<String>) -> clap::Error {
     if let Some(tip) = tip {
-        e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        e.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![StyledStr::from(tip)]),
+        );
     }
     e
 }
@@ -110,13 +130,25 @@ mod tests {
     #[test]
     fn tips_name_what_does_the_same_here() {
         for (typed, tip) in [
-            ("web", Some("to explain an HPA of this name: kubectl hpa explain web")),
-            ("completion bash", Some("'kubectl hpa install-links' makes kubectl complete")),
+            (
+                "web",
+                Some("to explain an HPA of this name: kubectl hpa explain web"),
+            ),
+            (
+                "completion bash",
+                Some("'kubectl hpa install-links' makes kubectl complete"),
+            ),
             ("man", Some("has the man pages")),
-            ("version", Some("'kubectl hpa --version' prints the version")),
+            (
+                "version",
+                Some("'kubectl hpa --version' prints the version"),
+            ),
             ("help explian", Some("'explain'")),
             ("explian web", Some("'explain'")),
-            ("explain --cpu 80%", Some("'--cpu' is an argument of predict")),
+            (
+                "explain --cpu 80%",
+                Some("'--cpu' is an argument of predict"),
+            ),
             ("explain -w", Some("watch -n 15 kubectl hpa explain NAME")),
             ("explain --watch", Some("watch -n 15")),
             ("explain -k .", Some("kubectl kustomize DIR | ")),

@@ -26,15 +26,20 @@ enum Wanted {
     /// One of these, each with its description.
     Known(Vec<(String, String)>),
     /// A value of this flag or positional argument.
-    Value { id: String, values: Vec<(String, String)>, is_file: bool },
+    Value {
+        id: String,
+        values: Vec<(String, String)>,
+        is_file: bool,
+    },
 }
 
 impl Typing {
     /// Reads the words after the program's name; the last one, which may be empty, is to be completed.
     /// The definition must have been built.
     pub fn read(root: &Command, words: &[String]) -> Self {
-        let (last, earlier) =
-            words.split_last().map_or(("", words), |(last, rest)| (&**last, rest));
+        let (last, earlier) = words
+            .split_last()
+            .map_or(("", words), |(last, rest)| (&**last, rest));
         let mut command = root;
         let mut place = command.get_positionals().next();
         let mut before = Vec::new();
@@ -126,7 +131,12 @@ impl Typing {
 
     /// Moves the stem into the lead, up to and including the last of these characters.
     pub fn settle(&mut self, ends: impl Fn(char) -> bool) {
-        if let Some((at, end)) = self.stem.char_indices().rev().find(|(_, letter)| ends(*letter)) {
+        if let Some((at, end)) = self
+            .stem
+            .char_indices()
+            .rev()
+            .find(|(_, letter)| ends(*letter))
+        {
             let rest = self.stem.split_off(at + end.len_utf8());
             self.lead.push_str(&std::mem::replace(&mut self.stem, rest));
         }
@@ -134,7 +144,10 @@ impl Typing {
 
     /// The values typed before for a flag or positional argument.
     pub fn typed(&self, id: &str) -> impl Iterator<Item = &str> {
-        self.before.iter().filter(move |(own, _)| own == id).map(|(_, value)| &**value)
+        self.before
+            .iter()
+            .filter(move |(own, _)| own == id)
+            .map(|(_, value)| &**value)
     }
 
     /// The connection flags, or `None` if one of them has an invalid value.
@@ -142,8 +155,15 @@ impl Typing {
         let command =
             ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
         let words = self.before.iter().filter_map(|(name, value)| {
-            let flag = command.get_arguments().find(|flag| id(flag) == *name)?.get_long()?;
-            Some(if value.is_empty() { format!("--{flag}") } else { format!("--{flag}={value}") })
+            let flag = command
+                .get_arguments()
+                .find(|flag| id(flag) == *name)?
+                .get_long()?;
+            Some(if value.is_empty() {
+                format!("--{flag}")
+            } else {
+                format!("--{flag}={value}")
+            })
         });
         let words: Vec<String> = words.collect();
         let matches = command.try_get_matches_from(words).ok()?;
@@ -164,15 +184,20 @@ fn needs_value(flag: &Arg) -> bool {
 /// is the first that takes a value, otherwise the last.
 fn flag<'c, 'w>(command: &'c Command, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
     if let Some(long) = word.strip_prefix("--") {
-        let (name, value) =
-            long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        let flag = command.get_arguments().find(|flag| flag.get_long() == Some(name))?;
+        let (name, value) = long
+            .split_once('=')
+            .map_or((long, None), |(name, value)| (name, Some(value)));
+        let flag = command
+            .get_arguments()
+            .find(|flag| flag.get_long() == Some(name))?;
         return Some((flag, value));
     }
     let shorts = word.strip_prefix('-')?;
     let mut last = None;
     for (at, letter) in shorts.char_indices() {
-        let flag = command.get_arguments().find(|flag| flag.get_short() == Some(letter))?;
+        let flag = command
+            .get_arguments()
+            .find(|flag| flag.get_short() == Some(letter))?;
         let rest = &shorts[at + letter.len_utf8()..];
         if needs_value(flag) {
             return Some((flag, Some(rest).filter(|rest| !rest.is_empty())));
@@ -194,16 +219,27 @@ fn value_of(arg: &Arg) -> Wanted {
     );
     let values = arg.get_possible_values();
     let shown = values.iter().filter(|value| !value.is_hide_set());
-    Wanted::Value { id: id(arg), values: shown.map(described).collect(), is_file }
+    Wanted::Value {
+        id: id(arg),
+        values: shown.map(described).collect(),
+        is_file,
+    }
 }
 
 fn flags(command: &Command) -> Vec<(String, String)> {
-    let flags = command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+    let flags = command
+        .get_arguments()
+        .filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     let forms = flags.flat_map(|flag| {
         let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
-        let long = flag.get_long().filter(|long| long.len() > 1).map(|long| format!("--{long}"));
+        let long = flag
+            .get_long()
+            .filter(|long| long.len() > 1)
+            .map(|long| format!("--{long}"));
         let short = flag.get_short().map(|short| format!("-{short}"));
-        long.into_iter().chain(short).map(move |form| (form, help.clone()))
+        long.into_iter()
+            .chain(short)
+            .map(move |form| (form, help.clone()))
     });
     forms.collect()
 }
@@ -255,14 +291,22 @@ mod tests {
             ("", None, "", ""),
         ] {
             let typing = typing(line);
-            assert_eq!((typing.id(), typing.lead(), typing.stem()), (id, lead, stem), "{line}");
+            assert_eq!(
+                (typing.id(), typing.lead(), typing.stem()),
+                (id, lead, stem),
+                "{line}"
+            );
         }
     }
 
     #[test]
     fn the_definition_has_candidates() {
         let names = |line: &str| -> Vec<String> {
-            typing(line).known().iter().map(|(name, _)| name.clone()).collect()
+            typing(line)
+                .known()
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect()
         };
         assert!(names("").contains(&"predict".to_owned()));
         assert!(!names("").iter().any(|verb| verb.starts_with('_')));

@@ -46,7 +46,10 @@ impl Check {
         if !record.has_replicas() {
             return None;
         }
-        let mut recorded = Recorded { replicas: Vec::with_capacity(passes), totals };
+        let mut recorded = Recorded {
+            replicas: Vec::with_capacity(passes),
+            totals,
+        };
         let mut check = (0, 0, 0, 0);
         let (mut own, mut others) = (0i128, 0i128);
         let mut before = None;
@@ -62,7 +65,9 @@ impl Check {
                 None => recorded.totals.skip(),
             }
             before = replicas.or(before);
-            let is_marked = record.marks().any(|mark| mark <= at && at < mark.saturating_add(wait));
+            let is_marked = record
+                .marks()
+                .any(|mark| mark <= at && at < mark.saturating_add(wait));
             match around.filter(|_| !is_marked) {
                 None => check.3 += 1,
                 Some(around) => {
@@ -79,14 +84,26 @@ impl Check {
         }
         let (compared, equal, within_one, left_out) = check;
         let replica_hours = (others != 0).then(|| own as f64 / others as f64);
-        Some(Self { compared, equal, within_one, left_out, replica_hours, recorded })
+        Some(Self {
+            compared,
+            equal,
+            within_one,
+            left_out,
+            replica_hours,
+            recorded,
+        })
     }
 }
 
 impl Recorded {
     /// Adds the replicas at the next pass. What was proposed was not recorded.
     fn add(&mut self, before: i32, replicas: i32) {
-        let point = Point { replicas, proposal: None, ready: 0, is_answered: true };
+        let point = Point {
+            replicas,
+            proposal: None,
+            ready: 0,
+            is_answered: true,
+        };
         self.totals.add(before, point);
     }
 }

@@ -129,7 +129,11 @@ impl Plan {
         if let Some(trace) = timeline.trace.clone() {
             is_moved = begin_with_load(&mut observed, &trace, timeline.times);
             let record = trace.record(observed.snapshot.now);
-            let scale = observed.snapshot.scale.as_ref().map(|scale| scale.spec_replicas);
+            let scale = observed
+                .snapshot
+                .scale
+                .as_ref()
+                .map(|scale| scale.spec_replicas);
             let recorded = record.replicas_at(SignedDuration::ZERO);
             replicas = recorded.filter(|recorded| scale.is_ok_and(|now| now != *recorded));
             if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
@@ -138,7 +142,13 @@ impl Plan {
                 timeline.times.ready = ready;
             }
         }
-        Self { timeline, observed, is_moved, replicas, rollout: None }
+        Self {
+            timeline,
+            observed,
+            is_moved,
+            replicas,
+            rollout: None,
+        }
     }
 
     /// The same with other pods rolled out at a time after the first pass, if one is given.
@@ -151,7 +161,10 @@ impl Plan {
     /// Whether the load was recorded rather than made up.
     pub fn is_recorded(&self) -> bool {
         let now = self.observed.snapshot.now;
-        self.timeline.trace.as_ref().is_some_and(|trace| trace.is_recorded(now))
+        self.timeline
+            .trace
+            .as_ref()
+            .is_some_and(|trace| trace.is_recorded(now))
     }
 
     /// The same with all specs that are played over the load, the HPA as it is first. Specs that cannot be
@@ -163,7 +176,10 @@ impl Plan {
         let runs = specs.map(|(Input { snapshot, .. }, _)| {
             let containers = snapshot.pods.iter().flat_map(|pod| pod.running(false));
             let containers = containers.map(|own| own.name.clone()).collect();
-            OtherRun { spec: snapshot.hpa.spec, containers }
+            OtherRun {
+                spec: snapshot.hpa.spec,
+                containers,
+            }
         });
         self.timeline.others = runs.collect();
         self
@@ -203,12 +219,24 @@ impl Plan {
             }
             _ => e,
         })?;
-        let Input { snapshot, notes, .. } = &mut input;
+        let Input {
+            snapshot, notes, ..
+        } = &mut input;
         let metrics = &snapshot.hpa.spec.metrics;
-        drop_known(snapshot, |container| player.has_load_of(container, metrics), notes);
+        drop_known(
+            snapshot,
+            |container| player.has_load_of(container, metrics),
+            notes,
+        );
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
-        Ok(Prepared { input, overrides, rolled_out, first, player })
+        Ok(Prepared {
+            input,
+            overrides,
+            rolled_out,
+            first,
+            player,
+        })
     }
 
     /// Plays the HPA as it is and each candidate, and compares them. `None` if the scale cannot be read.
@@ -223,33 +251,83 @@ impl Plan {
         candidates: Vec<Spec>,
     ) -> Result<Option<Backtest>, Error> {
         let mut replay = self.prepare(&assumptions.without_candidate())?;
-        let Some(timeline) = replay.play()? else { return Ok(None) };
-        let Snapshot { now, controller, hpa, .. } = &replay.input.snapshot;
+        let Some(timeline) = replay.play()? else {
+            return Ok(None);
+        };
+        let Snapshot {
+            now,
+            controller,
+            hpa,
+            ..
+        } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
         let trace = self.timeline.trace.as_ref();
         let record = trace.map(|trace| trace.record(*now));
         let check = record.as_ref().and_then(|record| {
             let totals = Totals::new(*now, controller.sync_period, passes, &hpa.spec);
-            Check::of(&timeline, record, passes, replay.player.longest_wait(), totals)
+            Check::of(
+                &timeline,
+                record,
+                passes,
+                replay.player.longest_wait(),
+                totals,
+            )
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
-        for Spec { name, assumptions, manifest } in candidates {
+        for Spec {
+            name,
+            assumptions,
+            manifest,
+        } in candidates
+        {
             let mut own = self.prepare(&assumptions)?;
-            let Some(played) = own.play()? else { return Ok(None) };
+            let Some(played) = own.play()? else {
+                return Ok(None);
+            };
             let stretches = Stretches::of(&timeline, &played, passes);
-            let courses = replay.start().zip(own.start()).filter(|_| !stretches.all.is_empty());
+            let courses = replay
+                .start()
+                .zip(own.start())
+                .filter(|_| !stretches.all.is_empty());
             let parted = courses.map(|(one, other)| Parting::find(one, other));
             let parted = parted.transpose()?.flatten();
-            let Prepared { input, overrides, rolled_out, .. } = own;
-            let run = Run { name, input, overrides, rolled_out, timeline: played };
-            runs.push(Candidate { run, manifest, parted, stretches });
+            let Prepared {
+                input,
+                overrides,
+                rolled_out,
+                ..
+            } = own;
+            let run = Run {
+                name,
+                input,
+                overrides,
+                rolled_out,
+                timeline: played,
+            };
+            runs.push(Candidate {
+                run,
+                manifest,
+                parted,
+                stretches,
+            });
         }
-        let Prepared { input, overrides, rolled_out, .. } = replay;
+        let Prepared {
+            input,
+            overrides,
+            rolled_out,
+            ..
+        } = replay;
         Ok(Some(Backtest {
             load: trace.map(|trace| trace.facts(input.snapshot.now, timeline.totals.span())),
             lacking,
-            replay: Run { name: "replay".to_owned(), input, overrides, rolled_out, timeline },
+            replay: Run {
+                name: "replay".to_owned(),
+                input,
+                overrides,
+                rolled_out,
+                timeline,
+            },
             candidates: runs,
             check,
             ready_after: record.as_ref().and_then(Record::ready_after),
@@ -271,7 +349,10 @@ fn roll_out(
     let hpa = &input.snapshot.hpa;
     let target = &hpa.spec.scale_target_ref;
     let (name, max_replicas) = (hpa.reference(), hpa.spec.max_replicas);
-    let known = [assumptions.workload(hpa), input.surroundings.workload(target)];
+    let known = [
+        assumptions.workload(hpa),
+        input.surroundings.workload(target),
+    ];
     // The API server states the defaults: one that it has read but that states none was saved without.
     let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
     let how = Replacement::of(target, known.into_iter().flatten());
@@ -281,7 +362,9 @@ fn roll_out(
     let strategy = Strategy::of(target, stated.as_ref(), how)?;
     let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
-    input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+    input
+        .notes
+        .retain(|note| !matches!(note, Note::RolloutFirst { .. }));
     let mut rolled_out = None;
     if let Some(rollout) = rollout {
         let own = rollout.own();
@@ -294,11 +377,18 @@ fn roll_out(
             overrides.push(own);
             if strategy.is_none() {
                 let is_stateful = Strategy::is_stateful(target);
-                input.notes.push(Note::RolloutByDefault { target: name, how, is_stateful });
+                input.notes.push(Note::RolloutByDefault {
+                    target: name,
+                    how,
+                    is_stateful,
+                });
             } else if running.snapshot.controller.version.replaces_several()
                 && let Some(limit) = played.at_once(stated.as_ref(), max_replicas)
             {
-                input.notes.push(Note::RolloutOneByOne { target: name, limit });
+                input.notes.push(Note::RolloutOneByOne {
+                    target: name,
+                    limit,
+                });
             }
         }
     }
@@ -308,10 +398,15 @@ fn roll_out(
 
 /// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.
 fn use_as(snapshot: &mut Snapshot, other: Snapshot) {
-    let used: HashMap<&str, &PodMetrics> =
-        other.pod_metrics.iter().map(|item| (&*item.name, &**item)).collect();
+    let used: HashMap<&str, &PodMetrics> = other
+        .pod_metrics
+        .iter()
+        .map(|item| (&*item.name, &**item))
+        .collect();
     for item in &mut snapshot.pod_metrics {
-        let Some(used) = used.get(&*item.name) else { continue };
+        let Some(used) = used.get(&*item.name) else {
+            continue;
+        };
         for own in &mut item.containers {
             if let Some(used) = used.containers.iter().find(|used| used.name == own.name) {
                 own.usage.clone_from(&used.usage);
@@ -347,7 +442,10 @@ impl Prepared {
 
     /// The metrics that have no value in any pass.
     fn lacking(&self) -> Vec<String> {
-        let failed = self.first.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
+        let failed = self
+            .first
+            .metrics()
+            .filter(|it| matches!(it.result, MetricResult::Error(_)));
         let failed = failed.filter(|it| !self.player.has(it.index));
         let metrics = &self.input.snapshot.hpa.spec.metrics;
         failed.map(|it| metrics[it.index].label(metrics)).collect()
@@ -364,7 +462,9 @@ impl Prepared {
     ///
     /// It comes to more pods than can be played.
     pub fn totals(&self) -> Result<Option<Totals>, Error> {
-        let Some(mut course) = self.start() else { return Ok(None) };
+        let Some(mut course) = self.start() else {
+            return Ok(None);
+        };
         Totals::of(&mut course).map(Some)
     }
 }

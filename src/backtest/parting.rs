@@ -40,7 +40,11 @@ impl Parting {
             if one.to != other.to {
                 // A run that has settled stays at its last pass.
                 let time = one.time.max(other.time);
-                return Ok(Some(Self { time, replay: one, candidate: other }));
+                return Ok(Some(Self {
+                    time,
+                    replay: one,
+                    candidate: other,
+                }));
             }
             let goes_on = [replay.go_on()?, candidate.go_on()?];
             if goes_on == [false; 2] {
@@ -54,14 +58,22 @@ impl Stretches {
     /// Returns the stretches of two runs over the same load.
     pub(super) fn of(replay: &Timeline, candidate: &Timeline, passes: usize) -> Self {
         let differs = |(one, other): (&Point, &Point)| one.replicas != other.replicas;
-        let pairs = replay.passes.iter().zip(&candidate.passes).take(passes).map(differs);
+        let pairs = replay
+            .passes
+            .iter()
+            .zip(&candidate.passes)
+            .take(passes)
+            .map(differs);
         let mut all: Vec<Stretch> = Vec::new();
         let mut start = replay.start;
         let mut is_open = false;
         for differs in pairs {
             match all.last_mut().filter(|_| is_open && differs) {
                 Some(stretch) => stretch.length = stretch.length.saturating_add(replay.period),
-                None if differs => all.push(Stretch { start, length: replay.period }),
+                None if differs => all.push(Stretch {
+                    start,
+                    length: replay.period,
+                }),
                 None => {}
             }
             is_open = differs;

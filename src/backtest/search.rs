@@ -85,8 +85,9 @@ impl Axis {
     /// It has another form, or the range is invalid.
     pub fn read(text: &str) -> Result<Self, Error> {
         let bad = |why: &str| Error::usage(format!("--vary {text}: {why}")).hint(FORM);
-        let (path, range) =
-            text.split_once('=').ok_or_else(|| bad("not of the form PATH=RANGE"))?;
+        let (path, range) = text
+            .split_once('=')
+            .ok_or_else(|| bad("not of the form PATH=RANGE"))?;
         if path.is_empty() {
             return Err(bad("the field is missing"));
         }
@@ -110,7 +111,11 @@ impl Axis {
         if let Some((_, value)) = values.iter().enumerate().find(|own| is_repeated(*own)) {
             return Err(bad(&format!("{value} is given twice")));
         }
-        Ok(Self { path: path.to_owned(), values, missed })
+        Ok(Self {
+            path: path.to_owned(),
+            values,
+            missed,
+        })
     }
 
     /// Sets the field to one of its values, as the flag for it does.
@@ -151,10 +156,14 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
     }
     let count = (end - start) / by + 1;
     if count > MOST as i128 {
-        return Err(format!("{count} values, and the limit is {MOST}: use a larger step"));
+        return Err(format!(
+            "{count} values, and the limit is {MOST}: use a larger step"
+        ));
     }
     let unit = if is_percent { "%" } else { "" };
-    let is_decimal = [from, to, step_text].iter().all(|text| !text.contains(char::is_alphabetic));
+    let is_decimal = [from, to, step_text]
+        .iter()
+        .all(|text| !text.contains(char::is_alphabetic));
     let value = |place: i128| {
         let milli = i64::try_from(start + place * by).unwrap_or(i64::MAX);
         match milli % 1000 {
@@ -186,20 +195,35 @@ impl Search {
         manifest: Option<Candidate>,
         at: Option<SignedDuration>,
     ) -> Result<Self, Error> {
-        let axes = vary.iter().map(|text| Axis::read(text)).collect::<Result<Vec<_>, Error>>()?;
+        let axes = vary
+            .iter()
+            .map(|text| Axis::read(text))
+            .collect::<Result<Vec<_>, Error>>()?;
         for (place, axis) in axes.iter().enumerate() {
             if axes[..place].iter().any(|other| other.path == axis.path) {
-                return Err(Error::usage(format!("--vary {}: given more than once", axis.path)));
+                return Err(Error::usage(format!(
+                    "--vary {}: given more than once",
+                    axis.path
+                )));
             }
         }
-        let count = axes.iter().try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
+        let count = axes
+            .iter()
+            .try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
         if count.is_none_or(|count| count > MOST) {
             let each = axes.iter().map(|axis| axis.values.len().to_string());
             let each = each.collect::<Vec<_>>().join(" x ");
-            return Err(Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
-                .hint("use larger steps, or vary fewer fields at once"));
+            return Err(
+                Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
+                    .hint("use larger steps, or vary fewer fields at once"),
+            );
         }
-        let search = Self { axes, typed: typed.clone(), manifest, at };
+        let search = Self {
+            axes,
+            typed: typed.clone(),
+            manifest,
+            at,
+        };
         // What is invalid in one combination is invalid in all of them.
         search.assumptions(0).map_err(|e| Error {
             message: format!("--vary: {}", in_words_of_vary(&e.message)),
@@ -210,15 +234,31 @@ impl Search {
 
     /// What every combination assumes of the spec and the requests, as typed.
     fn base(&self) -> Vec<String> {
-        let Overrides { min, max, targets, fields, requests, .. } = &self.typed;
-        let manifest = self.manifest.iter().map(|manifest| format!("--hpa {}", manifest.origin()));
+        let Overrides {
+            min,
+            max,
+            targets,
+            fields,
+            requests,
+            ..
+        } = &self.typed;
+        let manifest = self
+            .manifest
+            .iter()
+            .map(|manifest| format!("--hpa {}", manifest.origin()));
         let bounds = [("min", min), ("max", max)].into_iter();
         let bounds = bounds.filter_map(|(name, own)| Some(format!("--{name} {}", (*own)?)));
         let targets = targets.iter().map(|own| format!("--target {own}"));
         let fields = fields.iter().map(|own| format!("--set {own}"));
         let requests = requests.iter().map(|own| format!("--request {own}"));
         let at = self.at.map(|at| format!("--at {}", duration(at)));
-        manifest.chain(bounds).chain(targets).chain(fields).chain(requests).chain(at).collect()
+        manifest
+            .chain(bounds)
+            .chain(targets)
+            .chain(fields)
+            .chain(requests)
+            .chain(at)
+            .collect()
     }
 
     /// The first combination.
@@ -250,7 +290,9 @@ impl Search {
     /// The fields with their values in a combination.
     fn settings(&self, place: usize) -> Vec<String> {
         let pairs = self.axes.iter().zip(self.values(place));
-        pairs.map(|(axis, value)| format!("{}={value}", axis.path)).collect()
+        pairs
+            .map(|(axis, value)| format!("{}={value}", axis.path))
+            .collect()
     }
 
     /// The assumptions of a combination.
@@ -271,16 +313,26 @@ impl Search {
         let values = self.values(place);
         let played = || {
             let prepared = plan.prepare(&self.assumptions(place)?)?;
-            let Some(totals) = prepared.totals()? else { return Ok(None) };
+            let Some(totals) = prepared.totals()? else {
+                return Ok(None);
+            };
             let (input, _) = prepared.into_parts();
             let meets = expected.map_or(Truth::True, |meets| meets(&Pass::run(input), &totals));
             Ok::<_, Error>(Some((totals, meets)))
         };
         match played() {
-            Ok(played) => played.map(|(totals, meets)| Tried { values, result: Ok(totals), meets }),
+            Ok(played) => played.map(|(totals, meets)| Tried {
+                values,
+                result: Ok(totals),
+                meets,
+            }),
             Err(e) => {
                 let why = in_words_of_vary(&e.message);
-                Some(Tried { values, result: Err(why), meets: Truth::False })
+                Some(Tried {
+                    values,
+                    result: Err(why),
+                    meets: Truth::False,
+                })
             }
         }
     }
@@ -306,34 +358,65 @@ impl Search {
             let mut fields = paths.map(|path| path.strip_prefix("spec.").unwrap_or(path));
             let is_named = fields.any(|field| why.starts_with(field));
             let first = self.settings(0).join(", ");
-            let first = if is_named { String::new() } else { format!(", such as {first}") };
+            let first = if is_named {
+                String::new()
+            } else {
+                format!(", such as {first}")
+            };
             return Err(Error::usage(match all {
                 1 => format!("--vary: the combination cannot be played{first}: {why}"),
                 _ => format!("--vary: none of {all} combinations can be played{first}: {why}"),
             }));
         }
-        let played = tried.iter().enumerate().filter(|(_, own)| own.meets == Truth::True);
+        let played = tried
+            .iter()
+            .enumerate()
+            .filter(|(_, own)| own.meets == Truth::True);
         let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
         let played: Vec<(usize, &Totals)> = played.collect();
         let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
-        let front = front(&totals, rival).into_iter().map(|place| played[place].0).collect();
+        let front = front(&totals, rival)
+            .into_iter()
+            .map(|place| played[place].0)
+            .collect();
         let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
         let (combinations, base) = (self.count(), self.base());
-        let missed = self.axes.iter().filter_map(|Axis { path, values, missed }| {
-            Some((path.clone(), values.last()?.clone(), missed.clone()?))
-        });
+        let missed = self.axes.iter().filter_map(
+            |Axis {
+                 path,
+                 values,
+                 missed,
+             }| { Some((path.clone(), values.last()?.clone(), missed.clone()?)) },
+        );
         let missed = missed.collect();
-        Ok(Found { fields, missed, base, combinations, front, tried, stopped })
+        Ok(Found {
+            fields,
+            missed,
+            base,
+            combinations,
+            front,
+            tried,
+            stopped,
+        })
     }
 }
 
 impl Found {
     /// Whether one of the settings that were tried meets the expectations.
     pub fn meets(&self) -> Truth {
-        let best = self.tried.iter().map(|own| own.meets).max().unwrap_or(Truth::False);
+        let best = self
+            .tried
+            .iter()
+            .map(|own| own.meets)
+            .max()
+            .unwrap_or(Truth::False);
         // One that was not tried might.
         let is_open = self.tried.len() < self.combinations;
-        if is_open { best.max(Truth::Unknown) } else { best }
+        if is_open {
+            best.max(Truth::Unknown)
+        } else {
+            best
+        }
     }
 }
 
@@ -361,7 +444,9 @@ fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
         };
         costs.iter().chain(&rival).any(beats)
     };
-    let mut front: Vec<usize> = (0..costs.len()).filter(|place| !beaten(&costs[*place])).collect();
+    let mut front: Vec<usize> = (0..costs.len())
+        .filter(|place| !beaten(&costs[*place]))
+        .collect();
     front.sort_by_key(|place| costs[*place]);
     front
 }
@@ -381,10 +466,19 @@ mod tests {
             ("target.cpu=100m..300m:100m", "100m 200m 300m"),
             ("max=9..11", "9 10 11"),
             ("max=3..3", "3"),
-            ("behavior.scaleDown.stabilizationWindowSeconds=500..1500:500", "500 1000 1500"),
-            ("behavior.scaleDown.stabilizationWindowSeconds=60,300,600", "60 300 600"),
+            (
+                "behavior.scaleDown.stabilizationWindowSeconds=500..1500:500",
+                "500 1000 1500",
+            ),
+            (
+                "behavior.scaleDown.stabilizationWindowSeconds=60,300,600",
+                "60 300 600",
+            ),
             ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
-            ("behavior.scaleUp.tolerance=0.05..0.2:0.05", "0.05 0.1 0.15 0.2"),
+            (
+                "behavior.scaleUp.tolerance=0.05..0.2:0.05",
+                "0.05 0.1 0.15 0.2",
+            ),
         ] {
             assert_eq!(Axis::read(text).unwrap().values.join(" "), values, "{text}");
         }
@@ -401,11 +495,20 @@ mod tests {
             ("max=5..3", "the range is empty: 5 is more than 3"),
             ("max=1..9:0", "the step must be more than 0"),
             ("max=1..9:-1", "the step must be more than 0"),
-            ("max=1..x", "\"x\" is not a number; a range is FROM..TO:STEP"),
+            (
+                "max=1..x",
+                "\"x\" is not a number; a range is FROM..TO:STEP",
+            ),
             ("max=..9", "\"\" is not a number; a range is FROM..TO:STEP"),
             ("target.cpu=50%..80", "the numbers of a range have one unit"),
-            ("target.cpu=50..80:5%", "the numbers of a range have one unit"),
-            ("max=1..1000000000", "1000000000 values, and the limit is 2000: use a larger step"),
+            (
+                "target.cpu=50..80:5%",
+                "the numbers of a range have one unit",
+            ),
+            (
+                "max=1..1000000000",
+                "1000000000 values, and the limit is 2000: use a larger step",
+            ),
         ] {
             let message = Axis::read(text).unwrap_err().message;
             assert_eq!(message, format!("--vary {text}: {why}"));

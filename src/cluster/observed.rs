@@ -110,16 +110,22 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut notes = observed.notes;
     let server = observed.version.as_deref().map(str::parse::<Version>);
     let server = server.and_then(|version| {
-        version.map_err(|cause| notes.push(Note::ServerVersionIgnored { cause })).ok()
+        version
+            .map_err(|cause| notes.push(Note::ServerVersionIgnored { cause }))
+            .ok()
     });
-    let control_plane = ControlPlane { server, ..observed.control_plane };
+    let control_plane = ControlPlane {
+        server,
+        ..observed.control_plane
+    };
     let Settings { controller, known } =
         controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
     let now = options.now.unwrap_or(observed.now.time);
     if options.now.is_none() {
-        let source = match observed.now.by_server {
-            true => ClockSource::Server,
-            false => ClockSource::Local,
+        let source = if observed.now.by_server {
+            ClockSource::Server
+        } else {
+            ClockSource::Local
         };
         basis.insert(0, Basis::Clock { time: now, source });
     }
@@ -139,7 +145,9 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let evidence = observed.evidence.of(&snapshot.hpa);
     let scale = snapshot.scale.as_ref().ok();
     let counted = scale.and_then(|scale| {
-        observed.surroundings.counted(&snapshot.hpa.spec.scale_target_ref, scale, now)
+        observed
+            .surroundings
+            .counted(&snapshot.hpa.spec.scale_target_ref, scale, now)
     });
     let mut input = Input {
         snapshot,
@@ -170,8 +178,14 @@ pub fn check(options: &Options) -> Result<(), Error> {
     match &options.version {
         Some(_) => {
             let control_plane = ControlPlane::default();
-            controller_settings(None, options, &control_plane, &mut Vec::new(), &mut Vec::new())
-                .map(drop)
+            controller_settings(
+                None,
+                options,
+                &control_plane,
+                &mut Vec::new(),
+                &mut Vec::new(),
+            )
+            .map(drop)
         }
         None => known_gates(options),
     }

@@ -35,8 +35,14 @@ const AT_ONCE: usize = 4;
 const SHOWN: usize = 200;
 
 /// What errors say if less is to be asked for: too many samples, too long a query, or too long a time.
-const TOO_MUCH: [&str; 6] =
-    ["too many samples", "limit", "maxSamples", "maximum number", "mustn't exceed", "timed out"];
+const TOO_MUCH: [&str; 6] = [
+    "too many samples",
+    "limit",
+    "maxSamples",
+    "maximum number",
+    "mustn't exceed",
+    "timed out",
+];
 
 /// The progress of the queries.
 #[derive(Debug, Default)]
@@ -97,15 +103,26 @@ impl Prometheus {
             })?;
         }
         let sent = headers.iter().map(|(name, _)| name.clone()).collect();
-        let other = Elsewhere { url, headers, authority };
+        let other = Elsewhere {
+            url,
+            headers,
+            authority,
+        };
         let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
             let hint = e.hint.filter(|hint| !hint.contains("kubeconfig"));
             let hint = hint.or(authority.map(|path| format!("see --prometheus-ca {path}")));
-            Error { message: format!("--prometheus: {}", e.message), hint, ..e }
+            Error {
+                message: format!("--prometheus: {}", e.message),
+                hint,
+                ..e
+            }
         })?;
         let session = Session::new(prepared);
         let name = format!("Prometheus at {}", url.trim_end_matches('/'));
-        Ok(Self { headers: sent, ..Self::over(session, String::new(), name, less, true) })
+        Ok(Self {
+            headers: sent,
+            ..Self::over(session, String::new(), name, less, true)
+        })
     }
 
     /// Connects to a service of the cluster, through the API server.
@@ -135,7 +152,15 @@ impl Prometheus {
         session.read_many();
         session.allow(1);
         let headers = Vec::new();
-        Self { session, base, name, is_direct, headers, less, room: Arc::default() }
+        Self {
+            session,
+            base,
+            name,
+            is_direct,
+            headers,
+            less,
+            room: Arc::default(),
+        }
     }
 
     /// Returns its name, without credentials.
@@ -195,10 +220,18 @@ impl Prometheus {
         let mut requests = Vec::new();
         for (place, question) in questions.into_iter().enumerate() {
             self.note(&question.of, &question.query);
-            let grid = if question.is_slow() { grid.every(SLOW) } else { grid };
+            let grid = if question.is_slow() {
+                grid.every(SLOW)
+            } else {
+                grid
+            };
             requests.extend(grid.requests().map(|piece| (place, piece)));
             pieces.push(Vec::new());
-            answered.push(Answered { question, grid, answer: Answer::default() });
+            answered.push(Answered {
+                question,
+                grid,
+                answer: Answer::default(),
+            });
         }
         progress.expect(requests.len());
         let questions: Vec<Question> = answered.iter().map(|own| own.question.clone()).collect();
@@ -206,8 +239,10 @@ impl Prometheus {
             let Question { of, query, .. } = &questions[place];
             let Grid { start, step, .. } = piece;
             let query = segment(query);
-            let path =
-                format!("query_range?query={query}&start={start}&end={}&step={step}", piece.end());
+            let path = format!(
+                "query_range?query={query}&start={start}&end={}&step={step}",
+                piece.end()
+            );
             async move {
                 let answer = self.ask(of, &path).await?;
                 progress.done.set(progress.done.get() + 1);
@@ -254,7 +289,10 @@ impl Prometheus {
         let response = response.map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
         // The reader copies a text with escapes, of which a body may consist.
-        let held = response.body.hold_again().map_err(|e| self.error(of, e).hint(self.less))?;
+        let held = response
+            .body
+            .hold_again()
+            .map_err(|e| self.error(of, e).hint(self.less))?;
         let read = move |body: &[u8]| {
             let _held = held;
             let mut answer = answer::read(body, &room)
@@ -271,11 +309,10 @@ impl Prometheus {
             Fault::TooMuch => self.error(of, &fault).hint(self.less),
             Fault::Odd(cause) => {
                 let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
-                let hint = match self.is_direct {
-                    true => {
-                        "a page came instead: check the address, and whether one has to sign in"
-                    }
-                    false => "a page came instead: check the service, its port and its path",
+                let hint = if self.is_direct {
+                    "a page came instead: check the address, and whether one has to sign in"
+                } else {
+                    "a page came instead: check the service, its port and its path"
                 };
                 if page { e.hint(hint) } else { e }
             }
@@ -295,7 +332,9 @@ impl Prometheus {
             _ if !self.is_direct => return failure.clone().into(),
             FailureKind::Tls { .. } => {
                 let cause = failure.cause().to_string();
-                let own = failure.hint().filter(|hint| !hint.contains("--certificate-authority"));
+                let own = failure
+                    .hint()
+                    .filter(|hint| !hint.contains("--certificate-authority"));
                 let is_plain = cause.contains("does not look like a TLS handshake");
                 let hint = match own {
                     _ if is_plain => "the server does not speak TLS: use an http:// address".into(),
@@ -330,26 +369,40 @@ impl Prometheus {
             let e = denied(failure);
             let is_port = status.code == 503 && status.message.contains("endpoints available");
             let hint = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
-            return if is_port && e.hint.is_none() { e.hint(hint) } else { e };
+            return if is_port && e.hint.is_none() {
+                e.hint(hint)
+            } else {
+                e
+            };
         }
-        let page = if status.from_server { &status.message } else { &status.body };
+        let page = if status.from_server {
+            &status.message
+        } else {
+            &status.body
+        };
         let page: Vec<&str> = page.split_whitespace().collect();
         let page: String = page.join(" ").chars().take(SHOWN).collect();
         let page_is_for_tls = page.contains("HTTP request to an HTTPS server");
-        let page = if page.is_empty() { page } else { format!(": {page}") };
+        let page = if page.is_empty() {
+            page
+        } else {
+            format!(": {page}")
+        };
         let code = status.code;
         let e = self.error(of, format!("HTTP {code}{page}{}", failure.patience()));
         match code {
             300..=399 => {
-                let e = self.error(of, format!("HTTP {code}: it redirects, which is not followed"));
-                match self.is_direct {
-                    true => e.hint(
+                let e = self.error(
+                    of,
+                    format!("HTTP {code}: it redirects, which is not followed"),
+                );
+                if self.is_direct {
+                    e.hint(
                         "use the address that it leads to; one that leads to a page to sign in \
                          needs a token",
-                    ),
-                    false => {
-                        e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
-                    }
+                    )
+                } else {
+                    e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
                 }
             }
             401 | 403 if !self.is_direct => e.hint(
@@ -406,10 +459,20 @@ pub fn connect(
         (PrometheusServer::Url(url), _) => {
             Prometheus::at(url, headers, authority, flags, env, less)
         }
-        (PrometheusServer::Service { namespace, service, path }, Some(session)) => {
-            Ok(Prometheus::through(session, namespace, service, path, less))
-        }
-        (PrometheusServer::Service { namespace, service, .. }, None) => Err(Error::usage(format!(
+        (
+            PrometheusServer::Service {
+                namespace,
+                service,
+                path,
+            },
+            Some(session),
+        ) => Ok(Prometheus::through(session, namespace, service, path, less)),
+        (
+            PrometheusServer::Service {
+                namespace, service, ..
+            },
+            None,
+        ) => Err(Error::usage(format!(
             "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
         ))
         .hint("give its address: --prometheus URL")),

@@ -44,7 +44,9 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
     let mut action = action_lock();
     if action.is_none() {
         // On a thread of its own, which nothing that blocks the others holds up, such as a full pipe.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
         let mut raised = {
             let _inside = runtime.enter();
             Raised::new()?
@@ -78,7 +80,9 @@ impl Group {
         // While this is held, a signal waits before it ends the groups and the program.
         let _action = listening()?;
         let child = command.process_group(0).spawn()?;
-        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
         groups_lock().push(pid);
         Ok((child, Self(pid)))
@@ -87,7 +91,11 @@ impl Group {
     /// Leaves the processes of the group to themselves. If a signal ended the group, this waits for what the
     /// signal ends besides, because what the group left undone is no failure of its own.
     pub(crate) async fn release(self) {
-        if groups_lock().extract_if(.., |pid| *pid == self.0).next().is_none() {
+        if groups_lock()
+            .extract_if(.., |pid| *pid == self.0)
+            .next()
+            .is_none()
+        {
             std::future::pending::<()>().await;
         }
     }
@@ -179,9 +187,10 @@ impl Raised {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: match ignores_hangup() {
-                true => None,
-                false => Some(signal(SignalKind::hangup())?),
+            hangup: if ignores_hangup() {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
             },
         })
     }

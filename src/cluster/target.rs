@@ -75,7 +75,11 @@ impl TargetObject {
 
     /// Whether it has exactly this many replicas, all of them ready.
     pub(crate) fn has(&self, replicas: i32) -> bool {
-        let Status { replicas: there, ready_replicas, observed_generation } = &self.status;
+        let Status {
+            replicas: there,
+            ready_replicas,
+            observed_generation,
+        } = &self.status;
         // Some kinds write the generation as text.
         let observed = observed_generation.as_ref().and_then(|seen| match seen {
             Value::String(text) => text.parse().ok(),
@@ -90,8 +94,12 @@ impl TargetObject {
 
     /// Returns who last set the replicas, if known; ourselves if we are among several.
     pub(crate) fn owner(&self) -> Option<&str> {
-        let owners =
-            || self.metadata.managed_fields.iter().filter(|entry| entry.owns(SpecField::Replicas));
+        let owners = || {
+            self.metadata
+                .managed_fields
+                .iter()
+                .filter(|entry| entry.owns(SpecField::Replicas))
+        };
         let own = owners().find(|entry| entry.manager == FIELD_MANAGER);
         own.or_else(|| owners().next()).map(|entry| &*entry.manager)
     }
@@ -104,7 +112,9 @@ impl TargetObject {
 /// It cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
     let response = session.get(&at.path, "application/json").await?;
-    session.object(&at.path, &response.body, |body| read("", body)).await
+    session
+        .object(&at.path, &response.body, |body| read("", body))
+        .await
 }
 
 #[cfg(test)]
@@ -151,10 +161,22 @@ mod tests {
         for (managers, owner) in [
             (vec![], None),
             (vec![("deployer", "f:template")], None),
-            (vec![("deployer", "f:template"), ("kubectl", "f:replicas")], Some("kubectl")),
-            (vec![("kubectl", "f:replicas"), ("argocd", "f:replicas")], Some("kubectl")),
-            (vec![("kubectl", "f:replicas"), ("kubectl-hpa", "f:replicas")], Some("kubectl-hpa")),
-            (vec![("kubectl-hpa", "f:template"), ("argocd", "f:replicas")], Some("argocd")),
+            (
+                vec![("deployer", "f:template"), ("kubectl", "f:replicas")],
+                Some("kubectl"),
+            ),
+            (
+                vec![("kubectl", "f:replicas"), ("argocd", "f:replicas")],
+                Some("kubectl"),
+            ),
+            (
+                vec![("kubectl", "f:replicas"), ("kubectl-hpa", "f:replicas")],
+                Some("kubectl-hpa"),
+            ),
+            (
+                vec![("kubectl-hpa", "f:template"), ("argocd", "f:replicas")],
+                Some("argocd"),
+            ),
         ] {
             let entry = |(manager, field): &(&str, &str)| {
                 let fields = json!({"f:spec": {*field: {}}});
@@ -176,7 +198,10 @@ mod tests {
         assert_eq!((target.uid(), target.replicas()), ("1-2", Some(3)));
         assert_eq!(target.deleted(), Some(time.parse().unwrap()));
         let nothing = self::target(json!({"metadata": null, "spec": null, "status": null}));
-        assert_eq!((nothing.uid(), nothing.replicas(), nothing.deleted()), ("", None, None));
+        assert_eq!(
+            (nothing.uid(), nothing.replicas(), nothing.deleted()),
+            ("", None, None)
+        );
         assert_eq!((nothing.ready(), nothing.owner()), (0, None));
     }
 }

@@ -50,8 +50,10 @@ const ROUNDS: u32 = 6;
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     if args.controller.now.is_some() {
-        return Err(Error::usage("apply works on the current state and does not accept --now")
-            .hint("use it with kubectl hpa explain"));
+        return Err(
+            Error::usage("apply works on the current state and does not accept --now")
+                .hint("use it with kubectl hpa explain"),
+        );
     }
     let is_dry = args.how.dry_run != DryRun::None;
     if is_dry && args.how.wait.is_some() {
@@ -60,18 +62,36 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
-        return Err(Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
-            .hint("use --yes to write without confirmation, or --dry-run to write nothing"));
+        return Err(
+            Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
+                .hint("use --yes to write without confirmation, or --dry-run to write nothing"),
+        );
     }
     let request = Request::read(&args.names, &args.connection)?;
-    let options = options(&args.controller, &request.connection, &[], request.one("apply")?);
+    let options = options(
+        &args.controller,
+        &request.connection,
+        &[],
+        request.one("apply")?,
+    );
     let query = Query::read(&args.prometheus, &[], &request.connection)?;
     let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
         let name = interrupts.before(name(session, &options)).await??;
-        let options = Options { name, target: None, ..options.clone() };
+        let options = Options {
+            name,
+            target: None,
+            ..options.clone()
+        };
         let query = query.as_ref();
-        let run = Run { session, args, options: &options, query, terminal, interrupts };
+        let run = Run {
+            session,
+            args,
+            options: &options,
+            query,
+            terminal,
+            interrupts,
+        };
         run.attempts(asks).await
     })?;
     messages.extend(plan.messages.iter().cloned());
@@ -88,13 +108,17 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             if plan.applied.result == ApplyOutcome::NothingDue {
                 messages.extend(result.lines().into_iter().map(|(_, text)| text));
             }
-            result.done(true).map(|line| line + "\n").unwrap_or_default()
+            result
+                .done(true)
+                .map(|line| line + "\n")
+                .unwrap_or_default()
         }
         None => {
             let layout = terminal.layout();
-            let mut text = match plan.is_told {
-                true => String::new(),
-                false => page::page(&page, &layout),
+            let mut text = if plan.is_told {
+                String::new()
+            } else {
+                page::page(&page, &layout)
             };
             let lines = result.lines();
             if let Some(done) = result.done(false) {
@@ -138,7 +162,14 @@ impl Run<'_> {
         let mut is_told = false;
         let mut again = 0;
         loop {
-            let Self { session, args, options, query, terminal, .. } = self;
+            let Self {
+                session,
+                args,
+                options,
+                query,
+                terminal,
+                ..
+            } = self;
             let planned = Plan::make(session, args, options, *query, terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
@@ -204,7 +235,11 @@ impl Run<'_> {
             let read = std::io::stdin().read_line(&mut line).map(|_| line);
             let _ = sender.send(read);
         });
-        let line = self.interrupts.before(answer).await.inspect_err(|_| self.tell("\n"))?;
+        let line = self
+            .interrupts
+            .before(answer)
+            .await
+            .inspect_err(|_| self.tell("\n"))?;
         let line = line.unwrap_or(Ok(String::new()));
         let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
         if !line.ends_with('\n') {
@@ -261,11 +296,16 @@ impl Run<'_> {
     /// The HPA right before the write, if neither it nor the scale has changed.
     async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
-        let (read, state) =
-            tokio::join!(hpa::read_again(self.session, hpa), scale::read_again(self.session, at));
-        let gone = |e: crate::cluster::Failure| match e.is_not_found() {
-            true => ApplyOutcome::Moved(e.to_string()),
-            false => ApplyOutcome::NotWritten(denied(&e)),
+        let (read, state) = tokio::join!(
+            hpa::read_again(self.session, hpa),
+            scale::read_again(self.session, at)
+        );
+        let gone = |e: crate::cluster::Failure| {
+            if e.is_not_found() {
+                ApplyOutcome::Moved(e.to_string())
+            } else {
+                ApplyOutcome::NotWritten(denied(&e))
+            }
         };
         let (read, state) = (read.map_err(gone)?, state.map_err(gone)?);
         match moved([hpa, &read.hpa], [&at.state, &state]) {
@@ -288,7 +328,10 @@ impl Run<'_> {
             Either::Left((fate, _)) => fate,
             Either::Right(_) => {
                 let lost = "interrupted while waiting for the answer".to_owned();
-                Fate::Unknown(lost, "interrupted by a second signal while checking".to_owned())
+                Fate::Unknown(
+                    lost,
+                    "interrupted by a second signal while checking".to_owned(),
+                )
             }
         }
     }
@@ -296,26 +339,38 @@ impl Run<'_> {
     /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
     /// server changed it, or if another run may have written it, with an event of its own.
     async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
-        let is_another = matches!(plan.applied.result, ApplyOutcome::Written(_, Told::Conflict(_)));
+        let is_another = matches!(
+            plan.applied.result,
+            ApplyOutcome::Written(_, Told::Conflict(_))
+        );
         let is_as_sent = match &plan.applied.result {
             ApplyOutcome::Written(..) => !is_another,
             ApplyOutcome::Accepted(state) => plan.applied.made(state).is_none(),
             ApplyOutcome::Altered(..) => false,
             _ => return,
         };
-        let How { write_status, event, .. } = *self.how();
+        let How {
+            write_status,
+            event,
+            ..
+        } = *self.how();
         let outcome = &plan.pass.decision.outcome;
         let other = || {
-            let why = match is_another {
-                true => "another run may have written the replicas",
-                false => "the server stored a different number of replicas",
+            let why = if is_another {
+                "another run may have written the replicas"
+            } else {
+                "the server stored a different number of replicas"
             };
             Extra::NotWritten(Error::failed(why))
         };
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
-            plan.applied.status = Some(if is_as_sent { self.extra(write).await } else { other() });
+            plan.applied.status = Some(if is_as_sent {
+                self.extra(write).await
+            } else {
+                other()
+            });
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
@@ -325,7 +380,11 @@ impl Run<'_> {
                 time: plan.pass.input.snapshot.now,
             };
             let send = hpa::send_event(self.session, &read.hpa, happened, dry_run, self.cut());
-            plan.applied.event = Some(if is_as_sent { self.extra(send).await } else { other() });
+            plan.applied.event = Some(if is_as_sent {
+                self.extra(send).await
+            } else {
+                other()
+            });
         }
     }
 
@@ -344,7 +403,13 @@ impl Run<'_> {
     async fn wait(&self, at: &ScaleAt, replicas: i32, time: Duration) -> Result<Waited, Error> {
         let ready = Cell::new(0);
         let waited = wait(self.session, at, replicas, time, &ready);
-        let line = || format!("waiting for {}: {} of {replicas} ready", at.name, ready.get());
+        let line = || {
+            format!(
+                "waiting for {}: {} of {replicas} ready",
+                at.name,
+                ready.get()
+            )
+        };
         let waited = shown(waited, line, self.terminal);
         let come = self.interrupts.come(1);
         pin!(waited, come);
@@ -368,7 +433,12 @@ impl Run<'_> {
             }
             None => (WaitEnd::Interrupted, ready.get(), None),
         };
-        Ok(Waited { end, replicas, by, signal })
+        Ok(Waited {
+            end,
+            replicas,
+            by,
+            signal,
+        })
     }
 }
 
@@ -384,7 +454,11 @@ struct Agreed {
 impl Agreed {
     fn to(plan: &Plan, change: Change) -> Self {
         let forced = plan.applied.forced().map(Concern::code).collect();
-        Self { change, forced, uids: uids(plan) }
+        Self {
+            change,
+            forced,
+            uids: uids(plan),
+        }
     }
 
     /// Why this is no longer what was confirmed.
@@ -392,7 +466,10 @@ impl Agreed {
         let [hpa, target] = uids(plan);
         let again = "was deleted and recreated after your confirmation";
         if hpa != self.uids[0] {
-            return Some(format!("the HPA {} {again}", plan.pass.input.snapshot.hpa.key()));
+            return Some(format!(
+                "the HPA {} {again}",
+                plan.pass.input.snapshot.hpa.key()
+            ));
         }
         if target != self.uids[1] {
             return Some(format!("the target {again}"));
@@ -404,10 +481,18 @@ impl Agreed {
                 change.from, change.to
             ));
         }
-        let new = plan.applied.forced().filter(|it| !self.forced.contains(&it.code()));
+        let new = plan
+            .applied
+            .forced()
+            .filter(|it| !self.forced.contains(&it.code()));
         let hpa = &plan.pass.input.snapshot.hpa;
         let new: Vec<String> = new.map(|it| concern::text(it, hpa)).collect();
-        let message = || format!("more would be forced now than was shown: {}", new.join("; "));
+        let message = || {
+            format!(
+                "more would be forced now than was shown: {}",
+                new.join("; ")
+            )
+        };
         (!new.is_empty()).then(message)
     }
 }

@@ -62,7 +62,9 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     let mut text = String::new();
     let mut directive = if is_file { 0 } else { NO_FILES };
     if let Ok((typing, candidates)) = receiver.recv_timeout(END) {
-        let fit = candidates.iter().filter(|(name, _)| name.starts_with(typing.stem()));
+        let fit = candidates
+            .iter()
+            .filter(|(name, _)| name.starts_with(typing.stem()));
         // A name that must be escaped to be shown cannot be typed either.
         for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
             if name.ends_with(['=', ':', '.']) {
@@ -75,7 +77,13 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
         }
     }
     let _ = writeln!(text, ":{directive}");
-    Answer { text, messages: Vec::new(), errors: Vec::new(), exit_code: 0, ..Answer::default() }
+    Answer {
+        text,
+        messages: Vec::new(),
+        errors: Vec::new(),
+        exit_code: 0,
+        ..Answer::default()
+    }
 }
 
 fn candidates(typing: &Typing) -> Vec<Candidate> {
@@ -98,25 +106,37 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         Some("requests") => {
             let resources = |of: &str| ["cpu", "memory"].map(|it| plain(format!("{of}{it}=")));
             let own = containers(&pods(typing), true);
-            let own = own.into_iter().flat_map(|name| resources(&format!("{name}=")));
+            let own = own
+                .into_iter()
+                .flat_map(|name| resources(&format!("{name}=")));
             resources("").into_iter().chain(own).collect()
         }
-        Some("pods") if typing.lead().is_empty() => {
-            pods(typing).into_iter().map(|pod| plain(format!("{}:", pod.name))).collect()
-        }
+        Some("pods") if typing.lead().is_empty() => pods(typing)
+            .into_iter()
+            .map(|pod| plain(format!("{}:", pod.name)))
+            .collect(),
         Some("pods") => assigned(&metrics(typing)),
-        Some("unready" | "missing" | "pending") => {
-            pods(typing).into_iter().map(|pod| plain(pod.name.to_string())).collect()
-        }
+        Some("unready" | "missing" | "pending") => pods(typing)
+            .into_iter()
+            .map(|pod| plain(pod.name.to_string()))
+            .collect(),
         Some("expect") => expected(typing),
-        Some("history") => {
-            [("none", "the controller has just started"), ("infer", "inferred from the API")]
-                .map(|(name, about)| (name.to_owned(), about.to_owned()))
-                .into()
-        }
-        Some("fail_on") => Watched::all().map(|it| plain(it.as_str().to_owned())).collect(),
-        Some("ignore") => Code::ALL.iter().map(|code| plain(code.as_str().to_owned())).collect(),
-        Some("reports") => ["github", "junit="].map(|name| plain(name.to_owned())).into(),
+        Some("history") => [
+            ("none", "the controller has just started"),
+            ("infer", "inferred from the API"),
+        ]
+        .map(|(name, about)| (name.to_owned(), about.to_owned()))
+        .into(),
+        Some("fail_on") => Watched::all()
+            .map(|it| plain(it.as_str().to_owned()))
+            .collect(),
+        Some("ignore") => Code::ALL
+            .iter()
+            .map(|code| plain(code.as_str().to_owned()))
+            .collect(),
+        Some("reports") => ["github", "junit="]
+            .map(|name| plain(name.to_owned()))
+            .into(),
         Some("feature_gates") => {
             let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];
             GATES.into_iter().flat_map(values).map(plain).collect()
@@ -135,11 +155,13 @@ fn plain(name: String) -> Candidate {
 fn described(hpa: &Hpa) -> Candidate {
     let status = &hpa.status;
     let target = hpa.reference();
-    let about = match *status == HpaStatus::default() {
-        true => target,
-        false => {
-            format!("{}/{} replicas of {target}", status.current_replicas, status.desired_replicas)
-        }
+    let about = if *status == HpaStatus::default() {
+        target
+    } else {
+        format!(
+            "{}/{} replicas of {target}",
+            status.current_replicas, status.desired_replicas
+        )
     };
     (hpa.name.clone(), about)
 }
@@ -164,10 +186,16 @@ struct Found {
 
 /// Asks the cluster, without any message.
 fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    else {
         return Found::default();
     };
-    let environment = Environment { silent: true, ..Environment::of_process(true) };
+    let environment = Environment {
+        silent: true,
+        ..Environment::of_process(true)
+    };
     let answer = async {
         let session = connect(flags, &environment).await.ok()?;
         let mut found = Found::default();
@@ -201,7 +229,11 @@ fn read(typing: &Typing) -> Option<Objects> {
         return None;
     }
     let is_open = files.iter().any(|name| name == "-");
-    Some(if is_open { Objects::default() } else { file::read(&files).unwrap_or_default() })
+    Some(if is_open {
+        Objects::default()
+    } else {
+        file::read(&files).unwrap_or_default()
+    })
 }
 
 /// The HPAs of files, in the stated namespace.
@@ -210,7 +242,9 @@ fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
         let own = hpa.namespace.as_deref();
         namespace.is_none_or(|namespace| own.is_none_or(|own| own == namespace))
     });
-    wanted.filter_map(|hpa| Some(hpa_from_json(&hpa.json).ok()?.into_hpa())).collect()
+    wanted
+        .filter_map(|hpa| Some(hpa_from_json(&hpa.json).ok()?.into_hpa()))
+        .collect()
 }
 
 /// What the line names, and this word.
@@ -225,7 +259,9 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {
         return Vec::new();
     };
-    let Some(last) = request.named.last() else { return Vec::new() };
+    let Some(last) = request.named.last() else {
+        return Vec::new();
+    };
     if typing.verb() != "explain" && request.named.len() > 1 {
         return Vec::new();
     }
@@ -240,8 +276,13 @@ fn names(typing: &Typing) -> Vec<Candidate> {
                 let own = &hpa.spec.scale_target_ref;
                 target.is_of(own.group(), &own.kind)
             });
-            own.map(|hpa| (hpa.spec.scale_target_ref.name.clone(), format!("hpa/{}", hpa.name)))
-                .collect()
+            own.map(|hpa| {
+                (
+                    hpa.spec.scale_target_ref.name.clone(),
+                    format!("hpa/{}", hpa.name),
+                )
+            })
+            .collect()
         }
     };
     candidates.dedup_by(|a, b| a.0 == b.0);
@@ -253,15 +294,18 @@ fn names(typing: &Typing) -> Vec<Candidate> {
 fn namespaces(typing: &Typing) -> Vec<Candidate> {
     let names = match read(typing) {
         Some(objects) => {
-            let mut names: Vec<String> =
-                objects.hpas.into_iter().filter_map(|hpa| hpa.namespace).collect();
+            let mut names: Vec<String> = objects
+                .hpas
+                .into_iter()
+                .filter_map(|hpa| hpa.namespace)
+                .collect();
             names.sort();
             names.dedup();
             names
         }
-        None => typing
-            .connection()
-            .map_or_else(Vec::new, |flags| ask(&flags, &Question::Namespaces).namespaces),
+        None => typing.connection().map_or_else(Vec::new, |flags| {
+            ask(&flags, &Question::Namespaces).namespaces
+        }),
     };
     names.into_iter().map(plain).collect()
 }
@@ -274,8 +318,9 @@ fn named(typing: &Typing) -> cluster::Names {
 /// The HPA of files that is meant.
 fn meant(objects: &Objects, request: &Request) -> Option<Hpa> {
     let hpas = decoded(objects, request.connection.namespace.as_deref());
-    let mut meant =
-        hpas.into_iter().filter(|hpa| request.named.first().is_none_or(|it| hpa.is(it)));
+    let mut meant = hpas
+        .into_iter()
+        .filter(|hpa| request.named.first().is_none_or(|it| hpa.is(it)));
     let hpa = meant.next()?;
     meant.next().is_none().then_some(hpa)
 }
@@ -287,17 +332,25 @@ fn options(request: &Request) -> Options {
 
 /// The metrics of the HPA that the line names.
 fn metrics(typing: &Typing) -> Vec<MetricSpec> {
-    let Some(request) = request(typing, None) else { return Vec::new() };
+    let Some(request) = request(typing, None) else {
+        return Vec::new();
+    };
     let hpa = match read(typing) {
         Some(objects) => meant(&objects, &request),
-        None => ask(&request.connection, &Question::Hpa(options(&request))).hpas.pop(),
+        None => ask(&request.connection, &Question::Hpa(options(&request)))
+            .hpas
+            .pop(),
     };
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
 
 /// The shortest name that flags know a metric by: its own, unless several metrics have it.
 fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
-    let is_one = all.iter().filter(|other| other.name() == metric.name()).count() == 1;
+    let is_one = all
+        .iter()
+        .filter(|other| other.name() == metric.name())
+        .count()
+        == 1;
     match metric.container() {
         None if is_one => metric.name().to_owned(),
         _ => metric.flag_name(all),
@@ -306,8 +359,12 @@ fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
 
 /// Metrics as the overrides name them.
 fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
-    let named =
-        |metric: &MetricSpec| (format!("{}=", told_apart(metric, metrics)), metric.label(metrics));
+    let named = |metric: &MetricSpec| {
+        (
+            format!("{}=", told_apart(metric, metrics)),
+            metric.label(metrics),
+        )
+    };
     let mut candidates: Vec<Candidate> = metrics.iter().map(named).collect();
     candidates.dedup_by(|a, b| a.0 == b.0);
     candidates
@@ -317,13 +374,19 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
 /// one.
 fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let metrics = metrics(typing);
-    let own = || metrics.iter().filter(|metric| Some(metric.name()) == typing.id());
+    let own = || {
+        metrics
+            .iter()
+            .filter(|metric| Some(metric.name()) == typing.id())
+    };
     let targets =
         own().filter_map(|it| Some((format!("{}=", it.container()?), it.label(&metrics))));
     let mut candidates: Vec<Candidate> = targets.collect();
     if own().any(|metric| metric.container().is_none()) {
         let known = |name: &String| !candidates.iter().any(|(it, _)| it == name);
-        let all = containers(&pods(typing), false).into_iter().map(|name| format!("{name}="));
+        let all = containers(&pods(typing), false)
+            .into_iter()
+            .map(|name| format!("{name}="));
         let others: Vec<String> = all.filter(known).collect();
         candidates.extend(others.into_iter().map(plain));
     }
@@ -332,17 +395,27 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
 
 /// The containers of some pods, with those that only start them up if `starting`.
 fn containers(pods: &[Shared<Pod>], starting: bool) -> BTreeSet<Box<str>> {
-    pods.iter().flat_map(|pod| pod.running(starting)).map(|own| own.name.clone()).collect()
+    pods.iter()
+        .flat_map(|pod| pod.running(starting))
+        .map(|own| own.name.clone())
+        .collect()
 }
 
 /// The pods of the target of the HPA that the line names. In files, those of its namespace.
 fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
-    let Some(request) = request(typing, None) else { return Vec::new() };
+    let Some(request) = request(typing, None) else {
+        return Vec::new();
+    };
     match read(typing) {
         Some(objects) => {
-            let Some(hpa) = meant(&objects, &request) else { return Vec::new() };
-            let is_own =
-                |pod: &Shared<Pod>| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace);
+            let Some(hpa) = meant(&objects, &request) else {
+                return Vec::new();
+            };
+            let is_own = |pod: &Shared<Pod>| {
+                pod.namespace
+                    .as_deref()
+                    .is_none_or(|own| own == hpa.namespace)
+            };
             objects.pods.into_iter().filter(is_own).collect()
         }
         None => ask(&request.connection, &Question::Pods(options(&request))).pods,
@@ -353,8 +426,14 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
 fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
     let stem = typing.stem();
-    let metrics = if stem.starts_with(METRIC) { metrics(typing) } else { Vec::new() };
-    let of_metrics = metrics.iter().flat_map(|metric| metric_fields(metric.name()));
+    let metrics = if stem.starts_with(METRIC) {
+        metrics(typing)
+    } else {
+        Vec::new()
+    };
+    let of_metrics = metrics
+        .iter()
+        .flat_map(|metric| metric_fields(metric.name()));
     let of_runs = run_fields().filter(|_| stem.contains('.'));
     let fields = pass_fields().chain(of_metrics).chain(of_runs);
     let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
@@ -380,16 +459,22 @@ mod tests {
 
     #[test]
     fn every_place_that_is_completed_is_one_of_the_command_line() {
-        let source = include_str!("complete.rs").split("#[cfg(test)]").next().unwrap();
+        let source = include_str!("complete.rs")
+            .split("#[cfg(test)]")
+            .next()
+            .unwrap();
         let root = command_line();
         let defined: Vec<&str> = root
             .get_subcommands()
             .flat_map(|verb| verb.get_arguments().map(|arg| arg.get_id().as_str()))
             .collect();
-        let named = source.lines().filter_map(|line| line.trim().strip_prefix("Some(\""));
+        let named = source
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("Some(\""));
         let named = named.map(|line| line.split(')').next().unwrap());
-        let named =
-            named.flat_map(|names| names.split('|')).map(|name| name.trim().trim_matches('"'));
+        let named = named
+            .flat_map(|names| names.split('|'))
+            .map(|name| name.trim().trim_matches('"'));
         let named: Vec<&str> = named.collect();
         assert!(named.len() > 15, "{named:?}");
         for name in named {
@@ -400,13 +485,25 @@ mod tests {
     #[test]
     fn files_tell_of_their_hpas() {
         for (line, text) in [
-            ("explain -f examples/nginx ", "nginx-deployment\tDeployment/nginx-deployment\n:4\n"),
+            (
+                "explain -f examples/nginx ",
+                "nginx-deployment\tDeployment/nginx-deployment\n:4\n",
+            ),
             ("explain -f examples/shop ca", "cart\tDeployment/cart\n:4\n"),
-            ("explain -f examples/shop hpa/ca", "hpa/cart\tDeployment/cart\n:4\n"),
+            (
+                "explain -f examples/shop hpa/ca",
+                "hpa/cart\tDeployment/cart\n:4\n",
+            ),
             ("explain -f examples/shop -n sh", "shop\n:4\n"),
-            ("explain -f examples/shop deploy/ca", "deploy/cart\thpa/cart\n:4\n"),
+            (
+                "explain -f examples/shop deploy/ca",
+                "deploy/cart\thpa/cart\n:4\n",
+            ),
             ("explain -f examples/shop deploy ca", "cart\thpa/cart\n:4\n"),
-            ("explain -f examples/shop shop/ca", "shop/cart\tDeployment/cart\n:4\n"),
+            (
+                "explain -f examples/shop shop/ca",
+                "shop/cart\tDeployment/cart\n:4\n",
+            ),
             ("explain -f examples/shop sts ", ":4\n"),
             ("explain -f examples/shop cart c", ":4\n"),
             ("predict -f examples/shop deploy ca", "cart\thpa/cart\n:4\n"),
@@ -418,17 +515,35 @@ mod tests {
                 "predict -f examples/nginx --request ",
                 "cpu=\nmemory=\nnginx=cpu=\nnginx=memory=\n:6\n",
             ),
-            ("predict -f examples/nginx --request nginx=m", "nginx=memory=\n:6\n"),
-            ("predict deploy/cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
+            (
+                "predict -f examples/nginx --request nginx=m",
+                "nginx=memory=\n:6\n",
+            ),
+            (
+                "predict deploy/cart -f examples/shop --metric ",
+                "cpu=\tcpu\n:6\n",
+            ),
             ("predict cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
-            ("predict cart -f examples/shop --target=c", "cpu=\tcpu\n:6\n"),
-            ("predict cart -f examples/shop --expect metric.cpu.d", "metric.cpu.desired\n:4\n"),
-            ("predict cart -f examples/shop --expect=desired<=3andm", ":4\n"),
+            (
+                "predict cart -f examples/shop --target=c",
+                "cpu=\tcpu\n:6\n",
+            ),
+            (
+                "predict cart -f examples/shop --expect metric.cpu.d",
+                "metric.cpu.desired\n:4\n",
+            ),
+            (
+                "predict cart -f examples/shop --expect=desired<=3andm",
+                ":4\n",
+            ),
             (
                 "predict cart -f examples/shop --fail-on limited,max",
                 "limited,maxed\tThe result is maxReplicas\n:4\n",
             ),
-            ("predict web --fail-on limited,sus", "limited,suspect-unit\n:4\n"),
+            (
+                "predict web --fail-on limited,sus",
+                "limited,suspect-unit\n:4\n",
+            ),
             ("explain web --fail-on warn", "warning\n:4\n"),
             (
                 "explain web --ignore rate-limited,at-",
@@ -439,7 +554,10 @@ mod tests {
                 "nginx-deployment-596d9ffddd-6lrhv\n:4\n",
             ),
             // Those of its own namespace.
-            ("predict cart -f examples/shop -f examples/nginx --missing n", ":4\n"),
+            (
+                "predict cart -f examples/shop -f examples/nginx --missing n",
+                ":4\n",
+            ),
             ("predict cart -f - --metric ", ":4\n"),
             ("predict cart -f no-such-file --metric ", ":4\n"),
             (

@@ -26,7 +26,11 @@ use crate::snapshot::input::Options;
 fn check_files(args: &Explain) -> Result<(), Error> {
     let filenames = args.filenames.iter().map(|input| ("-f", input));
     let history = args.memory.history.iter().map(|input| ("--history", input));
-    check_save(args.save.as_deref(), &args.connection, filenames.chain(history))
+    check_save(
+        args.save.as_deref(),
+        &args.connection,
+        filenames.chain(history),
+    )
 }
 
 /// Explains one HPA in full, or lists several; the text is for standard output.
@@ -39,7 +43,9 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             return Err(Error::usage(message));
         }
         if args.selector.is_some() {
-            return Err(Error::usage("name cannot be provided when a selector is specified"));
+            return Err(Error::usage(
+                "name cannot be provided when a selector is specified",
+            ));
         }
     }
     let typed = [("--at", args.at.is_some())];
@@ -47,44 +53,58 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     let past = args.at.zip(query.as_ref());
     let [named] = &request.named[..] else {
         if query.is_some() {
-            let flag = if past.is_some() { "--at" } else { "--prometheus" };
+            let flag = if past.is_some() {
+                "--at"
+            } else {
+                "--prometheus"
+            };
             return Err(Error::usage(format!("{flag} is about one HPA")).hint("name it"));
         }
         return List::new(args, &request)?.run(terminal);
     };
     let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
-    let options = options(&args.controller, &request.connection, &args.filenames, Some(named));
+    let options = options(
+        &args.controller,
+        &request.connection,
+        &args.filenames,
+        Some(named),
+    );
     if !args.filenames.is_empty() {
         let objects = file::read(&args.filenames)?;
-        return match options.target.is_some() && count(&objects, &options) > 1 {
-            true => List::new(args, &request)?.of(&objects, terminal),
-            false => {
-                let (pass, messages) = match (past, &query) {
-                    (None, None) => {
-                        (pass(read_saved(objects, &options)?, &args.memory)?, Vec::new())
+        return if options.target.is_some() && count(&objects, &options) > 1 {
+            List::new(args, &request)?.of(&objects, terminal)
+        } else {
+            let (pass, messages) = match (past, &query) {
+                (None, None) => (
+                    pass(read_saved(objects, &options)?, &args.memory)?,
+                    Vec::new(),
+                ),
+                (None, Some(query)) => {
+                    let pass = pass(read_saved(objects, &options)?, &args.memory)?;
+                    if pass.depends_on_history() {
+                        waited(super::past::narrow(query, None, pass, terminal))?
+                    } else {
+                        (pass, Vec::new())
                     }
-                    (None, Some(query)) => {
-                        let pass = pass(read_saved(objects, &options)?, &args.memory)?;
-                        match pass.depends_on_history() {
-                            true => waited(super::past::narrow(query, None, pass, terminal))?,
-                            false => (pass, Vec::new()),
-                        }
-                    }
-                    (Some((at, query)), _) => {
-                        let input = assemble(objects, &options, Timestamp::now())?;
-                        let rewound = waited(super::past::past(query, at, None, input, terminal))?;
-                        (Pass::run(rewound.0), rewound.1)
-                    }
-                };
-                one(pass, args, &watch, messages, terminal)
-            }
+                }
+                (Some((at, query)), _) => {
+                    let input = assemble(objects, &options, Timestamp::now())?;
+                    let rewound = waited(super::past::past(query, at, None, input, terminal))?;
+                    (Pass::run(rewound.0), rewound.1)
+                }
+            };
+            one(pass, args, &watch, messages, terminal)
         };
     }
     let (found, messages) = connected(&request.connection, async |session| {
         let options = match &options.target {
             None => options.clone(),
             Some(target) => match &names(session, Some(target)).await?[..] {
-                [name] => Options { name: name.clone(), target: None, ..options.clone() },
+                [name] => Options {
+                    name: name.clone(),
+                    target: None,
+                    ..options.clone()
+                },
                 _ => {
                     let list = List::new(args, &request)?;
                     let explained = list.fetch(session, terminal).await?;
@@ -98,7 +118,15 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                 super::past::past(query, at, Some(session), input, terminal).await?;
             return Ok(Found::One(Box::new(Pass::run(input)), more));
         }
-        let live = ask(session, &args.memory, &options, None, query.as_ref(), terminal).await?;
+        let live = ask(
+            session,
+            &args.memory,
+            &options,
+            None,
+            query.as_ref(),
+            terminal,
+        )
+        .await?;
         Ok(Found::One(Box::new(live.pass), live.messages))
     })?;
     match found {
@@ -159,5 +187,11 @@ fn one(
     let mut errors = Vec::from_iter(unanswered);
     // The answer may have taken long.
     errors.extend(unsaved);
-    Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
+    Ok(Answer {
+        text,
+        messages,
+        errors,
+        exit_code,
+        ..Answer::default()
+    })
 }

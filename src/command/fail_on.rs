@@ -31,8 +31,11 @@ impl FindingsWatch {
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let is_condition = |text: &&String| Condition::from_str(text, false).is_ok();
         if let Some(condition) = fail_on.iter().find(is_condition) {
-            return Err(Error::usage(format!("unknown finding {condition:?}"))
-                .hint(format!("{condition} is a condition of `kubectl hpa predict --fail-on`")));
+            return Err(
+                Error::usage(format!("unknown finding {condition:?}")).hint(format!(
+                    "{condition} is a condition of `kubectl hpa predict --fail-on`"
+                )),
+            );
         }
         Self::beside(fail_on, ignore, &[])
     }
@@ -44,7 +47,9 @@ impl FindingsWatch {
     /// A word is no finding.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = Condition::value_variants().iter();
-        let conditions: Vec<_> = conditions.filter_map(ValueEnum::to_possible_value).collect();
+        let conditions: Vec<_> = conditions
+            .filter_map(ValueEnum::to_possible_value)
+            .collect();
         let conditions: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
         Self::beside(fail_on, ignore, &conditions)
     }
@@ -72,7 +77,9 @@ impl FindingsWatch {
             // Who sets the replicas does not depend on pods.
             let is_of_pods = |it: &FindingView| it.code.lasts() && it.code != Code::OtherWriter;
             explanation.findings.retain(|it| !is_of_pods(it));
-            explanation.findings.extend(later.into_iter().filter(is_of_pods));
+            explanation
+                .findings
+                .extend(later.into_iter().filter(is_of_pods));
             explanation.findings.sort_by_key(|it| it.severity);
         }
         explanation
@@ -102,13 +109,20 @@ impl FindingsWatch {
     ) -> Judged {
         let facts = Facts::of(pass);
         let expectations = self.expectations(explanation, &facts).collect();
-        Judged { candidate: of, manifest: None, expectations }
+        Judged {
+            candidate: of,
+            manifest: None,
+            expectations,
+        }
     }
 
     /// Says which findings `--fail-on` matches, each with its severity.
     pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
-        let is_watched =
-            |it: &&FindingView| self.fail_on.iter().any(|watched| watched.is(it.code, it.severity));
+        let is_watched = |it: &&FindingView| {
+            self.fail_on
+                .iter()
+                .any(|watched| watched.is(it.code, it.severity))
+        };
         let found = explanation.findings.iter().filter(is_watched);
         let found = found.map(|it| format!("{} ({})", it.code.as_str(), it.severity.as_str()));
         let mut found: Vec<String> = found.collect();

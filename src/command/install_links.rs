@@ -34,12 +34,17 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(real_directory) = real(directory).filter(|directory| directory.is_dir()) else {
-        let message =
-            format!("failed to create links in {}: no such directory", directory.display());
+        let message = format!(
+            "failed to create links in {}: no such directory",
+            directory.display()
+        );
         return Err(Error::failed(message).hint("create it, or use another with --dir"));
     };
     // In its own directory a link needs no path, and survives a move of the directory.
-    let own = program.parent().and_then(real).is_some_and(|own| own == real_directory);
+    let own = program
+        .parent()
+        .and_then(real)
+        .is_some_and(|own| own == real_directory);
     let target = match program.file_name().filter(|_| own) {
         Some(name) => Path::new(name),
         None => &*program,
@@ -49,7 +54,11 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     for name in &names {
         let link = directory.join(name);
         let fate = settle(&link, &names, &program, target, args.dry_run).map_err(|e| {
-            Error::failed(format!("failed to create {}: {}", link.display(), plain(&e)))
+            Error::failed(format!(
+                "failed to create {}: {}",
+                link.display(),
+                plain(&e)
+            ))
         })?;
         let would = if args.dry_run { "would be " } else { "" };
         let said = match fate {
@@ -57,8 +66,10 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
             Fate::Changed(from) => format!("{would}changed: pointed to {}", from.display()),
             Fate::Kept => "there already".to_owned(),
             Fate::Foreign => {
-                let message =
-                    format!("{} exists and is not a link to this program", link.display());
+                let message = format!(
+                    "{} exists and is not a link to this program",
+                    link.display()
+                );
                 errors.push(
                     Error::failed(message).hint("move it, or use another directory with --dir"),
                 );
@@ -68,12 +79,22 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<28}  {said}");
     }
-    let is_found =
-        env::split_paths(&path).filter_map(|entry| real(&entry)).any(|it| it == real_directory);
-    let found =
-        if is_found { "on the PATH" } else { "not on the PATH, so kubectl will not find them" };
+    let is_found = env::split_paths(&path)
+        .filter_map(|entry| real(&entry))
+        .any(|it| it == real_directory);
+    let found = if is_found {
+        "on the PATH"
+    } else {
+        "not on the PATH, so kubectl will not find them"
+    };
     let _ = writeln!(text, "in {}, which is {found}", directory.display());
-    Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0, ..Answer::default() })
+    Ok(Answer {
+        text,
+        messages: Vec::new(),
+        errors,
+        exit_code: 0,
+        ..Answer::default()
+    })
 }
 
 /// The program as kubectl or the shell found it, which may be a link that a package manager updates; under
@@ -84,9 +105,13 @@ fn program(path: &OsStr) -> Result<PathBuf, Error> {
     let typed = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let bare = typed.components().count() == 1;
     let found = if bare {
-        env::split_paths(path).map(|directory| directory.join(&typed)).find(|it| is_same(it, &own))
+        env::split_paths(path)
+            .map(|directory| directory.join(&typed))
+            .find(|it| is_same(it, &own))
     } else {
-        std::path::absolute(&typed).ok().filter(|it| is_same(it, &own))
+        std::path::absolute(&typed)
+            .ok()
+            .filter(|it| is_same(it, &own))
     };
     let found = found.unwrap_or_else(|| own.clone());
     let plain = found.with_file_name(file_name("kubectl-hpa"));
@@ -107,11 +132,21 @@ fn file_name(name: &str) -> String {
 /// The names that kubectl looks for.
 fn names(command: &Command) -> Vec<String> {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs.map(Command::get_name).filter(|name| *name != "install-links");
-    let forms: Vec<String> =
-        std::iter::once(String::new()).chain(verbs.map(|verb| format!("_{verb}"))).collect();
-    let named = |start| forms.iter().map(move |form| file_name(&format!("{start}{form}")));
-    ["kubectl-hpa", "kubectl_complete-hpa"].into_iter().flat_map(named).collect()
+    let verbs = verbs
+        .map(Command::get_name)
+        .filter(|name| *name != "install-links");
+    let forms: Vec<String> = std::iter::once(String::new())
+        .chain(verbs.map(|verb| format!("_{verb}")))
+        .collect();
+    let named = |start| {
+        forms
+            .iter()
+            .map(move |form| file_name(&format!("{start}{form}")))
+    };
+    ["kubectl-hpa", "kubectl_complete-hpa"]
+        .into_iter()
+        .flat_map(named)
+        .collect()
 }
 
 /// Makes one link, unless something else is there or this is a dry run. `names` are the names of the program
@@ -132,7 +167,10 @@ fn settle(
         Ok(about) if about.is_symlink() => {
             let from = fs::read_link(link)?;
             // A link to an earlier location or version of the program; kubectl-hpa-status is another plugin's.
-            if !names.iter().any(|name| from.file_name() == Some(OsStr::new(name))) {
+            if !names
+                .iter()
+                .any(|name| from.file_name() == Some(OsStr::new(name)))
+            {
                 return Ok(Fate::Foreign);
             }
             Fate::Changed(from)
@@ -195,15 +233,19 @@ mod tests {
                 }
             });
             let fates: Vec<&str> = fates.collect();
-            let wanted =
-                ["kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made"];
+            let wanted = [
+                "kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made",
+            ];
             assert_eq!(fates, wanted, "dry run: {dry_run}");
             let made = fs::read_link(directory.join("kubectl_complete-hpa_apply"));
             assert_eq!(made.is_err(), dry_run);
         }
         let leads = |name: &str| fs::read_link(directory.join(name)).unwrap();
         assert_eq!(leads("kubectl-hpa_apply"), Path::new("kubectl-hpa"));
-        assert_eq!(leads("kubectl-hpa_predict"), Path::new("/opt/kubectl-hpa-status"));
+        assert_eq!(
+            leads("kubectl-hpa_predict"),
+            Path::new("/opt/kubectl-hpa-status")
+        );
         let mine = fs::read_to_string(directory.join("kubectl_complete-hpa_explain"));
         assert_eq!(mine.unwrap(), "mine");
         fs::remove_dir_all(&directory).unwrap();

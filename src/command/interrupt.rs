@@ -36,7 +36,12 @@ impl Interrupts {
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {
                 session.stop();
-                sender.send_modify(|come| *come = Come { times: come.times + 1, code });
+                sender.send_modify(|come| {
+                    *come = Come {
+                        times: come.times + 1,
+                        code,
+                    }
+                });
             }
         });
         Ok(Self(receiver))
@@ -45,7 +50,10 @@ impl Interrupts {
     /// Waits for this many signals; returns the exit code for the last.
     pub(super) async fn come(&self, times: u32) -> u8 {
         let mut receiver = self.0.clone();
-        let come = receiver.wait_for(|come| come.times >= times).await.map(|come| come.code);
+        let come = receiver
+            .wait_for(|come| come.times >= times)
+            .await
+            .map(|come| come.code);
         match come {
             Ok(code) => code,
             // No one listens any more, so none will come.
@@ -61,7 +69,10 @@ impl Interrupts {
             Either::Left((done, _)) => Ok(done),
             Either::Right((code, _)) => {
                 let message = "interrupted, nothing written";
-                Err(Error { kind: ErrorKind::Signal(code), ..Error::failed(message) })
+                Err(Error {
+                    kind: ErrorKind::Signal(code),
+                    ..Error::failed(message)
+                })
             }
         }
     }
@@ -70,9 +81,10 @@ impl Interrupts {
     pub(super) fn refused(&self, failure: &Failure) -> Error {
         let code = self.0.borrow().code;
         match failure.kind {
-            FailureKind::Interrupted => {
-                Error { kind: ErrorKind::Signal(code), ..Error::failed("interrupted") }
-            }
+            FailureKind::Interrupted => Error {
+                kind: ErrorKind::Signal(code),
+                ..Error::failed("interrupted")
+            },
             _ => denied(failure),
         }
     }

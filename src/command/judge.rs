@@ -19,8 +19,15 @@ pub(super) fn judge(
     timeline: Option<&Timeline>,
     runs: Option<&Backtest>,
 ) -> (Vec<Judged>, Verdict) {
-    let replay = runs.map(|it| (Pass::run(it.replay.input.clone()), &it.replay.timeline.totals));
-    let replay = replay.as_ref().map(|(pass, totals)| RunFacts::new(pass, totals));
+    let replay = runs.map(|it| {
+        (
+            Pass::run(it.replay.input.clone()),
+            &it.replay.timeline.totals,
+        )
+    });
+    let replay = replay
+        .as_ref()
+        .map(|(pass, totals)| RunFacts::new(pass, totals));
     let one = |pass: &Pass, explanation: &Explanation<'_>, totals: Option<&Totals>| {
         let run = totals.map(|totals| RunFacts::new(pass, totals));
         let facts = Facts::of(pass);
@@ -32,7 +39,8 @@ pub(super) fn judge(
                 let names = gate.names();
                 let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
                 let some = (!names.is_empty()).then_some(some);
-                gate.of_change_alone().judge(&facts, some.into_iter().chain(found))
+                gate.of_change_alone()
+                    .judge(&facts, some.into_iter().chain(found))
             }
             None => gate.judge(&facts, found),
         }
@@ -42,29 +50,49 @@ pub(super) fn judge(
     let name = |of: &Candidate| several.map(|runs| backtest::name(runs, of));
     let (expectations, mut worst) = one(assumed, explanation, timeline.map(|it| &it.totals));
     let candidate = candidates.first().and_then(name);
-    let mut judged = vec![Judged { candidate, manifest, expectations }];
+    let mut judged = vec![Judged {
+        candidate,
+        manifest,
+        expectations,
+    }];
     for other in candidates.iter().skip(1) {
         let pass = Pass::run(other.run.input.clone());
         let explanation = watch.explain(&pass, other.run.rolled_out.as_deref());
         let (expectations, verdict) = one(&pass, &explanation, Some(&other.run.timeline.totals));
         worst = worst.max(verdict);
         let (candidate, manifest) = (name(other), other.manifest.clone());
-        judged.push(Judged { candidate, manifest, expectations });
+        judged.push(Judged {
+            candidate,
+            manifest,
+            expectations,
+        });
     }
     (judged, worst)
 }
 
 /// How many settings were tried, and how they were judged.
 fn tried(search: &Found) -> String {
-    let Found { combinations, tried, .. } = search;
-    let of = |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();
+    let Found {
+        combinations,
+        tried,
+        ..
+    } = search;
+    let of = |truth| {
+        tried
+            .iter()
+            .filter(|own| own.result.is_ok() && own.meets == truth)
+            .count()
+    };
     let refused = tried.iter().filter(|own| own.result.is_err()).count();
     let counts = [
         (of(Truth::True), ["meets it", "meet it"]),
         (of(Truth::False), ["does not", "do not"]),
         (of(Truth::Unknown), ["may or may not"; 2]),
         (refused, ["cannot be played"; 2]),
-        (combinations.saturating_sub(tried.len()), ["was not tried", "were not tried"]),
+        (
+            combinations.saturating_sub(tried.len()),
+            ["was not tried", "were not tried"],
+        ),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts

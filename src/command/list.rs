@@ -51,9 +51,14 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// Reads the arguments.
     pub(super) fn new(args: &'a Explain, request: &'a Request) -> Result<Self, Error> {
-        let MemoryArgs { history, recommendations, observe } = &args.memory;
-        let of_one =
-            history.as_deref().is_some_and(|history| !["none", "infer"].contains(&history));
+        let MemoryArgs {
+            history,
+            recommendations,
+            observe,
+        } = &args.memory;
+        let of_one = history
+            .as_deref()
+            .is_some_and(|history| !["none", "infer"].contains(&history));
         if of_one || !recommendations.is_empty() || observe.is_some() {
             return Err(Error::usage("a stated history belongs to one HPA")
                 .hint("name the HPA, or use --history none or --history infer"));
@@ -61,16 +66,21 @@ impl<'a> List<'a> {
         let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
         let Request { named, connection } = request;
         let options = options(&args.controller, connection, &args.filenames, None);
-        let selection = match named.is_empty() {
-            true => {
-                let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());
-                let text = args.selector.as_deref().unwrap_or_default();
-                let invalid = |e| Error::usage(format!("-l {text:?}: invalid label selector: {e}"));
-                Selection::Labels(selector.map_err(invalid)?)
-            }
-            false => Selection::Named(named.clone()),
+        let selection = if named.is_empty() {
+            let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());
+            let text = args.selector.as_deref().unwrap_or_default();
+            let invalid = |e| Error::usage(format!("-l {text:?}: invalid label selector: {e}"));
+            Selection::Labels(selector.map_err(invalid)?)
+        } else {
+            Selection::Named(named.clone())
         };
-        Ok(Self { args, connection, selection, options, watch })
+        Ok(Self {
+            args,
+            connection,
+            selection,
+            options,
+            watch,
+        })
     }
 
     /// Explains all of them; the text is for standard output.
@@ -78,35 +88,67 @@ impl<'a> List<'a> {
         if !self.args.filenames.is_empty() {
             return self.of(&file::read(&self.args.filenames)?, terminal);
         }
-        let (explained, messages) =
-            connected(self.connection, async |session| self.fetch(session, terminal).await)?;
+        let (explained, messages) = connected(self.connection, async |session| {
+            self.fetch(session, terminal).await
+        })?;
         self.tell(explained, messages, terminal)
     }
 
     /// Explains the HPAs of saved objects.
     pub(super) fn of(&self, objects: &Objects, terminal: &Terminal) -> Result<Answer, Error> {
-        let namespace = self.connection.namespace.clone().filter(|_| !self.args.all_namespaces);
-        let Self { options, selection, .. } = self;
+        let namespace = self
+            .connection
+            .namespace
+            .clone()
+            .filter(|_| !self.args.all_namespaces);
+        let Self {
+            options, selection, ..
+        } = self;
         let clock = Timestamp::now();
         let mut hpas = Vec::new();
         let (lines, mut end) = self.lines(terminal).unzip();
         let mut closed = None;
         let explain = |input| {
             hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
-            closed = end.as_mut().filter(|_| !self.needs_all()).and_then(|end| end.try_recv().ok());
-            Ok(if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            closed = end
+                .as_mut()
+                .filter(|_| !self.needs_all())
+                .and_then(|end| end.try_recv().ok());
+            Ok(if closed.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
         };
-        assemble_all(objects, options, namespace.as_deref(), selection, clock, explain)?;
+        assemble_all(
+            objects,
+            options,
+            namespace.as_deref(),
+            selection,
+            clock,
+            explain,
+        )?;
         drop(lines);
-        let unwritten = closed.or_else(|| end?.blocking_recv().ok()).unwrap_or_default();
+        let unwritten = closed
+            .or_else(|| end?.blocking_recv().ok())
+            .unwrap_or_default();
         let (refused, interrupted) = (Vec::new(), None);
-        let explained = Explained { hpas, namespace, refused, interrupted, unwritten };
+        let explained = Explained {
+            hpas,
+            namespace,
+            refused,
+            interrupted,
+            unwritten,
+        };
         self.tell(explained, Vec::new(), terminal)
     }
 
     /// Begins to write lines as they come, if that is requested.
     fn lines(&self, terminal: &Terminal) -> Option<(Sender<String>, oneshot::Receiver<String>)> {
-        terminal.answer.filter(|_| self.args.output == Some(Output::Jsonl)).map(written)
+        terminal
+            .answer
+            .filter(|_| self.args.output == Some(Output::Jsonl))
+            .map(written)
     }
 
     /// Whether everything is read even if no one reads the lines any more.
@@ -135,14 +177,22 @@ impl<'a> List<'a> {
                 (Err(_), _) => {}
             }
         };
-        let fetched =
-            fetch_all(session, namespace.as_deref(), &self.selection, &progress, &explain);
+        let fetched = fetch_all(
+            session,
+            namespace.as_deref(),
+            &self.selection,
+            &progress,
+            &explain,
+        );
         let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let mut signals = Signals::new().map_err(fail)?;
         // On a terminal, the lines of the answer would mix with the progress.
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);
-        let quiet = Terminal { tell, ..terminal.clone() };
+        let quiet = Terminal {
+            tell,
+            ..terminal.clone()
+        };
         let closed = async {
             match &mut end {
                 Some(end) if !self.needs_all() => end.await.unwrap_or_default(),
@@ -171,7 +221,13 @@ impl<'a> List<'a> {
         let mut hpas = hpas.into_inner()?;
         hpas.sort_by_key(|(place, _)| *place);
         let interrupted = code.map(|code| (code, progress.hpas()));
-        Ok(Explained { hpas, namespace, refused, interrupted, unwritten })
+        Ok(Explained {
+            hpas,
+            namespace,
+            refused,
+            interrupted,
+            unwritten,
+        })
     }
 
     /// Explains an HPA, and keeps only what the answer needs.
@@ -198,7 +254,11 @@ impl<'a> List<'a> {
             (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
-        let failed = explained.result.as_ref().ok().and_then(|it| watch.failed(it));
+        let failed = explained
+            .result
+            .as_ref()
+            .ok()
+            .and_then(|it| watch.failed(it));
         let judged = match (args.output, &pass.result, &explained.result) {
             (Some(Output::Markdown), Ok(pass), Ok(of)) => {
                 Some(watch.judged(pass, of, Some(explained.key())))
@@ -211,10 +271,31 @@ impl<'a> List<'a> {
         };
         let keeps =
             args.save.is_some() || args.output == Some(Output::Yaml) || pass.result.is_err();
-        let Listed { namespace, name, reference, .. } = explained;
-        let no_pass = || Listed { namespace, name, reference, result: Ok(None) };
-        let pass = if keeps { pass.and_then(|pass| Ok(Some(pass))) } else { no_pass() };
-        Ok(Hpa { text, cells, failed, judged, error, pass })
+        let Listed {
+            namespace,
+            name,
+            reference,
+            ..
+        } = explained;
+        let no_pass = || Listed {
+            namespace,
+            name,
+            reference,
+            result: Ok(None),
+        };
+        let pass = if keeps {
+            pass.and_then(|pass| Ok(Some(pass)))
+        } else {
+            no_pass()
+        };
+        Ok(Hpa {
+            text,
+            cells,
+            failed,
+            judged,
+            error,
+            pass,
+        })
     }
 
     /// Returns the answer.
@@ -225,9 +306,18 @@ impl<'a> List<'a> {
         terminal: &Terminal,
     ) -> Result<Answer, Error> {
         let Self { args, watch, .. } = self;
-        let Explained { mut hpas, namespace, refused, interrupted, unwritten } = explained;
+        let Explained {
+            mut hpas,
+            namespace,
+            refused,
+            interrupted,
+            unwritten,
+        } = explained;
         messages.extend(one_by_one(&refused));
-        let cells = hpas.iter_mut().filter_map(|(_, hpa)| hpa.cells.take()).collect();
+        let cells = hpas
+            .iter_mut()
+            .filter_map(|(_, hpa)| hpa.cells.take())
+            .collect();
         let layout = terminal.layout();
         let text = match args.output {
             Some(Output::Json) => listed_json(&hpas)?,
@@ -252,7 +342,10 @@ impl<'a> List<'a> {
             Some(Output::Markdown) => {
                 let judged = hpas.iter_mut().filter_map(|(_, hpa)| hpa.judged.take());
                 let expected = expected(&judged.collect::<Vec<_>>());
-                rows(&overview(cells, args.all_namespaces, false), expected.as_ref())
+                rows(
+                    &overview(cells, args.all_namespaces, false),
+                    expected.as_ref(),
+                )
             }
             wide => {
                 let wide = wide == Some(Output::Wide);
@@ -267,7 +360,9 @@ impl<'a> List<'a> {
                 messages.push(format!("{}: {failed}", hpa.pass.key()));
             }
         }
-        let failed = hpas.iter().filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
+        let failed = hpas
+            .iter()
+            .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
         let mut errors = grouped(failed);
         match args.save.as_ref().map(|path| save_all(path, &hpas)) {
             Some(Ok(warnings)) => messages.extend(warnings),
@@ -280,9 +375,18 @@ impl<'a> List<'a> {
                 Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
                 None => "interrupted before the HPAs were listed".to_owned(),
             };
-            errors.push(Error { kind: ErrorKind::Signal(code), ..Error::failed(message) });
+            errors.push(Error {
+                kind: ErrorKind::Signal(code),
+                ..Error::failed(message)
+            });
         }
-        Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
+        Ok(Answer {
+            text,
+            messages,
+            errors,
+            exit_code,
+            ..Answer::default()
+        })
     }
 }
 
@@ -290,8 +394,9 @@ impl<'a> List<'a> {
 fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
     let mut groups: Vec<(Vec<String>, Error)> = Vec::new();
     for (key, e) in failed {
-        let same =
-            groups.iter_mut().find(|(_, own)| (own.kind, &own.message) == (e.kind, &e.message));
+        let same = groups
+            .iter_mut()
+            .find(|(_, own)| (own.kind, &own.message) == (e.kind, &e.message));
         match same {
             Some((keys, _)) => keys.push(key),
             None => groups.push((vec![key], e)),
@@ -299,7 +404,11 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
     }
     let named = groups.into_iter().map(|(keys, e)| {
         let message = format!("{}: {}", listed(&keys), e.message);
-        Error { message, bare: false, ..e }
+        Error {
+            message,
+            bare: false,
+            ..e
+        }
     });
     named.collect()
 }
@@ -352,13 +461,23 @@ struct Hpa {
 impl Hpa {
     /// Returns its pass, or why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
-        let Listed { namespace, name, reference, result } = &self.pass;
+        let Listed {
+            namespace,
+            name,
+            reference,
+            result,
+        } = &self.pass;
         let result = match result {
             Ok(pass) => Ok(pass.as_ref()?),
             Err(e) => Err(e.clone()),
         };
         let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
-        Some(Listed { namespace, name, reference, result })
+        Some(Listed {
+            namespace,
+            name,
+            reference,
+            result,
+        })
     }
 }
 
@@ -367,13 +486,23 @@ fn explanation<'p, P: Borrow<Pass>>(
     pass: &'p Listed<P>,
     watch: &FindingsWatch,
 ) -> Listed<Explanation<'p>> {
-    let Listed { namespace, name, reference, result } = pass;
+    let Listed {
+        namespace,
+        name,
+        reference,
+        result,
+    } = pass;
     let result = match result {
         Ok(pass) => Ok(Explanation::new(pass.borrow()).ignoring(&watch.ignored)),
         Err(e) => Err(e.clone()),
     };
     let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
-    Listed { namespace, name, reference, result }
+    Listed {
+        namespace,
+        name,
+        reference,
+        result,
+    }
 }
 
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.
@@ -381,11 +510,21 @@ fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
     let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
     let errors: Vec<_> = errors.filter_map(|(_, hpa)| hpa.whole()).collect();
-    let watch = FindingsWatch { fail_on: Vec::new(), ignored: Vec::new() };
+    let watch = FindingsWatch {
+        fail_on: Vec::new(),
+        ignored: Vec::new(),
+    };
     let errors = errors.iter().map(|it| explanation(it, &watch)).collect();
     let frame = structured::json(&ExplanationList(errors))?;
-    let items = || hpas.iter().map(|(_, hpa)| hpa.text.trim_end()).filter(|it| !it.is_empty());
-    let Some((head, tail)) = frame.split_once(NO_ITEMS).filter(|_| items().next().is_some()) else {
+    let items = || {
+        hpas.iter()
+            .map(|(_, hpa)| hpa.text.trim_end())
+            .filter(|it| !it.is_empty())
+    };
+    let Some((head, tail)) = frame
+        .split_once(NO_ITEMS)
+        .filter(|_| items().next().is_some())
+    else {
         return Ok(frame);
     };
     let length = items().map(|item| item.len() + item.len() / 4).sum();
@@ -406,7 +545,9 @@ fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
 
 /// Writes everything that was used, except for HPAs that could not be explained, which the messages name.
 fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
-    let explained = hpas.iter().filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());
+    let explained = hpas
+        .iter()
+        .filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());
     let inputs: Vec<&Input> = explained.map(|pass| &pass.input).collect();
     if inputs.is_empty() {
         return Ok(vec![format!("Warning: nothing to save to {path}")]);
@@ -414,7 +555,9 @@ fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
     write_saved(path, &Saved::of(&inputs, &[])?)?;
     let missing = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
     let missing = missing.map(|(_, hpa)| hpa.pass.key());
-    Ok(missing.map(|key| format!("Warning: {key} was not saved to {path}")).collect())
+    Ok(missing
+        .map(|key| format!("Warning: {key} was not saved to {path}"))
+        .collect())
 }
 
 #[cfg(test)]
@@ -432,10 +575,15 @@ mod tests {
             ("shop/work", Error::usage("db.yaml: invalid")),
         ];
         let found = grouped(failed.map(|(key, e)| (key.to_owned(), e)).into_iter());
-        let found: Vec<(&str, Option<&str>)> =
-            found.iter().map(|e| (&*e.message, e.hint.as_deref())).collect();
+        let found: Vec<(&str, Option<&str>)> = found
+            .iter()
+            .map(|e| (&*e.message, e.hint.as_deref()))
+            .collect();
         let expected = [
-            ("shop/api, shop/web: no answer: no pods", Some("predict api")),
+            (
+                "shop/api, shop/web: no answer: no pods",
+                Some("predict api"),
+            ),
             ("shop/db: no answer: no pods", None),
             ("shop/work: db.yaml: invalid", None),
         ];

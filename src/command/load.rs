@@ -26,7 +26,9 @@ use crate::whatif::timeline::read_csv;
 
 /// The table of `--trace`.
 pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
-    let Some(path) = &args.trace else { return Ok(None) };
+    let Some(path) = &args.trace else {
+        return Ok(None);
+    };
     let (bytes, origin) = file::read_table(path.as_ref())?;
     read_csv(&bytes, &origin).map(Some)
 }
@@ -48,29 +50,46 @@ impl<'a> Query<'a> {
         flags: &'a ConnectionFlags,
     ) -> Result<Option<Self>, Error> {
         args.check(more)?;
-        let Some(server) = &args.prometheus else { return Ok(None) };
+        let Some(server) = &args.prometheus else {
+            return Ok(None);
+        };
         let server = PrometheusServer::read(server)?;
-        let headers: Vec<_> =
-            args.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?;
+        let headers: Vec<_> = args
+            .headers
+            .iter()
+            .map(|text| header(text))
+            .collect::<Result<_, _>>()?;
         let twice = headers
             .iter()
             .enumerate()
             .find(|(place, (name, _))| headers[..*place].iter().any(|(other, _)| other == name));
         if let Some((_, (name, _))) = twice {
-            return Err(Error::usage(format!("--prometheus-header {name}: given more than once")));
+            return Err(Error::usage(format!(
+                "--prometheus-header {name}: given more than once"
+            )));
         }
-        if let PrometheusServer::Service { namespace, service, .. } = &server {
+        if let PrometheusServer::Service {
+            namespace, service, ..
+        } = &server
+        {
             let why = match () {
                 () if !headers.is_empty() => "--prometheus-header is only for an address",
                 () if args.authority.is_some() => "--prometheus-ca is only for an address",
                 () => "",
             };
             if !why.is_empty() {
-                return Err(Error::usage(format!("--prometheus {namespace}/{service}: {why}"))
-                    .hint("give its address: --prometheus URL"));
+                return Err(
+                    Error::usage(format!("--prometheus {namespace}/{service}: {why}"))
+                        .hint("give its address: --prometheus URL"),
+                );
             }
         }
-        Ok(Some(Self { server, headers, args, flags }))
+        Ok(Some(Self {
+            server,
+            headers,
+            args,
+            flags,
+        }))
     }
 
     /// Asks for the load of an HPA, and of the metrics that only candidates have. Also returns the messages
@@ -94,9 +113,22 @@ impl<'a> Query<'a> {
         session: Option<&Session>,
         less: &'static str,
     ) -> Result<Prometheus, Error> {
-        let Self { server, headers, args, flags } = self;
+        let Self {
+            server,
+            headers,
+            args,
+            flags,
+        } = self;
         let env = Environment::of_process(false);
-        connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env, less)
+        connect(
+            server,
+            headers.clone(),
+            args.authority.as_deref(),
+            session,
+            flags,
+            &env,
+            less,
+        )
     }
 
     /// The queries that were typed.
@@ -113,15 +145,24 @@ impl<'a> Query<'a> {
         let messages = match self.server {
             PrometheusServer::Service { .. } => Vec::new(),
             PrometheusServer::Url(_) => {
-                let warned =
-                    way.session().notices().iter().cloned().chain(way.session().warnings());
+                let warned = way
+                    .session()
+                    .notices()
+                    .iter()
+                    .cloned()
+                    .chain(way.session().warnings());
                 let warned = warned.map(|text| format!("Warning: {text}"));
-                warned.chain(way.session().notes(self.flags.verbosity)).collect()
+                warned
+                    .chain(way.session().notes(self.flags.verbosity))
+                    .collect()
             }
         };
         match answered {
             Ok(answered) => Ok((answered, messages)),
-            Err(e) => Err(Error { notes: messages, ..e }),
+            Err(e) => Err(Error {
+                notes: messages,
+                ..e
+            }),
         }
     }
 }
@@ -142,13 +183,25 @@ async fn ask(
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
     let unasked = (0..metrics.len()).map(|place| unasked(place, &metrics, &stated));
-    if let Some(e) = unasked.collect::<Option<Vec<Error>>>().and_then(|all| all.into_iter().next())
+    if let Some(e) = unasked
+        .collect::<Option<Vec<Error>>>()
+        .and_then(|all| all.into_iter().next())
     {
         return Err(e);
     }
     let hpa = &snapshot.hpa;
-    let wanted = Wanted { hpa, metrics: &metrics, stated: &stated, replica_sets: &[], matching };
-    let end = grid.time(usize::try_from(grid.count).unwrap_or_default().saturating_sub(1));
+    let wanted = Wanted {
+        hpa,
+        metrics: &metrics,
+        stated: &stated,
+        replica_sets: &[],
+        matching,
+    };
+    let end = grid.time(
+        usize::try_from(grid.count)
+            .unwrap_or_default()
+            .saturating_sub(1),
+    );
     let seconds = grid.count * grid.step;
     let progress = Progress::default();
     let line = || line(&progress);
@@ -169,19 +222,30 @@ async fn ask(
         let [usage, state] = [0, 1].map(|place: usize| answers[place].number().and_then(interval));
         let scraped = Scraped { usage, state };
         let sets = answers.get(3).map_or(Ok(Vec::new()), names)?;
-        let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
+        let wanted = Wanted {
+            replica_sets: &sets,
+            ..wanted.clone()
+        };
         let questions = wanted.questions(scraped, grid.step);
         let answered = way.answers(questions, grid, &progress).await?;
         let (metrics, name) = (metrics.clone(), way.name().to_owned());
         let assembled = move || {
             let mut load = assemble(&metrics, grid, &answered, &name)?;
-            let has_rates = metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu");
+            let has_rates = metrics
+                .iter()
+                .any(|spec| spec.is_resource() && spec.name() == "cpu");
             let step = grid.step;
-            let sampled = match has_rates {
-                true => LoadNote::Sampled { step, scrape: scraped.usage },
-                false => LoadNote::SampledAsIs { step },
+            let sampled = if has_rates {
+                LoadNote::Sampled {
+                    step,
+                    scrape: scraped.usage,
+                }
+            } else {
+                LoadNote::SampledAsIs { step }
             };
-            let several = answers.get(2).and_then(|copies| several(copies.series.iter()));
+            let several = answers
+                .get(2)
+                .and_then(|copies| several(copies.series.iter()));
             let warned = warnings(answers.iter());
             let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
             let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
@@ -191,7 +255,10 @@ async fn ask(
         way.aside(assembled).await?
     };
     let mut load = shown(asked, line, terminal).await?;
-    let first = first.into_iter().map(|(of, query)| LoadQuery { of: of.to_owned(), query });
+    let first = first.into_iter().map(|(of, query)| LoadQuery {
+        of: of.to_owned(),
+        query,
+    });
     load.queries.splice(0..0, first);
     Ok(load)
 }
@@ -200,7 +267,12 @@ async fn ask(
 fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
     let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
     let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && answer.is_missing());
-    let Some(scale) = snapshot.scale.as_ref().ok().filter(|scale| scale.spec_replicas > 0) else {
+    let Some(scale) = snapshot
+        .scale
+        .as_ref()
+        .ok()
+        .filter(|scale| scale.spec_replicas > 0)
+    else {
         return Ok(());
     };
     if !lacks_usage || !snapshot.pods.is_empty() {
@@ -223,15 +295,20 @@ async fn nothing(
     seconds: i64,
     end: Timestamp,
 ) -> Result<Error, Error> {
-    let Hpa { name, namespace, .. } = wanted.hpa;
-    let any = way.at_once("any series of the namespace", &wanted.any(seconds), end).await?;
+    let Hpa {
+        name, namespace, ..
+    } = wanted.hpa;
+    let any = way
+        .at_once("any series of the namespace", &wanted.any(seconds), end)
+        .await?;
     let with = match wanted.matching {
         "" => String::new(),
         matching => format!(" with --prometheus-match '{matching}'"),
     };
-    let of = match any.series.is_empty() {
-        true => format!("any pod of the namespace {namespace}{with}"),
-        false => format!("the HPA {name} and its pods in the namespace {namespace}{with}"),
+    let of = if any.series.is_empty() {
+        format!("any pod of the namespace {namespace}{with}")
+    } else {
+        format!("the HPA {name} and its pods in the namespace {namespace}{with}")
     };
     let hint = match (any.series.is_empty(), wanted.matching) {
         (true, "") => {
@@ -248,7 +325,10 @@ async fn nothing(
 pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
 
 fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> {
-    queries.iter().map(|(of, query)| ((), *of, query.clone())).collect()
+    queries
+        .iter()
+        .map(|(of, query)| ((), *of, query.clone()))
+        .collect()
 }
 
 /// The longest names of ReplicaSets together that a query can have: it is part of a URL.
@@ -256,7 +336,10 @@ const MOST_OF_NAMES: usize = 60_000;
 
 /// The ReplicaSets in an answer.
 fn names(answer: &Answer) -> Result<Vec<String>, Error> {
-    let names = answer.series.iter().filter_map(|own| own.labels.get("replicaset"));
+    let names = answer
+        .series
+        .iter()
+        .filter_map(|own| own.labels.get("replicaset"));
     if names.clone().map(str::len).sum::<usize>() > MOST_OF_NAMES {
         let count = names.count();
         let message = format!("the target had {count} ReplicaSets, too many for a query");
@@ -271,11 +354,17 @@ fn names(answer: &Answer) -> Result<Vec<String>, Error> {
 fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Option<Error> {
     let spec = &metrics[place];
     let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
-    let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(place));
+    let is_stated = stated
+        .iter()
+        .any(|(purpose, _)| *purpose == Purpose::Metric(place));
     (!has_default && !is_stated).then(|| {
         let name = spec.flag_name(metrics);
-        Error::usage(format!("neither cAdvisor nor kube-state-metrics has {name}"))
-            .hint(format!("--query '{name}=PROMQL' gives its total, such as sum(...)"))
+        Error::usage(format!(
+            "neither cAdvisor nor kube-state-metrics has {name}"
+        ))
+        .hint(format!(
+            "--query '{name}=PROMQL' gives its total, such as sum(...)"
+        ))
     })
 }
 
@@ -294,7 +383,9 @@ pub(super) async fn replica_sets(
     seconds: i64,
     end: Timestamp,
 ) -> Result<(Vec<String>, Answer), Error> {
-    let Some(owned) = wanted.owned(seconds) else { return Ok(Default::default()) };
+    let Some(owned) = wanted.owned(seconds) else {
+        return Ok(Default::default());
+    };
     let owned = way.at_once(REPLICA_SETS, &owned, end).await?;
     Ok((names(&owned)?, owned))
 }
@@ -309,7 +400,10 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
                 && spec.name() == other.name()
                 && spec.container().is_some() != other.container().is_some()
         };
-        if metrics.iter().all(|other| other.id() != spec.id() && !shares(other)) {
+        if metrics
+            .iter()
+            .all(|other| other.id() != spec.id() && !shares(other))
+        {
             metrics.push(spec.clone());
         }
     }
@@ -349,14 +443,19 @@ pub(super) fn stated(
             }
         });
         let (purpose, query) = found.ok_or_else(|| match failed {
-            Some(e) => Error { message: format!("--query {text}: {}", e.message), ..e },
+            Some(e) => Error {
+                message: format!("--query {text}: {}", e.message),
+                ..e
+            },
             None => form(),
         })?;
         if query.is_empty() {
             return Err(form().hint("PROMQL is such as sum(rabbitmq_queue_messages)"));
         }
         if stated.iter().any(|(own, _)| *own == purpose) {
-            return Err(Error::usage(format!("--query {text}: there is another query for it")));
+            return Err(Error::usage(format!(
+                "--query {text}: there is another query for it"
+            )));
         }
         stated.push((purpose, query.to_owned()));
     }
@@ -386,8 +485,10 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
         Error::usage("--prometheus-header: not of the form NAME=@FILE")
             .hint("such as Authorization=@token; the value is in the file, not on the command line")
     };
-    let (name, path) =
-        text.split_once("=@").filter(|(_, path)| !path.is_empty()).ok_or_else(form)?;
+    let (name, path) = text
+        .split_once("=@")
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(form)?;
     let name: HeaderName = name.parse().map_err(|_| form())?;
     let of_connection = [
         header::HOST,
@@ -397,7 +498,9 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
         header::ACCEPT_ENCODING,
     ];
     if of_connection.contains(&name) {
-        return Err(Error::usage(format!("--prometheus-header {name}: belongs to the connection")));
+        return Err(Error::usage(format!(
+            "--prometheus-header {name}: belongs to the connection"
+        )));
     }
     let (bytes, shown) = file::read_header(path.as_ref()).map_err(|e| Error {
         message: format!("--prometheus-header {name}: {}", e.message),
@@ -412,6 +515,10 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
         )));
     }
     let is_bare = name == header::AUTHORIZATION && !value.contains(' ');
-    let value = if is_bare { format!("Bearer {value}") } else { value.to_owned() };
+    let value = if is_bare {
+        format!("Bearer {value}")
+    } else {
+        value.to_owned()
+    };
     Ok((name, Secret::new(value)))
 }

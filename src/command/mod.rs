@@ -68,8 +68,10 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => {
             // Even an unreadable word must not fail; it matches nothing.
-            let words: Vec<String> =
-                words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
             Ok(complete::run(command_line(), &words))
         }
     }
@@ -97,7 +99,9 @@ fn misread(
         let is_twice = words.len() > 1 && words.first().is_some_and(|word| word == verb);
         is_twice.then(|| format!("the command has its verb already: leave out the second {verb}"))
     };
-    let Some(hint) = file.or_else(again).or_else(|| meant_as_type(words)) else { return answer };
+    let Some(hint) = file.or_else(again).or_else(|| meant_as_type(words)) else {
+        return answer;
+    };
     match answer {
         Err(e) => Err(e.hint(hint)),
         Ok(mut answer) => {
@@ -176,7 +180,9 @@ fn check_save<'a>(
     connection: &ConnectionFlags,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
-    path.map_or(Ok(()), |path| check_written("--save ", path, "state.json", connection, inputs))
+    path.map_or(Ok(()), |path| {
+        check_written("--save ", path, "state.json", connection, inputs)
+    })
 }
 
 /// The same for a file that a flag writes; `example` is a possible name.
@@ -188,15 +194,22 @@ fn check_written<'a>(
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
     if path.is_empty() {
-        return Err(Error::usage(format!("{flag}: the name of the file is empty"))
-            .hint(format!("such as {flag}{example}")));
+        return Err(
+            Error::usage(format!("{flag}: the name of the file is empty"))
+                .hint(format!("such as {flag}{example}")),
+        );
     }
     if path == "-" {
-        return Err(Error::usage(format!("{flag}- is not allowed, because stdout has the answer"))
-            .hint(format!("use a file, such as {flag}{example}")));
+        return Err(Error::usage(format!(
+            "{flag}- is not allowed, because stdout has the answer"
+        ))
+        .hint(format!("use a file, such as {flag}{example}")));
     }
     let of_connection = cluster::files(connection, &Environment::of_process(false));
-    if of_connection.iter().any(|file| file::is_same_file(file, Path::new(path))) {
+    if of_connection
+        .iter()
+        .any(|file| file::is_same_file(file, Path::new(path)))
+    {
         return Err(Error::usage(format!(
             "{flag}{path}: the file describes the connection to a cluster"
         ))
@@ -208,9 +221,15 @@ fn check_written<'a>(
     };
     match inputs.into_iter().find(|(_, input)| same(input)) {
         Some((reader, input)) => {
-            let does = if reader == "--save" { "written" } else { "read" };
-            Err(Error::usage(format!("{flag}{path}: the file is also {does} by {reader} {input}"))
-                .hint("write to another file, outside the directories that are read"))
+            let does = if reader == "--save" {
+                "written"
+            } else {
+                "read"
+            };
+            Err(Error::usage(format!(
+                "{flag}{path}: the file is also {does} by {reader} {input}"
+            ))
+            .hint("write to another file, outside the directories that are read"))
         }
         None => Ok(()),
     }
@@ -244,7 +263,9 @@ impl Terminal {
     /// anything but a terminal gets lines of any length.
     pub fn detect() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(variable);
         let ascii = !locale.is_some_and(|locale| {
             let locale = locale.to_lowercase();
             locale.contains("utf-8") || locale.contains("utf8")
@@ -253,21 +274,40 @@ impl Terminal {
             let columns = variable("COLUMNS").and_then(|columns| columns.parse().ok());
             let own = || comfy_table::Table::new().width().map(usize::from);
             // A terminal that does not know its size says 0.
-            columns.or_else(own).filter(|columns| *columns > 0).unwrap_or(80)
+            columns
+                .or_else(own)
+                .filter(|columns| *columns > 0)
+                .unwrap_or(80)
         };
         let width = std::io::stdout().is_terminal().then(columns);
         let messages = std::io::stderr().is_terminal().then(columns);
         let rewrites = messages.is_some();
         let asks = rewrites && std::io::stdin().is_terminal();
-        Self { width, messages, ascii, rewrites, tell: None, answer: None, asks }
+        Self {
+            width,
+            messages,
+            ascii,
+            rewrites,
+            tell: None,
+            answer: None,
+            asks,
+        }
     }
 
     fn layout(&self) -> Layout {
-        Layout { width: self.width, styles: Styles::colored(), ascii: self.ascii }
+        Layout {
+            width: self.width,
+            styles: Styles::colored(),
+            ascii: self.ascii,
+        }
     }
 
     fn symbols(&self) -> Symbols {
-        if self.ascii { Symbols::ASCII } else { Symbols::UNICODE }
+        if self.ascii {
+            Symbols::ASCII
+        } else {
+            Symbols::UNICODE
+        }
     }
 }
 

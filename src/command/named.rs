@@ -42,7 +42,9 @@ pub(super) async fn names(
         // One that cannot be read says so when it is asked for.
         None => all.names().map(str::to_owned).collect(),
         Some(target) => {
-            let meant = all.readable().filter(|hpa| hpa.spec.scale_target_ref.is(target));
+            let meant = all
+                .readable()
+                .filter(|hpa| hpa.spec.scale_target_ref.is(target));
             meant.map(|hpa| hpa.name.clone()).collect()
         }
     };
@@ -59,14 +61,19 @@ pub(super) async fn names(
     if let Some(hint) = all.unreadable() {
         return Err(Error::failed(message).hint(hint));
     }
-    let there = all.readable().map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
+    let there = all
+        .readable()
+        .map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
     let there: Vec<String> = there.collect();
-    Err(Error::failed(message).hint(match there.is_empty() {
-        true => "use -n for another namespace".to_owned(),
-        false => format!("the namespace {namespace} has {}", listed(&there)),
+    Err(Error::failed(message).hint(if there.is_empty() {
+        "use -n for another namespace".to_owned()
+    } else {
+        format!("the namespace {namespace} has {}", listed(&there))
     }))
 }
 
 fn of(target: Option<&Target>) -> String {
-    target.map(|target| format!(" for {target}")).unwrap_or_default()
+    target
+        .map(|target| format!(" for {target}"))
+        .unwrap_or_default()
 }

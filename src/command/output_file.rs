@@ -18,9 +18,10 @@ pub(super) fn replace(
     let file = Path::new(path);
     let written = match destination(path)? {
         Destination::File => beside(file, fill),
-        Destination::Stream => {
-            File::options().write(true).open(file).and_then(|out| filled(out, fill).map(drop))
-        }
+        Destination::Stream => File::options()
+            .write(true)
+            .open(file)
+            .and_then(|out| filled(out, fill).map(drop)),
     };
     written.map_err(|e| failed(path, &e))
 }
@@ -30,7 +31,8 @@ pub(super) fn replace(
 pub(super) fn append(path: &str, text: &str) -> Result<(), Error> {
     destination(path)?;
     let file = open_to_append(Path::new(path));
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| failed(path, &e))
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|e| failed(path, &e))
 }
 
 #[cfg(unix)]
@@ -52,7 +54,9 @@ fn open_to_append(path: &Path) -> io::Result<File> {
         return Err(io::Error::other("it is not a regular file"));
     }
     if about.is_file() && about.nlink() > 1 {
-        return Err(io::Error::other("it has other hard links, whose content would change"));
+        return Err(io::Error::other(
+            "it has other hard links, whose content would change",
+        ));
     }
     let file = File::options().append(true).open(path)?;
     let opened = file.metadata()?;
@@ -83,8 +87,10 @@ enum Destination {
 fn destination(path: &str) -> Result<Destination, Error> {
     let file = Path::new(path);
     if was_read(file) {
-        return Err(Error::usage(format!("failed to write {path}: the file was read"))
-            .hint("write to another file"));
+        return Err(
+            Error::usage(format!("failed to write {path}: the file was read"))
+                .hint("write to another file"),
+        );
     }
     match fs::symlink_metadata(file) {
         Ok(about) if about.is_file() => Ok(Destination::File),
@@ -113,8 +119,10 @@ fn beside(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
         _ => Path::new("."),
     };
     // Another ending, so that no directory is read with it.
-    let new =
-        tempfile::Builder::new().prefix(".kubectl-hpa-").suffix(".tmp").tempfile_in(directory)?;
+    let new = tempfile::Builder::new()
+        .prefix(".kubectl-hpa-")
+        .suffix(".tmp")
+        .tempfile_in(directory)?;
     let (out, place) = new.into_parts();
     filled(out, fill)?.sync_all()?;
     place.persist(file).map_err(|e| e.error)
@@ -146,19 +154,35 @@ mod tests {
         symlink(at("nowhere"), at("dangling")).unwrap();
         for link in ["link", "dangling"] {
             let error = append(&at(link), "three\n").unwrap_err();
-            assert!(error.message.ends_with("it is a symbolic link, which is not followed"));
+            assert!(
+                error
+                    .message
+                    .ends_with("it is a symbolic link, which is not followed")
+            );
         }
         assert!(!fs::exists(at("nowhere")).unwrap());
         fs::hard_link(at("summary"), at("other")).unwrap();
         let error = append(&at("other"), "three\n").unwrap_err();
         assert!(error.message.contains("it has other hard links"), "{error}");
         fs::remove_file(at("other")).unwrap();
-        assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(at("pipe"))
+                .status()
+                .unwrap()
+                .success()
+        );
         let error = append(&at("pipe"), "three\n").unwrap_err();
-        assert!(error.message.ends_with("it is not a regular file"), "{error}");
+        assert!(
+            error.message.ends_with("it is not a regular file"),
+            "{error}"
+        );
         crate::saved::file::read_of_connection(at("summary")).unwrap();
         let error = append(&at("summary"), "three\n").unwrap_err();
-        assert!(error.message.ends_with("summary: the file was read"), "{error}");
+        assert!(
+            error.message.ends_with("summary: the file was read"),
+            "{error}"
+        );
         assert_eq!(fs::read_to_string(at("summary")).unwrap(), "one\ntwo\n");
     }
 
@@ -178,17 +202,28 @@ mod tests {
             Err(io::Error::other("no more"))
         });
         assert!(failed.unwrap_err().message.ends_with("a.json: no more"));
-        assert_eq!((&*read(&file), fs::read_dir(directory.path()).unwrap().count()), ("old", 2));
+        assert_eq!(
+            (
+                &*read(&file),
+                fs::read_dir(directory.path()).unwrap().count()
+            ),
+            ("old", 2)
+        );
 
         replace(&at(&file), |out| out.write_all(b"new")).unwrap();
         assert_eq!((&*read(&file), &*read(&other)), ("new", "old"));
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
 
         for target in [&other, &directory.path().join("nowhere")] {
             symlink(target, &link).unwrap();
             let error = replace(&at(&link), |out| out.write_all(b"new")).unwrap_err();
             assert!(
-                error.message.ends_with("it is a symbolic link, which is not followed"),
+                error
+                    .message
+                    .ends_with("it is a symbolic link, which is not followed"),
                 "{error}"
             );
             fs::remove_file(&link).unwrap();
@@ -196,7 +231,13 @@ mod tests {
         assert_eq!(read(&other), "old");
         assert!(replace(&at(directory.path()), |_| Ok(())).is_err());
 
-        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
             move || fs::read_to_string(pipe).unwrap()

@@ -41,8 +41,10 @@ pub(super) async fn past(
     let now = read(&input);
     let at = at.before(now)?;
     if at > now {
-        return Err(Error::usage(format!("--at {at} is later than {now}, when the HPA was read"))
-            .hint("without --at, the next pass is explained"));
+        return Err(Error::usage(format!(
+            "--at {at} is later than {now}, when the HPA was read"
+        ))
+        .hint("without --at, the next pass is explained"));
     }
     check(&input)?;
     let way = query.connect(session, "--prometheus-match selects fewer series")?;
@@ -72,7 +74,12 @@ pub(super) async fn narrow(
     let ((history, origin), mut messages) = query.told(&way, asked)?;
     let next = infer::next_pass(&input);
     match record(&input, &history, next, origin) {
-        Ok(past) if past.passes.iter().all(|pass| pass.recommended == Bounds::UNKNOWN) => {
+        Ok(past)
+            if past
+                .passes
+                .iter()
+                .all(|pass| pass.recommended == Bounds::UNKNOWN) =>
+        {
             let target = input.snapshot.hpa.reference();
             messages.push(format!(
                 "Note: Prometheus has no samples of {target} and its pods that tell of passes \
@@ -80,7 +87,11 @@ pub(super) async fn narrow(
             ));
         }
         Ok(past) => {
-            messages.extend(past.warnings.iter().map(|it| format!("Note: {}", load_note(it))));
+            messages.extend(
+                past.warnings
+                    .iter()
+                    .map(|it| format!("Note: {}", load_note(it))),
+            );
             input.evidence.recorded = Some(past);
         }
         Err(e) => messages.push(format!("Note: {e}; the bounds are those of the API alone")),
@@ -121,25 +132,44 @@ async fn ask(
     let progress = Progress::default();
     let asked = async {
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa, metrics, stated: &stated, replica_sets: &[], matching };
+        let wanted = Wanted {
+            hpa,
+            metrics,
+            stated: &stated,
+            replica_sets: &[],
+            matching,
+        };
         let (sets, owned) = replica_sets(way, &wanted, seconds, end).await?;
         let queries = wanted.samples(seconds);
         let answers = way.all_at_once(&queries, end, &progress).await?;
         let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
             Purpose::Metric(place) => {
                 let of = hpa.spec.metrics[*place].flag_name(&hpa.spec.metrics);
-                Some(Question { purpose: *purpose, of, query: query.clone() })
+                Some(Question {
+                    purpose: *purpose,
+                    of,
+                    query: query.clone(),
+                })
             }
             _ => None,
         });
         let metrics = way.answers(questions.collect(), grid, &progress).await?;
-        let sets_query = wanted.owned(seconds).map(|query| (REPLICA_SETS.to_owned(), query));
-        let queries = queries.into_iter().map(|(_, of, query)| (of.to_owned(), query));
-        let of_metrics =
-            metrics.iter().map(|own| (own.question.of.clone(), own.question.query.clone()));
+        let sets_query = wanted
+            .owned(seconds)
+            .map(|query| (REPLICA_SETS.to_owned(), query));
+        let queries = queries
+            .into_iter()
+            .map(|(_, of, query)| (of.to_owned(), query));
+        let of_metrics = metrics
+            .iter()
+            .map(|own| (own.question.of.clone(), own.question.query.clone()));
         let queries = sets_query.into_iter().chain(queries).chain(of_metrics);
         let queries = queries.map(|(of, query)| LoadQuery { of, query }).collect();
-        let origin = Origin { source: way.name().to_owned(), queries, ..Origin::default() };
+        let origin = Origin {
+            source: way.name().to_owned(),
+            queries,
+            ..Origin::default()
+        };
         let hpa = hpa.clone();
         let read = move || history(&hpa, &sets, &owned, &answers, &metrics, origin);
         way.aside(read).await?
@@ -157,14 +187,20 @@ fn history(
     origin: Origin,
 ) -> Result<(History, Origin), Error> {
     let all = answers.iter().map(|(_, answer)| answer);
-    let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([owned]);
+    let all = all
+        .chain(metrics.iter().map(|own| &own.answer))
+        .chain([owned]);
     let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);
     let of_usage = answers.iter().filter(|(kind, _)| *kind == Sampled::Usage);
     let followed = followed(of_usage.flat_map(|(_, answer)| &answer.series));
     let hpas = of_hpa
         .flat_map(|(_, answer)| &answer.series)
         .filter(|series| series.labels.get("__name__") == Some(MAX_REPLICAS));
-    let warnings = several(hpas).into_iter().chain(followed).chain(warnings(all)).collect();
+    let warnings = several(hpas)
+        .into_iter()
+        .chain(followed)
+        .chain(warnings(all))
+        .collect();
     let history = History {
         metrics: values(&hpa.spec.metrics, metrics)?,
         ..History::read(hpa, sets, answers)
@@ -178,15 +214,21 @@ fn values(
     answered: &[Answered],
 ) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
     let mut values = BTreeMap::new();
-    for Answered { question, answer, .. } in answered {
-        let Purpose::Metric(place) = question.purpose else { continue };
+    for Answered {
+        question, answer, ..
+    } in answered
+    {
+        let Purpose::Metric(place) = question.purpose else {
+            continue;
+        };
         let of = &question.of;
         let source = specs[place].source();
         let is_of_pods = matches!(source, MetricSource::Pods(_));
         // As for a load: the total of what the controller adds up is one series.
-        let is_told_apart = match is_of_pods {
-            true => copies(&answer.series).is_none(),
-            false => answer.series.len() <= 1,
+        let is_told_apart = if is_of_pods {
+            copies(&answer.series).is_none()
+        } else {
+            answer.series.len() <= 1
         };
         if !is_told_apart {
             return Err(not_one(of, &answer.series));

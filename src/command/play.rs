@@ -41,7 +41,13 @@ impl Runs {
     /// No runs: only the pass.
     pub(super) fn none(observed: &Pass, assumptions: &Assumptions) -> Result<Self, Error> {
         let (input, overrides) = assumptions.apply(observed.input.clone(), &observed.decision)?;
-        Ok(Self { observed: None, input, overrides, timeline: None, backtest: None })
+        Ok(Self {
+            observed: None,
+            input,
+            overrides,
+            timeline: None,
+            backtest: None,
+        })
     }
 
     /// Plays the HPA as it is, and any candidates or combinations.
@@ -64,11 +70,23 @@ impl Runs {
             let mut prepared = plan.prepare(assumptions)?;
             let timeline = prepared.play()?;
             let (input, overrides) = prepared.into_parts();
-            return Ok(Self { observed, input, overrides, timeline, backtest: None });
+            return Ok(Self {
+                observed,
+                input,
+                overrides,
+                timeline,
+                backtest: None,
+            });
         }
         let Some(mut backtest) = plan.run(assumptions, candidates)? else {
             let (input, overrides) = plan.prepare(assumptions)?.into_parts();
-            return Ok(Self { observed, input, overrides, timeline: None, backtest: None });
+            return Ok(Self {
+                observed,
+                input,
+                overrides,
+                timeline: None,
+                backtest: None,
+            });
         };
         if let Some(search) = search {
             let begin = Pass::run(backtest.replay.input.clone());
@@ -83,29 +101,47 @@ impl Runs {
             let rival = is_rival.then_some(totals);
             backtest.search = Some(vary(search, &plan, expected, rival, terminal)?);
         }
-        let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
+        let first = backtest
+            .candidates
+            .first()
+            .map_or(&backtest.replay, |it| &it.run);
         let (mut input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());
         let runs = || backtest.candidates.iter().map(|it| &it.run);
         if runs().count() > 1 {
             let is_common = |note: &Note| runs().all(|run| run.input.notes.contains(note));
             input.notes.retain(is_common);
-            for Run { name, input: own, .. } in runs() {
+            for Run {
+                name, input: own, ..
+            } in runs()
+            {
                 let own = own.notes.iter().filter(|note| !is_common(note)).cloned();
                 input.notes.extend(own.map(|note| match note {
                     note @ Note::OfManifest { .. } => note,
-                    note => Note::OfManifest { origin: name.clone(), note: Box::new(note) },
+                    note => Note::OfManifest {
+                        origin: name.clone(),
+                        note: Box::new(note),
+                    },
                 }));
             }
         }
         if search.is_some() {
             // What is to be said of a manifest is true of every combination.
             let (tried, _) = plan.prepare(assumptions)?.into_parts();
-            let new: Vec<_> =
-                tried.notes.into_iter().filter(|it| !input.notes.contains(it)).collect();
+            let new: Vec<_> = tried
+                .notes
+                .into_iter()
+                .filter(|it| !input.notes.contains(it))
+                .collect();
             input.notes.extend(new);
         }
-        Ok(Self { observed, input, overrides, timeline, backtest: Some(backtest) })
+        Ok(Self {
+            observed,
+            input,
+            overrides,
+            timeline,
+            backtest: Some(backtest),
+        })
     }
 }
 
@@ -126,37 +162,64 @@ impl Others {
         assumptions: &Assumptions,
         plays: bool,
     ) -> Result<Self, Error> {
-        let Predict { overrides, timeline, .. } = args;
+        let Predict {
+            overrides,
+            timeline,
+            ..
+        } = args;
         if overrides.hpa.len() > 1 && (!plays || !timeline.vary.is_empty()) {
-            return Err(match plays {
-                false => Error::usage("several --hpa are compared only over time")
-                    .hint("use --for or --trace, or one --hpa"),
-                true => Error::usage("--vary takes at most one --hpa"),
+            return Err(if plays {
+                Error::usage("--vary takes at most one --hpa")
+            } else {
+                Error::usage("several --hpa are compared only over time")
+                    .hint("use --for or --trace, or one --hpa")
             });
         }
         let mut manifests = Vec::new();
         for path in &overrides.hpa {
             let objects = file::read_manifests(path)?;
-            manifests.push(Candidate::find(&objects, options, path, overrides.validate)?);
+            manifests.push(Candidate::find(
+                &objects,
+                options,
+                path,
+                overrides.validate,
+            )?);
         }
-        options.also = manifests.iter().flat_map(|it| it.metrics().iter().cloned()).collect();
+        options.also = manifests
+            .iter()
+            .flat_map(|it| it.metrics().iter().cloned())
+            .collect();
         let mut manifests = manifests.into_iter().map(|it| it.among(&options.also));
         if !timeline.vary.is_empty() {
             let search = Search::new(&timeline.vary, overrides, manifests.next(), timeline.at)?;
-            return Ok(Self { search: Some(search), ..Self::default() });
+            return Ok(Self {
+                search: Some(search),
+                ..Self::default()
+            });
         }
         let specs = manifests.map(|manifest| {
             let name = manifest.origin().to_owned();
             let mut assumptions = assumptions.clone();
             assumptions.replace_hpa(manifest);
-            Spec { name, assumptions, manifest: None }
+            Spec {
+                name,
+                assumptions,
+                manifest: None,
+            }
         });
         let mut candidates: Vec<Spec> = specs.collect();
         if candidates.is_empty() && assumptions.has_candidate() {
             let (name, assumptions) = ("candidate".to_owned(), assumptions.clone());
-            candidates.push(Spec { name, assumptions, manifest: None });
+            candidates.push(Spec {
+                name,
+                assumptions,
+                manifest: None,
+            });
         }
-        Ok(Self { candidates, ..Self::default() })
+        Ok(Self {
+            candidates,
+            ..Self::default()
+        })
     }
 }
 
@@ -165,7 +228,10 @@ pub(super) fn locate(candidates: &mut [Spec], hpa: &Hpa) {
     for spec in candidates {
         let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
         spec.manifest = place.and_then(|(file, line)| {
-            Some(ManifestPlace { file: file.to_owned(), line: u64::try_from(line).ok()? })
+            Some(ManifestPlace {
+                file: file.to_owned(),
+                line: u64::try_from(line).ok()?,
+            })
         });
     }
 }
@@ -175,11 +241,23 @@ pub(super) fn timeline_options(
     args: &TimelineArgs,
     load: Option<&Load>,
 ) -> Result<TimelineOptions, Error> {
-    let TimelineArgs { span, ready_after, metrics_after, .. } = args;
+    let TimelineArgs {
+        span,
+        ready_after,
+        metrics_after,
+        ..
+    } = args;
     let trace = load.map(|load| Trace::of(load).map(Arc::new));
     let ready = ready_after.unwrap_or(READY_AFTER);
-    let measured = load.and_then(|load| load.metrics_after).map(|after| after.0);
+    let measured = load
+        .and_then(|load| load.metrics_after)
+        .map(|after| after.0);
     let measured = metrics_after.or(measured).unwrap_or(METRICS_AFTER);
     let times = JoinTimes { ready, measured };
-    Ok(TimelineOptions { others: Vec::new(), span: *span, trace: trace.transpose()?, times })
+    Ok(TimelineOptions {
+        others: Vec::new(),
+        span: *span,
+        trace: trace.transpose()?,
+        times,
+    })
 }

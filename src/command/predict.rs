@@ -52,22 +52,38 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         && watch.fail_on.is_empty()
     {
         // An empty report looks like one in which everything holds.
-        return Err(Error::usage(format!("--report {report} requires an expectation"))
-            .hint("use --expect or --fail-on"));
+        return Err(
+            Error::usage(format!("--report {report} requires an expectation"))
+                .hint("use --expect or --fail-on"),
+        );
     }
-    let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
-    let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
+    let curve = args
+        .curve
+        .as_ref()
+        .map(|text| NamedMetric::read(text, "--curve"))
+        .transpose()?;
+    let inputs = args
+        .filenames
+        .iter()
+        .chain(&args.overrides.hpa)
+        .chain(&args.timeline.trace);
     if inputs.filter(|path| *path == "-").count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
-    let mut objects = match args.filenames.is_empty() {
-        true => None,
-        false => Some(file::read(&args.filenames)?),
+    let mut objects = if args.filenames.is_empty() {
+        None
+    } else {
+        Some(file::read(&args.filenames)?)
     };
     // Flags take precedence over what was saved.
     let mut load = objects.as_mut().and_then(|objects| objects.load.take());
     load = table(&args.timeline)?.or(load);
-    let Predict { timeline: TimelineArgs { span, .. }, prometheus, recorded, .. } = args;
+    let Predict {
+        timeline: TimelineArgs { span, .. },
+        prometheus,
+        recorded,
+        ..
+    } = args;
     let mut plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
     let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
     if args.timeline.passes && !is_data {
@@ -90,7 +106,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut assumptions = Assumptions::read(&args.overrides)?;
     let request = Request::read(&args.names, &args.connection)?;
     let named = request.one("predict")?;
-    let mut options = options(&args.controller, &request.connection, &args.filenames, named);
+    let mut options = options(
+        &args.controller,
+        &request.connection,
+        &args.filenames,
+        named,
+    );
     options.validate = args.overrides.validate;
     let inputs = args.filenames.iter().map(|input| ("-f", input));
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
@@ -107,14 +128,24 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let summary = step_summary(&args.expect.reports)?;
     if let Some(file) = &summary {
         let others = inputs.clone().chain(saved.clone());
-        check_written("GITHUB_STEP_SUMMARY=", file, "summary.md", &args.connection, others)?;
+        check_written(
+            "GITHUB_STEP_SUMMARY=",
+            file,
+            "summary.md",
+            &args.connection,
+            others,
+        )?;
     }
     let query = Query::read(prometheus, &recorded.typed(), &request.connection)?;
-    let mut timeline = match plays {
-        true => Some(timeline_options(&args.timeline, load.as_ref())?),
-        false => None,
+    let mut timeline = if plays {
+        Some(timeline_options(&args.timeline, load.as_ref())?)
+    } else {
+        None
     };
-    let Others { mut candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
+    let Others {
+        mut candidates,
+        search,
+    } = Others::read(args, &mut options, &assumptions, plays)?;
     if let (Some(_), Some(code)) = (&search, of_findings.first())
         && (assumptions.has_candidate() || !args.overrides.hpa.is_empty())
     {
@@ -128,26 +159,48 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let searched = search.as_ref().map(Search::first).transpose()?;
     if args.timeline.at.is_some() {
-        let mut all = candidates.iter().map(|own| &own.assumptions).chain(&searched);
+        let mut all = candidates
+            .iter()
+            .map(|own| &own.assumptions)
+            .chain(&searched);
         if !all.any(|own| own.with_running_template().is_some()) {
             return Err(Error::usage("--at requires pods that change")
                 .hint("use --request, or --hpa with the manifest of the HPA's target"));
         }
     }
     let also = options.also.clone();
-    let specs = candidates.iter().map(|own| &own.assumptions).chain(&searched);
+    let specs = candidates
+        .iter()
+        .map(|own| &own.assumptions)
+        .chain(&searched);
     let manifests_of_candidates = specs.filter_map(Assumptions::candidate).collect();
     let mut manifests = None;
     let (answered, mut messages) = match objects {
         None => connected(&request.connection, async |session| {
             let assumed = Some(&assumptions);
-            let pass = ask(session, &args.memory, &options, assumed, None, terminal).await?.pass;
-            asked(query.as_ref(), args, &assumptions, Some(session), pass, &also, terminal).await
+            let pass = ask(session, &args.memory, &options, assumed, None, terminal)
+                .await?
+                .pass;
+            asked(
+                query.as_ref(),
+                args,
+                &assumptions,
+                Some(session),
+                pass,
+                &also,
+                terminal,
+            )
+            .await
         })?,
         Some(mut objects) => {
             let trace = timeline.as_ref().and_then(|own| own.trace.as_deref());
             let candidates = manifests_of_candidates;
-            let values = KnownValues { also: &also, trace, is_asked: query.is_some(), candidates };
+            let values = KnownValues {
+                also: &also,
+                trace,
+                is_asked: query.is_some(),
+                candidates,
+            };
             let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
             let mut input = read_saved(objects, &options)?;
             input.notes.extend(of_keda);
@@ -157,15 +210,32 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             manifests = read.filter(|_| input.surroundings.supposed.is_some());
             let pass = pass(input, &args.memory)?;
             let query = query.as_ref();
-            (waited(asked(query, args, &assumptions, None, pass, &also, terminal))?, Vec::new())
+            (
+                waited(asked(
+                    query,
+                    args,
+                    &assumptions,
+                    None,
+                    pass,
+                    &also,
+                    terminal,
+                ))?,
+                Vec::new(),
+            )
         }
     };
     let (mut observed, recorded) = answered;
     locate(&mut candidates, &observed.input.snapshot.hpa);
     let key = observed.input.snapshot.hpa.key();
-    if load.as_ref().and_then(|load| load.hpa.as_ref()).is_some_and(|of| *of != key) {
-        return Err(Error::usage(format!("the saved load is not of {key}, but of another HPA"))
-            .hint("use --trace or --prometheus"));
+    if load
+        .as_ref()
+        .and_then(|load| load.hpa.as_ref())
+        .is_some_and(|of| *of != key)
+    {
+        return Err(Error::usage(format!(
+            "the saved load is not of {key}, but of another HPA"
+        ))
+        .hint("use --trace or --prometheus"));
     }
     let manifest = candidates.first().and_then(|first| first.manifest.clone());
     match recorded {
@@ -182,14 +252,20 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
         Recorded::Nothing => {}
     }
-    let of_load = load.iter().flat_map(|load| load.notes.iter().cloned().map(Note::OfLoad));
+    let of_load = load
+        .iter()
+        .flat_map(|load| load.notes.iter().cloned().map(Note::OfLoad));
     observed.input.notes.extend(of_load);
     let times_are_given = args.timeline.ready_after.is_some();
     let runs = match timeline {
         Some(timeline) => {
             let plan = Plan::new(timeline, observed.input.clone(), times_are_given)
                 .with_rollout(args.timeline.at);
-            let MemoryArgs { history, recommendations, observe } = &args.memory;
+            let MemoryArgs {
+                history,
+                recommendations,
+                observe,
+            } = &args.memory;
             let is_stated = history.is_some() || !recommendations.is_empty() || observe.is_some();
             if plan.is_moved && is_stated {
                 return Err(Error::usage(
@@ -198,29 +274,52 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
                 )
                 .hint("leave out --history, --recommendation and --observe"));
             }
-            Runs::play(plan, candidates, search.as_ref(), &gate, &assumptions, terminal)
+            Runs::play(
+                plan,
+                candidates,
+                search.as_ref(),
+                &gate,
+                &assumptions,
+                terminal,
+            )
         }
         None => Runs::none(&observed, &assumptions),
     };
-    let Runs { observed: moved, input, mut overrides, timeline, backtest } =
-        runs.map_err(|e| with_right(e, &observed.input.notes))?;
+    let Runs {
+        observed: moved,
+        input,
+        mut overrides,
+        timeline,
+        backtest,
+    } = runs.map_err(|e| with_right(e, &observed.input.notes))?;
     let begun = moved.as_ref().unwrap_or(&observed);
     let mut assumed = Pass::run(input);
-    overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
+    overrides
+        .iter_mut()
+        .for_each(|own| own.came_to(&assumed.decision));
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
     if timeline.is_some() {
         // The run has the values.
-        assumed.input.notes.retain(|note| !matches!(note, Note::NoValues(_)));
+        assumed
+            .input
+            .notes
+            .retain(|note| !matches!(note, Note::NoValues(_)));
     }
     if timeline.is_some() && args.expect.exit_code {
         assumed.input.notes.push(Note::ExitCodeOfFirstPass);
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
-    for other in backtest.iter().flat_map(|own| own.candidates.iter().skip(1)) {
+    for other in backtest
+        .iter()
+        .flat_map(|own| own.candidates.iter().skip(1))
+    {
         gate.check(&other.run.input.snapshot.hpa.spec)
-            .map_err(|e| Error { message: format!("{}: {}", other.run.name, e.message), ..e })?;
+            .map_err(|e| Error {
+                message: format!("{}: {}", other.run.name, e.message),
+                ..e
+            })?;
     }
     let first = backtest.as_ref().and_then(|own| own.candidates.first());
     let rolled_out = first.and_then(|own| own.run.rolled_out.as_deref());
@@ -236,19 +335,30 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     );
     let snapshot = &assumed.input.snapshot;
     let typed = args.curve.as_deref().unwrap_or_default();
-    let curve =
-        curve.map(|wanted| wanted.find(snapshot, &format!("--curve {typed}"))).transpose()?;
-    let of_curve = curve.as_ref().and_then(|meant| meant.places.first().copied());
+    let curve = curve
+        .map(|wanted| wanted.find(snapshot, &format!("--curve {typed}")))
+        .transpose()?;
+    let of_curve = curve
+        .as_ref()
+        .and_then(|meant| meant.places.first().copied());
     let container = curve.as_ref().and_then(|meant| meant.container.as_deref());
     let own = of_curve.zip(container);
     let own = own.and_then(|(place, container)| of_container(&assumed, place, container));
     let mut thresholds = thresholds(&assumed, of_curve.filter(|_| container.is_none()));
-    let drawn_at = of_curve.map(|place| if own.is_some() { thresholds.len() } else { place });
+    let drawn_at = of_curve.map(|place| {
+        if own.is_some() {
+            thresholds.len()
+        } else {
+            place
+        }
+    });
     thresholds.extend(own);
     let compared = backtest.as_ref().map(|own| {
         let others = own.candidates.iter().skip(1).map(|other| {
             let pass = Pass::run(other.run.input.clone());
-            watch.explain(&pass, other.run.rolled_out.as_deref()).findings
+            watch
+                .explain(&pass, other.run.rolled_out.as_deref())
+                .findings
         });
         let first = explanation.findings.clone();
         Compared::new(own, std::iter::once(first).chain(others).collect())
@@ -307,9 +417,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut unread = assumed.decision.outcome.unread.iter();
     let is_curve = assumed.input.snapshot.scale.is_ok()
         && curve.is_some_and(|meant| unread.all(|own| meant.places.contains(&own.index)));
-    let unanswered = if is_gated || is_curve { None } else { unpredicted(&assumed) };
-    let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
-    let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
+    let unanswered = if is_gated || is_curve {
+        None
+    } else {
+        unpredicted(&assumed)
+    };
+    let stopped = backtest
+        .as_ref()
+        .and_then(|own| own.search.as_ref()?.stopped);
+    let exit_code = unanswered
+        .as_ref()
+        .map_or(verdict.exit_code(), |e| e.kind.exit_code());
     let exit_code = stopped.unwrap_or(exit_code);
     Ok(Answer {
         text,
@@ -342,12 +460,16 @@ async fn asked(
     also: &[MetricSpec],
     terminal: &Terminal,
 ) -> Result<(Pass, Recorded), Error> {
-    let Some(query) = query else { return Ok((pass, Recorded::Nothing)) };
+    let Some(query) = query else {
+        return Ok((pass, Recorded::Nothing));
+    };
     if !wants_run(args) && assumptions.fixes_all_metrics(&pass.input.snapshot) {
         let (pass, messages) = narrow(query, session, pass, terminal).await?;
         return Ok((pass, Recorded::History(messages)));
     }
-    let (load, messages) = query.load(&args.recorded, session, &pass.input, also, terminal).await?;
+    let (load, messages) = query
+        .load(&args.recorded, session, &pass.input, also, terminal)
+        .await?;
     Ok((pass, Recorded::Load(Box::new(load), messages)))
 }
 
@@ -367,15 +489,22 @@ fn step_summary(reports: &[Report]) -> Result<Option<String>, Error> {
     match std::env::var(VARIABLE) {
         Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
         Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(_)) => {
-            Err(Error::usage(format!("{VARIABLE} is not a name of a file in UTF-8")))
-        }
+        Err(VarError::NotUnicode(_)) => Err(Error::usage(format!(
+            "{VARIABLE} is not a name of a file in UTF-8"
+        ))),
     }
 }
 
 /// Rejects flags that apply only to a run.
 fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
-    let TimelineArgs { vary, at, ready_after, metrics_after, passes, .. } = args;
+    let TimelineArgs {
+        vary,
+        at,
+        ready_after,
+        metrics_after,
+        passes,
+        ..
+    } = args;
     let typed = [
         ("--vary", !vary.is_empty()),
         ("--at", at.is_some()),
@@ -393,7 +522,11 @@ fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
 
 /// The error for an assumption about something that may not be read, with the missing permission.
 fn with_right(e: Error, notes: &[Note]) -> Error {
-    match notes.iter().find_map(Note::missing_right).filter(|_| e.hint.is_none()) {
+    match notes
+        .iter()
+        .find_map(Note::missing_right)
+        .filter(|_| e.hint.is_none())
+    {
         Some(right) => e.hint(right.advice()),
         None => e,
     }
@@ -402,7 +535,9 @@ fn with_right(e: Error, notes: &[Note]) -> Error {
 /// The chart that was asked for: a curve, or else a timeline.
 fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {
     let Some(metric) = metric else {
-        return prediction.over_time().ok_or_else(|| Error::failed(NOT_PLAYED));
+        return prediction
+            .over_time()
+            .ok_or_else(|| Error::failed(NOT_PLAYED));
     };
     let why = || {
         let of = prediction.thresholds.get(metric);

@@ -97,10 +97,18 @@ mod tests {
     /// What is shown while something takes this long.
     fn told(took: Duration, rewrites: bool) -> Vec<String> {
         let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
-        let terminal = Terminal { rewrites, tell: Some(tell), ..Terminal::default() };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let terminal = Terminal {
+            rewrites,
+            tell: Some(tell),
+            ..Terminal::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
         let (progress, work) = (Progress::default(), async { sleep(took).await });
-        runtime.expect("a runtime").block_on(shown(work, || reading(&progress), &terminal));
+        runtime
+            .expect("a runtime")
+            .block_on(shown(work, || reading(&progress), &terminal));
         TOLD.take()
     }
 
@@ -108,9 +116,14 @@ mod tests {
     fn only_what_takes_long_is_shown_and_nothing_of_it_stays_on_a_terminal() {
         assert_eq!(told(Duration::from_millis(300), true), [""; 0]);
         let lines = told(Duration::from_millis(1500), true);
-        let [states @ .., end] = &lines[..] else { panic!("nothing was told") };
+        let [states @ .., end] = &lines[..] else {
+            panic!("nothing was told")
+        };
         assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
         assert_eq!(end, "\r                  \r");
-        assert_eq!(told(Duration::from_millis(1500), false), ["listing the HPAs\n"]);
+        assert_eq!(
+            told(Duration::from_millis(1500), false),
+            ["listing the HPAs\n"]
+        );
     }
 }

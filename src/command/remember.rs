@@ -36,7 +36,9 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
         Some("infer") => input.stated_memory = None,
         Some(path) => {
             let read = file::read(&[path.to_owned()]);
-            let state = read.map_err(|e| e.hint("--history takes none, infer or a file"))?.state;
+            let state = read
+                .map_err(|e| e.hint("--history takes none, infer or a file"))?
+                .state;
             let Some(memory) = state.and_then(|state| state.stated_memory()) else {
                 return Err(Error::usage(format!("{path} states no history"))
                     .hint("it needs a ControllerState with recommendations"));
@@ -53,7 +55,10 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
                     numbers::duration(*age)
                 ))
             })?;
-            Ok(Recommendation { replicas: *replicas, time })
+            Ok(Recommendation {
+                replicas: *replicas,
+                time,
+            })
         };
         let recommendations: Result<Vec<_>, Error> =
             args.recommendations.iter().map(recommended).collect();
@@ -85,7 +90,12 @@ pub(super) async fn watch(
             numbers::duration(span)
         )
     };
-    shown(observe(session, namespace, name, time, EVERY), line, terminal).await
+    shown(
+        observe(session, namespace, name, time, EVERY),
+        line,
+        terminal,
+    )
+    .await
 }
 
 /// Questions that cost additional requests, and are asked only if the answer depends on them.
@@ -113,7 +123,10 @@ pub(super) fn open_question(
         Question::TargetEvents => infer::trusts_events(&pass.input),
     };
     let questions = [Question::States, Question::TargetEvents];
-    questions.into_iter().filter(|it| !asked.contains(it)).find(depends)
+    questions
+        .into_iter()
+        .filter(|it| !asked.contains(it))
+        .find(depends)
 }
 
 /// Asks, and adds the answer to the input.
@@ -127,22 +140,37 @@ pub(super) async fn learn(
         Question::States => look_at_states(session, input, at).await,
         Question::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
-            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why }),
+            Err(why) => input.notes.push(Note::NotKnown {
+                what: Unlearnt::TargetEvents,
+                why,
+            }),
         },
     }
 }
 
 async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
-    let Snapshot { hpa, now, scale, .. } = &input.snapshot;
+    let Snapshot {
+        hpa, now, scale, ..
+    } = &input.snapshot;
     let target = at.filter(|_| infer::averages_over_target(&hpa.spec));
     if let (Some(target), Ok(scale), None) = (target, scale, input.evidence.counted) {
         match count(session, target, scale, *now).await {
             Ok(counted) => input.count(counted),
-            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::EarlierReplicas, why }),
+            Err(why) => input.notes.push(Note::NotKnown {
+                what: Unlearnt::EarlierReplicas,
+                why,
+            }),
         }
     }
-    let Input { snapshot, evidence, .. } = input;
-    let Snapshot { hpa, controller, now, .. } = &*snapshot;
+    let Input {
+        snapshot, evidence, ..
+    } = input;
+    let Snapshot {
+        hpa,
+        controller,
+        now,
+        ..
+    } = &*snapshot;
     let since = now.minus(infer::window(hpa, controller));
     let OldVersions { states, counted } =
         look_back(session, hpa, since, target, evidence.counted).await;

@@ -63,7 +63,9 @@ pub(super) async fn ask(
     let mut observed = fetch(session, session.namespace(), &name, &options.also).await?;
     let scale_at = observed.scale_at.take();
     let mut input = observed::input(observed, options)?;
-    let Snapshot { hpa, controller, .. } = &input.snapshot;
+    let Snapshot {
+        hpa, controller, ..
+    } = &input.snapshot;
     input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
     let mut pass = Pass::run(input);
@@ -80,7 +82,11 @@ pub(super) async fn ask(
         }
         _ => (pass, Vec::new()),
     };
-    Ok(Live { pass, scale_at, messages })
+    Ok(Live {
+        pass,
+        scale_at,
+        messages,
+    })
 }
 
 /// Asks a cluster for an HPA as it is, and for its target.
@@ -93,41 +99,54 @@ pub(super) async fn current(session: &Session, options: &Options) -> Result<Inpu
 /// Why there is no answer, if what decides is unknown here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
-    let Input { snapshot, surroundings, command_flags, .. } = &pass.input;
+    let Input {
+        snapshot,
+        surroundings,
+        command_flags,
+        ..
+    } = &pass.input;
     let hpa = &snapshot.hpa;
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
-    Some(match unread.iter().any(missing) {
-        true if surroundings.supposed.is_some() => {
+    Some(
+        if unread.iter().any(missing) && surroundings.supposed.is_some() {
             let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
             Error::usage(message).hint(format!("state what is missing, such as {flags}"))
-        }
-        true if pass.input.evidence.past.is_some() => {
+        } else if unread.iter().any(missing) && pass.input.evidence.past.is_some() {
             let mut metrics = unread.iter().map(|own| &hpa.spec.metrics[own.index]);
             Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
-                None => format!("Prometheus must scrape cAdvisor, see {}", docs("prometheus.md")),
+                None => format!(
+                    "Prometheus must scrape cAdvisor, see {}",
+                    docs("prometheus.md")
+                ),
                 Some(metric) => {
                     let query =
                         shell_word(&format!("{}=PROMQL", metric.flag_name(&hpa.spec.metrics)));
                     format!("--query {query} gives its values in the history")
                 }
             })
-        }
-        true if surroundings.lacks_pods => {
+        } else if unread.iter().any(missing) && surroundings.lacks_pods {
             let workload = surroundings.workload(&hpa.spec.scale_target_ref);
             let states_replicas = workload.is_none_or(Workload::states_replicas);
             Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
-        }
-        true => Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate())),
-        false => Error::failed(message),
-    })
+        } else if unread.iter().any(missing) {
+            Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate()))
+        } else {
+            Error::failed(message)
+        },
+    )
 }
 
 /// Why there is no prediction: the same, or what is known of the target is not enough for a pass.
 pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
-    let Input { snapshot, surroundings, command_flags, .. } = &pass.input;
+    let Input {
+        snapshot,
+        surroundings,
+        command_flags,
+        ..
+    } = &pass.input;
     let lacking = match &snapshot.scale {
         Err(ScaleError::Missing(target)) => format!("target {target}"),
         Err(ScaleError::NoReplicas { target, .. }) => format!("replicas of {target}"),

@@ -39,7 +39,9 @@ fn vary_on(
     terminal: &Terminal,
 ) -> Result<Found, Error> {
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(fail)?;
     let count = search.count();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -64,7 +66,12 @@ fn vary_on(
             });
         }
         drop(sender);
-        let line = || format!("playing {} of {count} combinations", done.load(Ordering::Relaxed));
+        let line = || {
+            format!(
+                "playing {} of {count} combinations",
+                done.load(Ordering::Relaxed)
+            )
+        };
         let work = async {
             let mut signals = Signals::new().map_err(fail)?;
             loop {
@@ -107,18 +114,30 @@ mod tests {
         let spec = json!({"minReplicas": 1, "maxReplicas": 10,
             "metrics": [build::external("queue_depth", &build::average("10"))]});
         let items = [build::hpa(&spec), build::scale(2), build::queue(&["30"])];
-        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
         let observed = saved::read(&build::list(items), &options, Timestamp::UNIX_EPOCH).unwrap();
-        let trace = Trace::read(b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n", "load.csv");
+        let trace = Trace::read(
+            b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n",
+            "load.csv",
+        );
         let second = SignedDuration::from_secs(1);
         let timeline = TimelineOptions {
             others: Vec::new(),
             span: None,
             trace: Some(Arc::new(trace.unwrap())),
-            times: JoinTimes { ready: second * 10, measured: second * 30 },
+            times: JoinTimes {
+                ready: second * 10,
+                measured: second * 30,
+            },
         };
         let plan = Plan::new(timeline, observed, true);
-        let vary = ["max=4..12:2", "behavior.scaleDown.stabilizationWindowSeconds=0,60,300"];
+        let vary = [
+            "max=4..12:2",
+            "behavior.scaleDown.stabilizationWindowSeconds=0,60,300",
+        ];
         let search =
             Search::new(&vary.map(str::to_owned), &Overrides::default(), None, None).unwrap();
         let found = |threads| {

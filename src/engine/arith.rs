@@ -7,13 +7,21 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
 pub(crate) fn to_i32(f: f64) -> i32 {
-    if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
+    if f > -2_147_483_649.0 && f < 2_147_483_648.0 {
+        f as i32
+    } else {
+        i32::MIN
+    }
 }
 
 /// The same, but values that are too large give `i32::MAX`. NaN and values that are too small still give
 /// `i32::MIN`.
 pub(crate) fn to_i32_capped(f: f64) -> i32 {
-    if f > f64::from(i32::MAX) { i32::MAX } else { to_i32(f) }
+    if f > f64::from(i32::MAX) {
+        i32::MAX
+    } else {
+        to_i32(f)
+    }
 }
 
 /// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.

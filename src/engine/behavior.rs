@@ -34,7 +34,14 @@ pub(crate) struct Normalized {
 
 /// Normalizes without `behavior`.
 pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
-    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
+    let Wanted {
+        current,
+        desired,
+        min,
+        max,
+        now,
+        downscale_stabilization,
+    } = wanted;
     let list = &mut memory.recommendations;
     let oldest = cutoff(now, downscale_stabilization);
     let mut stabilized = desired;
@@ -48,13 +55,26 @@ pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
             held_by = Some(*past);
         }
     }
-    remember(list, stale, Recommendation { replicas: desired, time: now });
-    let able_reason =
-        if stabilized == desired { "ReadyForNewScale" } else { "ScaleDownStabilized" };
+    remember(
+        list,
+        stale,
+        Recommendation {
+            replicas: desired,
+            time: now,
+        },
+    );
+    let able_reason = if stabilized == desired {
+        "ReadyForNewScale"
+    } else {
+        "ScaleDownStabilized"
+    };
 
     let rate = to_i32((2.0 * f64::from(current)).max(4.0));
-    let (cap, cap_reason) =
-        if max > rate { (rate, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
+    let (cap, cap_reason) = if max > rate {
+        (rate, "ScaleUpLimit")
+    } else {
+        (max, "TooManyReplicas")
+    };
     let (replicas, limited_reason) = if stabilized < min {
         (min, "TooFewReplicas")
     } else if stabilized > cap {
@@ -100,7 +120,14 @@ pub(crate) fn with_behavior(
     rules: &Rules,
     memory: &mut Memory,
 ) -> Normalized {
-    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
+    let Wanted {
+        current,
+        desired,
+        min,
+        max,
+        now,
+        downscale_stabilization,
+    } = wanted;
     let no_rules = ScalingRules::default();
     let up_rules = behavior.scale_up.as_ref().unwrap_or(&no_rules);
     let down_rules = behavior.scale_down.as_ref().unwrap_or(&no_rules);
@@ -144,9 +171,20 @@ pub(crate) fn with_behavior(
     if stabilized == desired {
         held_by = None;
     } else if stabilized == current {
-        held_by = if desired > current { lowest_by } else { highest_by };
+        held_by = if desired > current {
+            lowest_by
+        } else {
+            highest_by
+        };
     }
-    remember(list, stale, Recommendation { replicas: desired, time: now });
+    remember(
+        list,
+        stale,
+        Recommendation {
+            replicas: desired,
+            time: now,
+        },
+    );
     let able_reason = if stabilized == desired {
         "ReadyForNewScale"
     } else if desired >= current {
@@ -155,14 +193,24 @@ pub(crate) fn with_behavior(
         "ScaleDownStabilized"
     };
 
-    let events =
-        Events { up: &memory.scale_up_events, down: &memory.scale_down_events, rules, now };
+    let events = Events {
+        up: &memory.scale_up_events,
+        down: &memory.scale_down_events,
+        rules,
+        now,
+    };
     let (replicas, limited_reason, rate) = if stabilized > current {
         let rate = events.limit(current, up_rules, Direction::Up);
         let limit = rate.replicas.max(current);
-        let (cap, reason) =
-            if max > limit { (limit, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
-        let rate = RateLimit { replicas: limit, ..rate };
+        let (cap, reason) = if max > limit {
+            (limit, "ScaleUpLimit")
+        } else {
+            (max, "TooManyReplicas")
+        };
+        let rate = RateLimit {
+            replicas: limit,
+            ..rate
+        };
         if stabilized > cap {
             (cap, reason, Some(rate))
         } else {
@@ -171,9 +219,15 @@ pub(crate) fn with_behavior(
     } else if stabilized < current {
         let rate = events.limit(current, down_rules, Direction::Down);
         let limit = rate.replicas.min(current);
-        let (floor, reason) =
-            if min < limit { (limit, "ScaleDownLimit") } else { (min, "TooFewReplicas") };
-        let rate = RateLimit { replicas: limit, ..rate };
+        let (floor, reason) = if min < limit {
+            (limit, "ScaleDownLimit")
+        } else {
+            (min, "TooFewReplicas")
+        };
+        let rate = RateLimit {
+            replicas: limit,
+            ..rate
+        };
         if stabilized < floor {
             (floor, reason, Some(rate))
         } else {
@@ -229,10 +283,18 @@ impl Events<'_> {
     /// How far the policies of a direction allow scaling (`calculateScaleUpLimitWithScalingRules` and
     /// its counterpart). The events give the replicas at the start of a period.
     fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
-        let select_policy = rules.select_policy.clone().unwrap_or_else(|| "Max".to_owned());
+        let select_policy = rules
+            .select_policy
+            .clone()
+            .unwrap_or_else(|| "Max".to_owned());
         if select_policy == "Disabled" {
             let select_policy = Some(select_policy);
-            return RateLimit { direction, replicas: current, select_policy, policies: Vec::new() };
+            return RateLimit {
+                direction,
+                replicas: current,
+                select_policy,
+                policies: Vec::new(),
+            };
         }
         // Min is the smallest change, so the lowest count going up and the highest going down.
         let lowest = (select_policy == "Min") == (direction == Direction::Up);
@@ -240,24 +302,39 @@ impl Events<'_> {
         let mut allowed = 0;
         let mut policies = Vec::new();
         for policy in rules.policies.iter().flatten() {
-            let since = cutoff(self.now, SignedDuration::from_secs(policy.period_seconds.into()));
-            let changed = |events, own| match self.rules.both_directions || direction == own {
-                true => changed_since(events, since),
-                false => 0,
+            let since = cutoff(
+                self.now,
+                SignedDuration::from_secs(policy.period_seconds.into()),
+            );
+            let changed = |events, own| {
+                if self.rules.both_directions || direction == own {
+                    changed_since(events, since)
+                } else {
+                    0
+                }
             };
             let start = current
                 .wrapping_sub(changed(self.up, Direction::Up))
                 .wrapping_add(changed(self.down, Direction::Down));
             // A policy of an unknown type repeats the one before it.
             allowed = allowed_by(policy, start, direction, self.rules).unwrap_or(allowed);
-            limit = if lowest { limit.min(allowed) } else { limit.max(allowed) };
+            limit = if lowest {
+                limit.min(allowed)
+            } else {
+                limit.max(allowed)
+            };
             policies.push(PolicyLimit {
                 policy: policy.clone(),
                 period_start: start,
                 replicas: allowed,
             });
         }
-        RateLimit { direction, replicas: limit, select_policy: Some(select_policy), policies }
+        RateLimit {
+            direction,
+            replicas: limit,
+            select_policy: Some(select_policy),
+            policies,
+        }
     }
 }
 
@@ -310,12 +387,26 @@ pub(crate) fn store_scale_event(
     now: Timestamp,
 ) {
     let (list, rules, change) = if to > from {
-        (&mut memory.scale_up_events, &behavior.scale_up, to.wrapping_sub(from))
+        (
+            &mut memory.scale_up_events,
+            &behavior.scale_up,
+            to.wrapping_sub(from),
+        )
     } else {
-        (&mut memory.scale_down_events, &behavior.scale_down, from.wrapping_sub(to))
+        (
+            &mut memory.scale_down_events,
+            &behavior.scale_down,
+            from.wrapping_sub(to),
+        )
     };
-    let policies = rules.iter().flat_map(|rules| rules.policies.iter().flatten());
-    let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0).max(0);
+    let policies = rules
+        .iter()
+        .flat_map(|rules| rules.policies.iter().flatten());
+    let longest = policies
+        .map(|policy| policy.period_seconds)
+        .max()
+        .unwrap_or(0)
+        .max(0);
     let oldest = cutoff(now, SignedDuration::from_secs(longest.into()));
     let mut stale = None;
     for (place, event) in list.iter_mut().enumerate() {
@@ -327,7 +418,11 @@ pub(crate) fn store_scale_event(
             stale = Some(place);
         }
     }
-    let event = ScaleEvent { replicas: change, time: now, outdated: false };
+    let event = ScaleEvent {
+        replicas: change,
+        time: now,
+        outdated: false,
+    };
     match stale {
         Some(place) => list[place] = event,
         None => list.push(event),
@@ -343,7 +438,11 @@ mod tests {
     fn an_event_once_outdated_is_overwritten_though_periods_are_longer_now() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         let ago = |seconds| now - SignedDuration::from_secs(seconds);
-        let policy = ScalingPolicy { type_: "Pods".to_owned(), value: 10, period_seconds: 60 };
+        let policy = ScalingPolicy {
+            type_: "Pods".to_owned(),
+            value: 10,
+            period_seconds: 60,
+        };
         let behavior = Behavior {
             scale_up: Some(ScalingRules {
                 policies: Some(vec![policy]),
@@ -351,10 +450,17 @@ mod tests {
             }),
             scale_down: None,
         };
-        let event = |replicas, time, outdated| ScaleEvent { replicas, time, outdated };
+        let event = |replicas, time, outdated| ScaleEvent {
+            replicas,
+            time,
+            outdated,
+        };
         for (before, after) in [
             (vec![event(1, ago(10), true)], vec![event(4, now, false)]),
-            (vec![event(1, ago(10), false)], vec![event(1, ago(10), false), event(4, now, false)]),
+            (
+                vec![event(1, ago(10), false)],
+                vec![event(1, ago(10), false), event(4, now, false)],
+            ),
             // Exactly as old as the period is not older.
             (
                 vec![event(1, cutoff(now, SignedDuration::from_secs(60)), false)],
@@ -368,7 +474,10 @@ mod tests {
                 vec![event(1, ago(90), true), event(4, now, false)],
             ),
         ] {
-            let mut memory = Memory { scale_up_events: before, ..Memory::default() };
+            let mut memory = Memory {
+                scale_up_events: before,
+                ..Memory::default()
+            };
             store_scale_event(&behavior, &mut memory, 3, 7, now);
             assert_eq!(memory.scale_up_events, after);
         }
@@ -377,7 +486,10 @@ mod tests {
     /// Returns the result of stabilization, whether it is attributed to a past recommendation, and how many
     /// are remembered.
     fn stabilized(normalized: &Normalized, memory: &Memory) -> (i32, bool, usize) {
-        let Step::Stabilize { result, held_by, .. } = &normalized.steps[0] else {
+        let Step::Stabilize {
+            result, held_by, ..
+        } = &normalized.steps[0]
+        else {
             panic!("{:?}", normalized.steps)
         };
         (*result, held_by.is_some(), memory.recommendations.len())
@@ -387,11 +499,18 @@ mod tests {
     fn a_recommendation_at_the_cutoff_counts_only_without_behavior() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         let window = SignedDuration::from_secs(60);
-        let rules =
-            Rules::of(&"v1.36".parse().unwrap(), Gates::new(&"v1.36".parse().unwrap(), |_| None));
-        let windows =
-            ScalingRules { stabilization_window_seconds: Some(60), ..ScalingRules::default() };
-        let behavior = Behavior { scale_up: Some(windows.clone()), scale_down: Some(windows) };
+        let rules = Rules::of(
+            &"v1.36".parse().unwrap(),
+            Gates::new(&"v1.36".parse().unwrap(), |_| None),
+        );
+        let windows = ScalingRules {
+            stabilization_window_seconds: Some(60),
+            ..ScalingRules::default()
+        };
+        let behavior = Behavior {
+            scale_up: Some(windows.clone()),
+            scale_down: Some(windows),
+        };
         let wanted = |current, desired| Wanted {
             current,
             desired,
@@ -412,7 +531,11 @@ mod tests {
             };
             let mut after = memory.clone();
             let normalized = without_behavior(wanted(5, 3), &mut after);
-            assert_eq!(stabilized(&normalized, &after), without, "without, {nanoseconds}");
+            assert_eq!(
+                stabilized(&normalized, &after),
+                without,
+                "without, {nanoseconds}"
+            );
             for (current, desired, expected) in [(5, 3, down), (3, 6, up)] {
                 let mut after = memory.clone();
                 let wanted = wanted(current, desired);
@@ -430,8 +553,10 @@ mod tests {
     #[test]
     fn a_recommendation_at_the_cutoff_of_the_longer_window_stays() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        let rules =
-            Rules::of(&"v1.36".parse().unwrap(), Gates::new(&"v1.36".parse().unwrap(), |_| None));
+        let rules = Rules::of(
+            &"v1.36".parse().unwrap(),
+            Gates::new(&"v1.36".parse().unwrap(), |_| None),
+        );
         let window = |seconds| {
             Some(ScalingRules {
                 stabilization_window_seconds: Some(seconds),
@@ -447,14 +572,24 @@ mod tests {
             downscale_stabilization: SignedDuration::from_secs(300),
         };
         for (up, down) in [(30, 60), (60, 30)] {
-            let behavior = Behavior { scale_up: window(up), scale_down: window(down) };
+            let behavior = Behavior {
+                scale_up: window(up),
+                scale_down: window(down),
+            };
             for (nanoseconds, kept) in [(-1, 1), (0, 2), (1, 2)] {
                 let longer = cutoff(now, SignedDuration::from_secs(60));
                 let time = longer + SignedDuration::from_nanos(nanoseconds);
                 let recommendations = vec![Recommendation { replicas: 4, time }];
-                let mut memory = Memory { recommendations, ..Memory::default() };
+                let mut memory = Memory {
+                    recommendations,
+                    ..Memory::default()
+                };
                 with_behavior(wanted, &behavior, &rules, &mut memory);
-                assert_eq!(memory.recommendations.len(), kept, "{up} {down} {nanoseconds}");
+                assert_eq!(
+                    memory.recommendations.len(),
+                    kept,
+                    "{up} {down} {nanoseconds}"
+                );
             }
         }
     }
@@ -470,8 +605,14 @@ mod tests {
             now,
             downscale_stabilization: SignedDuration::from_secs(60),
         };
-        let recommendations = vec![Recommendation { replicas: 3, time: now }];
-        let mut memory = Memory { recommendations, ..Memory::default() };
+        let recommendations = vec![Recommendation {
+            replicas: 3,
+            time: now,
+        }];
+        let mut memory = Memory {
+            recommendations,
+            ..Memory::default()
+        };
         let normalized = without_behavior(wanted, &mut memory);
         assert_eq!(stabilized(&normalized, &memory), (3, false, 2));
     }
@@ -481,7 +622,11 @@ mod tests {
         let since: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         for (nanoseconds, counted) in [(-1, 0), (0, 0), (1, 4)] {
             let time = since + SignedDuration::from_nanos(nanoseconds);
-            let event = ScaleEvent { replicas: 4, time, outdated: false };
+            let event = ScaleEvent {
+                replicas: 4,
+                time,
+                outdated: false,
+            };
             assert_eq!(changed_since(&[event], since), counted, "{nanoseconds}");
         }
     }
@@ -493,23 +638,58 @@ mod tests {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         let ago = |seconds: i64| now - SignedDuration::from_secs(seconds);
         let version = "v1.36".parse().unwrap();
-        let policy = ScalingPolicy { type_: "Pods".to_owned(), value: 2, period_seconds: 60 };
+        let policy = ScalingPolicy {
+            type_: "Pods".to_owned(),
+            value: 2,
+            period_seconds: 60,
+        };
         let own = ScalingRules {
             stabilization_window_seconds: Some(60),
             policies: Some(vec![policy]),
             ..ScalingRules::default()
         };
-        let behavior = Behavior { scale_up: Some(own.clone()), scale_down: Some(own) };
-        let change = |replicas| ScaleEvent { replicas, time: ago(10), outdated: false };
+        let behavior = Behavior {
+            scale_up: Some(own.clone()),
+            scale_down: Some(own),
+        };
+        let change = |replicas| ScaleEvent {
+            replicas,
+            time: ago(10),
+            outdated: false,
+        };
         for (desired, remembered, added, removed, expected) in [
             (5, vec![], 0, 0, (5, None, 5, "DesiredWithinRange", None)),
             (6, vec![], 0, 0, (6, None, 6, "DesiredWithinRange", Some(7))),
             // Of equal recommendations the first one holds.
-            (8, vec![(6, 30), (6, 20)], 0, 0, (6, Some(30), 6, "DesiredWithinRange", Some(7))),
-            (3, vec![(4, 30), (4, 20)], 0, 0, (4, Some(30), 4, "DesiredWithinRange", Some(3))),
+            (
+                8,
+                vec![(6, 30), (6, 20)],
+                0,
+                0,
+                (6, Some(30), 6, "DesiredWithinRange", Some(7)),
+            ),
+            (
+                3,
+                vec![(4, 30), (4, 20)],
+                0,
+                0,
+                (4, Some(30), 4, "DesiredWithinRange", Some(3)),
+            ),
             // One that is beyond the current count holds that count.
-            (8, vec![(4, 30)], 0, 0, (5, Some(30), 5, "DesiredWithinRange", None)),
-            (3, vec![(6, 30)], 0, 0, (5, Some(30), 5, "DesiredWithinRange", None)),
+            (
+                8,
+                vec![(4, 30)],
+                0,
+                0,
+                (5, Some(30), 5, "DesiredWithinRange", None),
+            ),
+            (
+                3,
+                vec![(6, 30)],
+                0,
+                0,
+                (5, Some(30), 5, "DesiredWithinRange", None),
+            ),
             (8, vec![], 0, 0, (8, None, 7, "ScaleUpLimit", Some(7))),
             // The limit is the minimum.
             (2, vec![], 0, 0, (2, None, 3, "TooFewReplicas", Some(3))),
@@ -519,7 +699,10 @@ mod tests {
         ] {
             let recommendations = remembered
                 .iter()
-                .map(|&(replicas, age)| Recommendation { replicas, time: ago(age) })
+                .map(|&(replicas, age)| Recommendation {
+                    replicas,
+                    time: ago(age),
+                })
                 .collect();
             let mut memory = Memory {
                 recommendations,
@@ -536,14 +719,28 @@ mod tests {
             };
             let rules = Rules::of(&version, Gates::new(&version, |_| None));
             let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
-            let [Step::Stabilize { result, held_by, .. }, Step::Limit { rate, .. }] =
-                normalized.steps
+            let [
+                Step::Stabilize {
+                    result, held_by, ..
+                },
+                Step::Limit { rate, .. },
+            ] = normalized.steps
             else {
                 panic!("{:?}", normalized.steps)
             };
             let age = held_by.map(|held| now.duration_since(held.time).as_secs());
-            let Normalized { replicas, limited_reason, .. } = normalized;
-            let told = (result, age, replicas, limited_reason, rate.map(|rate| rate.replicas));
+            let Normalized {
+                replicas,
+                limited_reason,
+                ..
+            } = normalized;
+            let told = (
+                result,
+                age,
+                replicas,
+                limited_reason,
+                rate.map(|rate| rate.replicas),
+            );
             assert_eq!(told, expected, "{desired} {remembered:?} {added} {removed}");
         }
     }
@@ -560,8 +757,16 @@ mod tests {
             ("Percent", 300, Direction::Down, -1_073_741_823),
             ("Unknown", 5, Direction::Up, i32::MAX),
         ] {
-            let policy = ScalingPolicy { type_: type_.to_owned(), value, period_seconds: 60 };
-            assert_eq!(highest_start(&policy, direction), expected, "{policy:?} {direction:?}");
+            let policy = ScalingPolicy {
+                type_: type_.to_owned(),
+                value,
+                period_seconds: 60,
+            };
+            assert_eq!(
+                highest_start(&policy, direction),
+                expected,
+                "{policy:?} {direction:?}"
+            );
         }
     }
 }

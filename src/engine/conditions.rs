@@ -45,10 +45,16 @@ pub(super) fn set<'c>(
     now: Timestamp,
 ) -> &'c mut Condition {
     let status = if status { "True" } else { "False" };
-    let place = conditions.iter().position(|c| c.type_ == type_).unwrap_or_else(|| {
-        conditions.push(Condition { type_: type_.to_owned(), ..Condition::default() });
-        conditions.len() - 1
-    });
+    let place = conditions
+        .iter()
+        .position(|c| c.type_ == type_)
+        .unwrap_or_else(|| {
+            conditions.push(Condition {
+                type_: type_.to_owned(),
+                ..Condition::default()
+            });
+            conditions.len() - 1
+        });
     let condition = &mut conditions[place];
     if condition.status != status {
         status.clone_into(&mut condition.status);
@@ -64,5 +70,7 @@ pub(super) fn remove(conditions: &mut Vec<Condition>, type_: &str) {
 
 /// Whether a condition is present with status True.
 pub(super) fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    conditions.iter().any(|c| c.type_ == type_ && c.status == "True")
+    conditions
+        .iter()
+        .any(|c| c.type_ == type_ && c.status == "True")
 }

@@ -96,7 +96,9 @@ impl Decision {
     /// Returns the metric with the highest proposal, if the pass accepts it.
     pub fn winner(&self) -> Option<&MetricStep> {
         let by = self.trace.iter().find_map(|step| match step {
-            Step::CombineMetrics { by, accepted: true, .. } => *by,
+            Step::CombineMetrics {
+                by, accepted: true, ..
+            } => *by,
             _ => None,
         })?;
         self.metric(by)
@@ -105,7 +107,11 @@ impl Decision {
     /// Returns the replicas that could not be written, and why.
     pub fn unwritten(&self) -> Option<(i32, &str)> {
         self.trace.iter().find_map(|step| match step {
-            Step::Rescale { to, error: Some(error), .. } => Some((*to, &**error)),
+            Step::Rescale {
+                to,
+                error: Some(error),
+                ..
+            } => Some((*to, &**error)),
             _ => None,
         })
     }
@@ -115,12 +121,20 @@ impl Decision {
     pub fn block(&self) -> Option<Block> {
         self.trace.iter().find_map(|step| match step {
             Step::ReadScale { replicas: None, .. } => Some(Block::NoScale),
-            Step::ChoosePath { path: Path::Disabled, .. } => Some(Block::AtZero),
-            Step::RejectSelector { hpas, .. } => Some(match hpas.is_empty() {
-                true => Block::Selector,
-                false => Block::SharedPods,
+            Step::ChoosePath {
+                path: Path::Disabled,
+                ..
+            } => Some(Block::AtZero),
+            Step::RejectSelector { hpas, .. } => Some(if hpas.is_empty() {
+                Block::Selector
+            } else {
+                Block::SharedPods
             }),
-            Step::CombineMetrics { accepted: false, unread: 0, .. } => Some(Block::Metrics),
+            Step::CombineMetrics {
+                accepted: false,
+                unread: 0,
+                ..
+            } => Some(Block::Metrics),
             Step::Rescale { error: Some(_), .. } => Some(Block::NotWritten),
             _ => None,
         })
@@ -173,7 +187,10 @@ impl Outcome {
 
     /// Returns the event about a change of the scale.
     pub fn rescale(&self) -> Option<&Event> {
-        self.events.iter().flatten().find(|event| event.reason == "SuccessfulRescale")
+        self.events
+            .iter()
+            .flatten()
+            .find(|event| event.reason == "SuccessfulRescale")
     }
 }
 
@@ -189,7 +206,10 @@ impl Lacking {
             };
             match all.iter_mut().find(|own| own.missing == missing) {
                 Some(own) => own.metrics.push(label),
-                None => all.push(Self { missing, metrics: vec![label] }),
+                None => all.push(Self {
+                    missing,
+                    metrics: vec![label],
+                }),
             }
         }
         all
@@ -210,7 +230,11 @@ pub struct Event {
 
 /// One step of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "rule", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "rule",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Step {
     /// The target's scale was read, or could not be.
     ReadScale {
@@ -579,7 +603,16 @@ impl PodRow {
     /// A pod in its group, without values.
     pub(super) fn new(pod: u32, group: Group, clause: Clause) -> Self {
         let (value, request, counted) = (None, None, None);
-        Self { pod, group, clause, value, request, counted, until: None, sample_from: None }
+        Self {
+            pod,
+            group,
+            clause,
+            value,
+            request,
+            counted,
+            until: None,
+            sample_from: None,
+        }
     }
 }
 
@@ -629,10 +662,17 @@ pub enum Clause {
 }
 
 fn float<S: Serializer>(f: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if f.is_finite() { serializer.serialize_f64(*f) } else { serializer.collect_str(f) }
+    if f.is_finite() {
+        serializer.serialize_f64(*f)
+    } else {
+        serializer.collect_str(f)
+    }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }

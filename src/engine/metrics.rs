@@ -85,9 +85,9 @@ impl Stop {
 /// Why an answer has no values, if its request failed.
 fn failed(answer: &MetricAnswer, api: &str) -> Option<Stop> {
     match answer {
-        MetricAnswer::Failed(e) => {
-            Some(Stop::Error(format!("unable to fetch metrics from {api} metrics API: {e}")))
-        }
+        MetricAnswer::Failed(e) => Some(Stop::Error(format!(
+            "unable to fetch metrics from {api} metrics API: {e}"
+        ))),
         MetricAnswer::Unread(unread) => Some(Stop::Unread(unread.clone())),
         _ => None,
     }
@@ -101,11 +101,20 @@ impl<'s> Context<'s> {
         pods: Selected<'s>,
     ) -> Self {
         let tolerances = snapshot.controller.tolerances(&snapshot.hpa.spec);
-        Self { snapshot, rules, scale, pods, tolerances }
+        Self {
+            snapshot,
+            rules,
+            scale,
+            pods,
+            tolerances,
+        }
     }
 
     fn terms(&self) -> Terms<'_> {
-        Terms { rules: &self.rules, tolerances: &self.tolerances }
+        Terms {
+            rules: &self.rules,
+            tolerances: &self.tolerances,
+        }
     }
 
     /// Evaluates the metric at an index of the spec. The status is zero-valued if it fails.
@@ -132,7 +141,11 @@ impl<'s> Context<'s> {
                 ),
             ),
             MetricSource::Pods(source) => (
-                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                describe(
+                    &source.metric.name,
+                    source.metric.selector.as_ref(),
+                    &source.target,
+                ),
                 self.pods(source, answer, &mut seen),
             ),
             MetricSource::Object(source) => {
@@ -150,7 +163,11 @@ impl<'s> Context<'s> {
                 )
             }
             MetricSource::External(source) => (
-                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                describe(
+                    &source.metric.name,
+                    source.metric.selector.as_ref(),
+                    &source.target,
+                ),
                 self.external(source, answer, &mut seen),
             ),
             MetricSource::Unknown => {
@@ -172,8 +189,14 @@ impl<'s> Context<'s> {
         step.strangers = seen.strangers;
         match outcome {
             Ok(computed) => {
-                let Calculated { replicas, ratio, because, filled, counted, total } =
-                    computed.calculated;
+                let Calculated {
+                    replicas,
+                    ratio,
+                    because,
+                    filled,
+                    counted,
+                    total,
+                } = computed.calculated;
                 step.result = MetricResult::Proposal(Proposal {
                     replicas,
                     metric_name: computed.name,
@@ -207,15 +230,17 @@ impl<'s> Context<'s> {
     ) -> Result<Computed, Failure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
-            Some(container) => {
-                ("FailedGetContainerResourceMetric", format!("{container} container"))
-            }
+            Some(container) => (
+                "FailedGetContainerResourceMetric",
+                format!("{container} container"),
+            ),
         };
         let fail = |e: String| MetricError {
             reason,
-            error: match self.rules.errors_name_metric {
-                true => format!("failed to get {subject} metric value: {e}"),
-                false => e.clone(),
+            error: if self.rules.errors_name_metric {
+                format!("failed to get {subject} metric value: {e}")
+            } else {
+                e.clone()
             },
             message: e,
         };
@@ -223,33 +248,45 @@ impl<'s> Context<'s> {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
                          gate";
             let (reason, message) = ("", String::new());
-            return Err(Failure::Error(MetricError { reason, message, error: error.to_owned() }));
+            return Err(Failure::Error(MetricError {
+                reason,
+                message,
+                error: error.to_owned(),
+            }));
         }
         // The fields decide, not the target's type.
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
             (Some(average), _) => {
-                let kind = if self.rules.usage_words { "usage" } else { "utilization" };
+                let kind = if self.rules.usage_words {
+                    "usage"
+                } else {
+                    "utilization"
+                };
                 (PerPodTarget::Average(average.milli_value()), kind)
             }
             (None, Some(percent)) => (PerPodTarget::Utilization(percent), "utilization"),
             (None, None) => {
-                let neither = match self.rules.usage_words {
-                    true => "an average utilization target nor an average value (usage) target",
-                    false => "a utilization target nor a value target",
+                let neither = if self.rules.usage_words {
+                    "an average utilization target nor an average value (usage) target"
+                } else {
+                    "a utilization target nor a value target"
                 };
                 return Err(Failure::Error(fail(format!(
                     "invalid resource metric source: neither {neither} was set"
                 ))));
             }
         };
-        let (calculated, usage) =
-            self.resource_replicas(resource, container, wanted, answer, seen).map_err(|stop| {
-                stop.wrap(|e| format!("failed to get {resource} {kind}: {e}")).fail(fail)
+        let (calculated, usage) = self
+            .resource_replicas(resource, container, wanted, answer, seen)
+            .map_err(|stop| {
+                stop.wrap(|e| format!("failed to get {resource} {kind}: {e}"))
+                    .fail(fail)
             })?;
 
-        let format = match self.rules.binary_memory && resource == "memory" {
-            true => Format::BinarySI,
-            false => Format::DecimalSI,
+        let format = if self.rules.binary_memory && resource == "memory" {
+            Format::BinarySI
+        } else {
+            Format::DecimalSI
         };
         let current = MetricValueStatus {
             average_value: Some(Quantity::from_milli(usage.value, format)),
@@ -284,7 +321,12 @@ impl<'s> Context<'s> {
                 ..MetricStatus::default()
             },
         };
-        Ok(Computed { calculated, name, status, current })
+        Ok(Computed {
+            calculated,
+            name,
+            status,
+            current,
+        })
     }
 
     fn resource_replicas(
@@ -298,7 +340,9 @@ impl<'s> Context<'s> {
         let metrics = match failed(answer, "resource") {
             Some(stop) => Err(stop),
             None if self.snapshot.pod_metrics.is_empty() => {
-                Err("no metrics returned from resource metrics API".to_owned().into())
+                Err("no metrics returned from resource metrics API"
+                    .to_owned()
+                    .into())
             }
             None => Ok(&self.snapshot.pod_metrics),
         }
@@ -313,7 +357,11 @@ impl<'s> Context<'s> {
         })?;
         let samples = metrics.iter().filter_map(|pod| {
             let value = pod.usage(resource, container)?;
-            let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
+            let sample = Sample {
+                value,
+                timestamp: pod.timestamp,
+                window: pod.window,
+            };
             Some((&*pod.name, sample))
         });
         Ok(self.replicas_from_pods(samples, resource, container, target, seen)?)
@@ -332,7 +380,9 @@ impl<'s> Context<'s> {
             Some(pod) => Err(format!(
                 "failed to get container metrics: container {container} not present in metrics \
                  for pod {}/{}",
-                pod.namespace.as_deref().unwrap_or(&self.snapshot.hpa.namespace),
+                pod.namespace
+                    .as_deref()
+                    .unwrap_or(&self.snapshot.hpa.namespace),
                 pod.name
             )),
         }
@@ -352,7 +402,9 @@ impl<'s> Context<'s> {
                 let values = match (failed(answer, "custom"), answer) {
                     (Some(stop), _) => Err(stop),
                     (None, MetricAnswer::Pods(values)) if !values.is_empty() => Ok(values),
-                    _ => Err("no metrics returned from custom metrics API".to_owned().into()),
+                    _ => Err("no metrics returned from custom metrics API"
+                        .to_owned()
+                        .into()),
                 }
                 .map_err(|stop| stop.wrap(|e| format!("unable to get metric {metric}: {e}")))?;
                 let samples = values.iter().map(|value| {
@@ -391,7 +443,12 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name: format!("pods metric {metric}"), status, current })
+        Ok(Computed {
+            calculated,
+            name: format!("pods metric {metric}"),
+            status,
+            current,
+        })
     }
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are kept for the
@@ -408,8 +465,13 @@ impl<'s> Context<'s> {
             return Err(NO_PODS.to_owned());
         }
         let controller = &self.snapshot.controller;
-        let mut grouped: Grouped<'_> =
-            self.pods.group(samples, resource, controller, &self.rules, self.snapshot.now);
+        let mut grouped: Grouped<'_> = self.pods.group(
+            samples,
+            resource,
+            controller,
+            &self.rules,
+            self.snapshot.now,
+        );
         let left = match grouped.counts.ready + grouped.counts.strangers {
             0 if self.rules.container_words => {
                 Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
@@ -419,18 +481,23 @@ impl<'s> Context<'s> {
         };
         let mut requests = || match target {
             PerPodTarget::Utilization(_) => {
-                self.pods.fill_requests(&mut grouped.rows, resource, container, &self.rules)
+                self.pods
+                    .fill_requests(&mut grouped.rows, resource, container, &self.rules)
             }
             PerPodTarget::Average(_) => Ok(()),
         };
-        let checked = match self.rules.requests_last {
-            true => left.and_then(|()| requests()),
-            false => requests().and(left),
+        let checked = if self.rules.requests_last {
+            left.and_then(|()| requests())
+        } else {
+            requests().and(left)
         };
         let current = self.scale.spec_replicas;
         let result =
             checked.and_then(|()| replicas::from_pods(&mut grouped, target, self.terms(), current));
-        *seen = PodsSeen { strangers: grouped.strangers.len(), rows: grouped.rows };
+        *seen = PodsSeen {
+            strangers: grouped.strangers.len(),
+            rows: grouped.rows,
+        };
         result
     }
 
@@ -452,7 +519,9 @@ impl<'s> Context<'s> {
         let described = &source.described_object;
         let usage = || {
             let none = |e: &str| {
-                Err(Stop::Error(format!("unable to fetch metrics from custom metrics API: {e}")))
+                Err(Stop::Error(format!(
+                    "unable to fetch metrics from custom metrics API: {e}"
+                )))
             };
             match (failed(answer, "custom"), answer) {
                 (Some(stop), _) => Err(stop),
@@ -468,12 +537,11 @@ impl<'s> Context<'s> {
             .map_err(|stop| {
                 let (kind, namespace) = (&described.kind, &self.snapshot.hpa.namespace);
                 let name = &described.name;
-                stop.wrap(|e| match self.rules.object_words {
-                    true => format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}"),
-                    // The arguments of the controller's format are in this order, its separators
-                    // are not.
-                    false => format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}"),
-                })
+                stop.wrap(|e| if self.rules.object_words { format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}") } else { 
+// The arguments of the controller's format are in this order, its separators
+// are not.
+format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
+})
             })
         };
         let target = &source.target;
@@ -493,12 +561,19 @@ impl<'s> Context<'s> {
                     &mut seen.rows,
                 )
                 .map_err(fail)?;
-                (calculated, format!("{} metric {metric}", described.kind), value(usage))
+                (
+                    calculated,
+                    format!("{} metric {metric}", described.kind),
+                    value(usage),
+                )
             }
             ("AverageValue", _, Some(wanted)) => {
                 let usage = usage().map_err(|stop| {
                     stop.fail(|e| {
-                        fail_with(e.clone(), &format!("failed to get {metric} object metric: {e}"))
+                        fail_with(
+                            e.clone(),
+                            &format!("failed to get {metric} object metric: {e}"),
+                        )
                     })
                 })?;
                 let calculated = replicas::from_total(
@@ -522,16 +597,21 @@ impl<'s> Context<'s> {
             object: Some(ObjectMetricStatus {
                 metric: source.metric.clone(),
                 current: current.clone(),
-                described_object: match self.rules.reports_described_object
-                    || current.value.is_some()
+                described_object: if self.rules.reports_described_object || current.value.is_some()
                 {
-                    true => described.clone(),
-                    false => CrossVersionObjectReference::default(),
+                    described.clone()
+                } else {
+                    CrossVersionObjectReference::default()
                 },
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name, status, current })
+        Ok(Computed {
+            calculated,
+            name,
+            status,
+            current,
+        })
     }
 
     /// `computeStatusForExternalMetric`.
@@ -544,9 +624,10 @@ impl<'s> Context<'s> {
         let metric = &source.metric.name;
         let fail = |prefix: &str, e: String| MetricError {
             reason: "FailedGetExternalMetric",
-            error: match self.rules.errors_name_metric {
-                true => format!("failed to get {metric} external metric value: {prefix}{e}"),
-                false => format!("{prefix}{e}"),
+            error: if self.rules.errors_name_metric {
+                format!("failed to get {metric} external metric value: {prefix}{e}")
+            } else {
+                format!("{prefix}{e}")
             },
             message: e,
         };
@@ -555,7 +636,9 @@ impl<'s> Context<'s> {
             match (failed(answer, "external"), answer) {
                 (Some(stop), _) => Err(stop),
                 (None, MetricAnswer::External(values)) if !values.is_empty() => Ok(values),
-                _ => Err("no metrics returned from external metrics API".to_owned().into()),
+                _ => Err("no metrics returned from external metrics API"
+                    .to_owned()
+                    .into()),
             }
             .map_err(|stop| {
                 stop.wrap(|e| {
@@ -571,7 +654,11 @@ impl<'s> Context<'s> {
             let prefix = format!("failed to get {metric} external metric: ");
             let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
             let saturate = self.rules.average_saturates;
-            let usage = if saturate { sum_until_negative(values) } else { sum(values) };
+            let usage = if saturate {
+                sum_until_negative(values)
+            } else {
+                sum(values)
+            };
             let calculated = replicas::from_total(
                 usage,
                 wanted.milli_value(),
@@ -585,7 +672,11 @@ impl<'s> Context<'s> {
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");
             let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
-            let usage = if self.rules.value_saturates { sum_capped(values) } else { sum(values) };
+            let usage = if self.rules.value_saturates {
+                sum_capped(values)
+            } else {
+                sum(values)
+            };
             let calculated = replicas::from_value(
                 usage,
                 wanted.milli_value(),
@@ -608,7 +699,12 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name: external_name(&source.metric), status, current })
+        Ok(Computed {
+            calculated,
+            name: external_name(&source.metric),
+            status,
+            current,
+        })
     }
 }
 
@@ -636,7 +732,9 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
 
 /// Returns the sum, wrapping.
 fn sum(values: &[ExternalValue]) -> i64 {
-    values.iter().fold(0, |sum, ExternalValue { value, .. }| sum.wrapping_add(*value))
+    values.iter().fold(0, |sum, ExternalValue { value, .. }| {
+        sum.wrapping_add(*value)
+    })
 }
 
 /// Returns the sum for an average target: any negative partial sum is treated as an overflow.
@@ -665,7 +763,10 @@ fn sum_capped(values: &[ExternalValue]) -> i64 {
 
 fn check_selector(metric: &MetricIdentifier) -> Result<(), String> {
     match &metric.selector {
-        Some(selector) => selector.to_selector().map(|_| ()).map_err(|e| e.to_string()),
+        Some(selector) => selector
+            .to_selector()
+            .map(|_| ())
+            .map_err(|e| e.to_string()),
         None => Ok(()),
     }
 }
@@ -727,7 +828,10 @@ mod tests {
             (&[1, 2, 3], 6),
             (&[10_i64.pow(12), 0, 10_i64.pow(12)], 2 * 10_i64.pow(12)),
         ] {
-            let of = |&value: &i64| ExternalValue { value, ..ExternalValue::default() };
+            let of = |&value: &i64| ExternalValue {
+                value,
+                ..ExternalValue::default()
+            };
             let list: Vec<ExternalValue> = values.iter().map(of).collect();
             assert_eq!(sum_capped(&list), expected, "{values:?}");
         }

@@ -63,7 +63,10 @@ pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
     // Go does not distinguish an empty list from nil.
     if memory.recommendations.is_empty() {
-        memory.recommendations = vec![Recommendation { replicas: current, time: now }];
+        memory.recommendations = vec![Recommendation {
+            replicas: current,
+            time: now,
+        }];
     }
     memory
 }
@@ -98,7 +101,13 @@ impl Draft {
     /// Returns the outcome. What the controller writes and says depends on every metric, so none of it is
     /// claimed if a metric is unknown here.
     fn finish(self, unread: Vec<UnreadMetric>) -> Outcome {
-        let Self { scale_to, status, events, error, is_unknown } = self;
+        let Self {
+            scale_to,
+            status,
+            events,
+            error,
+            is_unknown,
+        } = self;
         let is_known = unread.is_empty() && !is_unknown;
         Outcome {
             scale_to,
@@ -126,7 +135,10 @@ struct Allowed {
 /// The metrics do not decide.
 enum NoProposal {
     /// Not for the controller either: the pass ends with this error.
-    Failed { error: String, statuses: Option<Vec<MetricStatus>> },
+    Failed {
+        error: String,
+        statuses: Option<Vec<MetricStatus>>,
+    },
     /// They may for the controller, which may have read what is unknown here.
     Unread,
 }
@@ -165,12 +177,18 @@ impl<'s> Reconciliation<'s> {
         let current = scale.spec_replicas;
         if self.memory.recommendations.is_empty() {
             self.memory = seeded(&self.memory, current, self.snapshot.now);
-            self.trace.push(Step::SeedRecommendations { replicas: current });
+            self.trace
+                .push(Step::SeedRecommendations { replicas: current });
         }
 
         let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        self.trace.push(Step::ChoosePath { path, current, min, max });
+        self.trace.push(Step::ChoosePath {
+            path,
+            current,
+            min,
+            max,
+        });
         let mut statuses = None;
         let want = match path {
             Path::Disabled => {
@@ -178,10 +196,19 @@ impl<'s> Reconciliation<'s> {
                 if self.rules.zero_by_condition && !self.rules.scale_to_zero {
                     conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
                 }
-                Want { replicas: current, reason: String::new() }
+                Want {
+                    replicas: current,
+                    reason: String::new(),
+                }
             }
-            Path::AboveMax => Want { replicas: max, reason: ABOVE_MAX.to_owned() },
-            Path::BelowMin => Want { replicas: min, reason: BELOW_MIN.to_owned() },
+            Path::AboveMax => Want {
+                replicas: max,
+                reason: ABOVE_MAX.to_owned(),
+            },
+            Path::BelowMin => Want {
+                replicas: min,
+                reason: BELOW_MIN.to_owned(),
+            },
             Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
                 Ok(want) => want,
                 Err(NoProposal::Failed { error, statuses }) => {
@@ -209,7 +236,10 @@ impl<'s> Reconciliation<'s> {
     fn read_scale(&mut self) -> Option<&'s Scale> {
         let target = &self.snapshot.hpa.spec.scale_target_ref;
         let failed = match names::group_version(&target.api_version) {
-            Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
+            Err(e) => Err((
+                format!("invalid API version in scale target reference: {e}"),
+                e,
+            )),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
                 Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. })) => {
@@ -218,7 +248,9 @@ impl<'s> Reconciliation<'s> {
                         replicas: None,
                         status_replicas: None,
                         selector: None,
-                        error: e.lacking().map(|lacking| format!("the input has no {lacking}")),
+                        error: e
+                            .lacking()
+                            .map(|lacking| format!("the input has no {lacking}")),
                     });
                     self.outcome.is_unknown = true;
                     return None;
@@ -228,7 +260,10 @@ impl<'s> Reconciliation<'s> {
                     e.clone(),
                 )),
                 Err(ScaleError::Get(e)) => Err((
-                    format!("failed to query scale subresource for {}: {e}", self.reference()),
+                    format!(
+                        "failed to query scale subresource for {}: {e}",
+                        self.reference()
+                    ),
                     e.clone(),
                 )),
             },
@@ -277,7 +312,11 @@ impl<'s> Reconciliation<'s> {
         let (highest, name) = self.compute_metrics(scale, statuses)?;
         self.proposal = Some(highest);
         // A proposal of zero or less never beats the initial value, nor does its metric's name.
-        let (desired, name) = if highest > 0 { (highest, name) } else { (0, String::new()) };
+        let (desired, name) = if highest > 0 {
+            (highest, name)
+        } else {
+            (0, String::new())
+        };
         // The reason is fixed before normalization, even if that reverses the change.
         let mut reason = match desired.cmp(&current) {
             std::cmp::Ordering::Greater => format!("{name} above target"),
@@ -289,7 +328,10 @@ impl<'s> Reconciliation<'s> {
         if reason.is_empty() && want.raised {
             reason = BELOW_MIN.to_owned();
         }
-        Ok(Want { replicas: want.replicas, reason })
+        Ok(Want {
+            replicas: want.replicas,
+            reason,
+        })
     }
 
     /// Computes what is allowed from what the metrics ask for.
@@ -307,16 +349,26 @@ impl<'s> Reconciliation<'s> {
             Some(own) => behavior::with_behavior(wanted, own, &self.rules, &mut self.memory),
         };
         self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
-        self.condition(SCALING_LIMITED, normalized.limited, normalized.limited_reason);
+        self.condition(
+            SCALING_LIMITED,
+            normalized.limited,
+            normalized.limited_reason,
+        );
         self.trace.extend(normalized.steps);
 
         let raised =
             current == 0 && self.min != 0 && self.was_zeroed() && normalized.replicas < self.min;
         if !raised {
-            return Allowed { replicas: normalized.replicas, raised };
+            return Allowed {
+                replicas: normalized.replicas,
+                raised,
+            };
         }
         self.trace.push(Step::RaiseToMin { result: self.min });
-        Allowed { replicas: self.min, raised }
+        Allowed {
+            replicas: self.min,
+            raised,
+        }
     }
 
     /// `computeReplicasForMetrics`: returns the highest proposal and the name of its metric.
@@ -353,7 +405,10 @@ impl<'s> Reconciliation<'s> {
                     first_error.get_or_insert_with(|| error.clone());
                 }
                 MetricResult::Unread(why) => {
-                    self.unread.push(UnreadMetric { index, why: why.clone() });
+                    self.unread.push(UnreadMetric {
+                        index,
+                        why: why.clone(),
+                    });
                 }
             }
             self.trace.push(Step::ComputeMetric(Box::new(step)));
@@ -368,14 +423,24 @@ impl<'s> Reconciliation<'s> {
         let unread = self.unread.len();
         let without = invalid + unread;
         let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics { highest, by, invalid, unread, total, accepted });
+        self.trace.push(Step::CombineMetrics {
+            highest,
+            by,
+            invalid,
+            unread,
+            total,
+            accepted,
+        });
         if !accepted && unread > 0 {
             return Err(NoProposal::Unread);
         }
         match (first_error, error) {
             (Some(first), Some(error)) if !accepted => {
                 self.deactivate(&first);
-                Err(NoProposal::Failed { error, statuses: statuses.take() })
+                Err(NoProposal::Failed {
+                    error,
+                    statuses: statuses.take(),
+                })
             }
             (_, error) => {
                 self.condition_with(
@@ -416,7 +481,8 @@ impl<'s> Reconciliation<'s> {
             return Ok(pods);
         }
         let shares = |other: &&Shared<OtherHpa>| {
-            pods.iter().any(|pod| other.scale.selector.matches(&pod.labels))
+            pods.iter()
+                .any(|pod| other.scale.selector.matches(&pod.labels))
         };
         let others = self.snapshot.stored_hpas().filter(shares);
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
@@ -454,8 +520,15 @@ impl<'s> Reconciliation<'s> {
         self.event("Warning", event, error.to_owned());
         self.condition_with(SCALING_ACTIVE, false, reason, self.as_format(message));
         let message = message.to_owned();
-        self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
-        NoProposal::Failed { error: error.to_owned(), statuses: None }
+        self.trace.push(Step::RejectSelector {
+            reason,
+            message,
+            hpas: Vec::new(),
+        });
+        NoProposal::Failed {
+            error: error.to_owned(),
+            statuses: None,
+        }
     }
 
     /// Writes the scale; returns false if that fails.
@@ -502,7 +575,11 @@ impl<'s> Reconciliation<'s> {
             return;
         }
         let to_zero = from > 0 && to == 0 && self.min == 0 && self.has_object_or_external();
-        let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
+        let reason = if to_zero {
+            "ScaledToZero"
+        } else {
+            "NotScaledToZero"
+        };
         self.condition(SCALED_TO_ZERO, to_zero, reason);
     }
 
@@ -513,8 +590,16 @@ impl<'s> Reconciliation<'s> {
             self.outcome.status.conditions.push(Condition::default());
             return;
         }
-        let message = format!("the HPA was unable to compute the replica count: {}", first.message);
-        self.condition_with(SCALING_ACTIVE, false, first.reason, self.as_format(&message));
+        let message = format!(
+            "the HPA was unable to compute the replica count: {}",
+            first.message
+        );
+        self.condition_with(
+            SCALING_ACTIVE,
+            false,
+            first.reason,
+            self.as_format(&message),
+        );
     }
 
     /// Formats a message that the controller takes from elsewhere.
@@ -529,9 +614,10 @@ impl<'s> Reconciliation<'s> {
     /// Sets the status of a pass that could not decide or scale.
     fn set_failed_status(&mut self, current: i32, metrics: Option<Vec<MetricStatus>>) {
         let previous = &self.snapshot.hpa.status;
-        let metrics = match self.rules.reports_failed_metrics {
-            true => metrics,
-            false => previous.current_metrics.clone(),
+        let metrics = if self.rules.reports_failed_metrics {
+            metrics
+        } else {
+            previous.current_metrics.clone()
         };
         self.set_status(current, previous.desired_replicas, metrics, false);
     }
@@ -597,7 +683,11 @@ impl<'s> Reconciliation<'s> {
     }
 
     fn event(&mut self, type_: &'static str, reason: &'static str, message: String) {
-        self.outcome.events.push(Event { type_, reason, message });
+        self.outcome.events.push(Event {
+            type_,
+            reason,
+            message,
+        });
     }
 
     /// Sets a condition whose message follows from its reason.

@@ -59,7 +59,11 @@ impl<'s> Selected<'s> {
             .filter(|(_, pod)| matches(&pod.labels))
             .map(|(place, _)| place)
             .collect();
-        Self { all, places, by_name: OnceCell::new() }
+        Self {
+            all,
+            places,
+            by_name: OnceCell::new(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,7 +80,9 @@ impl<'s> Selected<'s> {
         let mut counts = PodCounts::default();
         let rows = self.places.iter().map(|&place| {
             let pod = &self.all[place as usize];
-            let ready = pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+            let ready = pod
+                .ready
+                .is_some_and(|ready| ready.status == ConditionStatus::True);
             let (group, clause) = match pod.phase {
                 Phase::Running if ready => (Group::Ready, Clause::Counted),
                 Phase::Running => (Group::Unready, Clause::NotReady),
@@ -134,7 +140,10 @@ impl<'s> Selected<'s> {
                 }
             }
         }
-        let mut counts = PodCounts { strangers: strangers.len(), ..PodCounts::default() };
+        let mut counts = PodCounts {
+            strangers: strangers.len(),
+            ..PodCounts::default()
+        };
         for row in &mut rows {
             if row.value.is_none() {
                 let pod = &self.all[row.pod as usize];
@@ -142,13 +151,20 @@ impl<'s> Selected<'s> {
             }
             counts.add(row.group);
         }
-        Grouped { rows, strangers, counts }
+        Grouped {
+            rows,
+            strangers,
+            counts,
+        }
     }
 
     fn place_of(&self, name: &str) -> Option<usize> {
-        let by_name = self
-            .by_name
-            .get_or_init(|| (0u32..).zip(self.iter()).map(|(i, pod)| (&*pod.name, i)).collect());
+        let by_name = self.by_name.get_or_init(|| {
+            (0u32..)
+                .zip(self.iter())
+                .map(|(i, pod)| (&*pod.name, i))
+                .collect()
+        });
         by_name.get(name).map(|&i| i as usize)
     }
 
@@ -269,7 +285,12 @@ fn requests_the_same(one: &Pod, other: &Pod) -> bool {
 /// Whether the request of the whole pod counts, because it states one (`IsPodLevelRequestsSet`), instead
 /// of those of its containers.
 pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules) -> bool {
-    let is_stated = || pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name));
+    let is_stated = || {
+        pod.requests
+            .0
+            .iter()
+            .any(|(name, _)| is_pod_level_resource(name))
+    };
     rules.pod_level_requests && container.is_none() && is_stated()
 }
 
@@ -277,7 +298,10 @@ pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules)
 /// containers need together, during startup or later, overridden if the pod states it, plus the
 /// overhead.
 fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, String> {
-    let stated = pod.requests.get(resource).filter(|_| is_pod_level_resource(resource));
+    let stated = pod
+        .requests
+        .get(resource)
+        .filter(|_| is_pod_level_resource(resource));
     let mut request = match stated {
         Some(request) => Some(request.clone()),
         None => aggregate_request(pod, resource),
@@ -285,9 +309,12 @@ fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, St
     if let Some(overhead) = pod.overhead.get(resource).filter(|_| rules.overhead) {
         add_to(&mut request, overhead);
     }
-    request
-        .map(|request| request.milli_value())
-        .ok_or_else(|| format!("missing pod-level request for {resource} in Pod {}", pod.name))
+    request.map(|request| request.milli_value()).ok_or_else(|| {
+        format!(
+            "missing pod-level request for {resource} in Pod {}",
+            pod.name
+        )
+    })
 }
 
 /// Returns the containers whose requests count (`calculatePodRequestsFromContainers`): containers and
@@ -302,7 +329,11 @@ pub(crate) fn counted_containers<'p>(
     let sidecars = pod.init_containers.iter().filter(counts);
     let is_meant = move |container: &&Container| only.is_none_or(|only| only == &*container.name);
     let most = only.map_or(usize::MAX, |_| 1);
-    pod.containers.iter().chain(sidecars).filter(is_meant).take(most)
+    pod.containers
+        .iter()
+        .chain(sidecars)
+        .filter(is_meant)
+        .take(most)
 }
 
 fn container_requests(
@@ -393,9 +424,13 @@ mod tests {
             (true, Some("proxy"), &["proxy"]),
             (true, Some("setup"), &[]),
         ] {
-            let rules = Rules { sidecars, ..rules() };
-            let names: Vec<&str> =
-                counted_containers(&pod, only, &rules).map(|it| &*it.name).collect();
+            let rules = Rules {
+                sidecars,
+                ..rules()
+            };
+            let names: Vec<&str> = counted_containers(&pod, only, &rules)
+                .map(|it| &*it.name)
+                .collect();
             assert_eq!(names, expected, "{sidecars} {only:?}");
         }
     }
@@ -403,11 +438,17 @@ mod tests {
     /// `IsSupportedPodLevelResource`.
     #[test]
     fn a_pod_counts_as_a_whole_if_it_states_a_request_that_pods_may_state() {
-        for (resource, expected) in
-            [("cpu", true), ("memory", true), ("hugepages-2Mi", true), ("ephemeral-storage", false)]
-        {
+        for (resource, expected) in [
+            ("cpu", true),
+            ("memory", true),
+            ("hugepages-2Mi", true),
+            ("ephemeral-storage", false),
+        ] {
             let pod = pod(&json!({"resources": {"requests": {resource: "1"}}}));
-            let rules = Rules { pod_level_requests: true, ..rules() };
+            let rules = Rules {
+                pod_level_requests: true,
+                ..rules()
+            };
             assert_eq!(counts_as_whole(&pod, None, &rules), expected, "{resource}");
             assert!(!counts_as_whole(&pod, Some("app"), &rules), "{resource}");
         }
@@ -419,16 +460,30 @@ mod tests {
         let containers = json!([container("app", "100m")]);
         let plain = pod(&json!({"containers": containers}));
         let whole = json!({"containers": containers, "resources": {"requests": {"cpu": "1"}}});
-        let mut whole = Pod { name: "web-2".into(), ..pod(&whole) };
+        let mut whole = Pod {
+            name: "web-2".into(),
+            ..pod(&whole)
+        };
         whole.share(&plain);
         let pods = [Shared::from(plain), Shared::from(whole)];
         let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
         let now = Timestamp::UNIX_EPOCH;
-        let sample = |value| Sample { value, timestamp: now, window: SignedDuration::ZERO };
+        let sample = |value| Sample {
+            value,
+            timestamp: now,
+            window: SignedDuration::ZERO,
+        };
         let samples = [("web-2", sample(2)), ("web-1", sample(1))].into_iter();
-        let rules = Rules { pod_level_requests: true, ..rules() };
-        let mut rows = selected.group(samples, "memory", &Controller::default(), &rules, now).rows;
-        selected.fill_requests(&mut rows, "cpu", None, &rules).unwrap();
+        let rules = Rules {
+            pod_level_requests: true,
+            ..rules()
+        };
+        let mut rows = selected
+            .group(samples, "memory", &Controller::default(), &rules, now)
+            .rows;
+        selected
+            .fill_requests(&mut rows, "cpu", None, &rules)
+            .unwrap();
         let told: Vec<_> = rows.iter().map(|row| (row.value, row.request)).collect();
         assert_eq!(told, [(Some(1), Some(100)), (Some(2), Some(1000))]);
     }
@@ -438,10 +493,18 @@ mod tests {
         let pods = [Shared::from(pod(&json!({})))];
         let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
         let now = Timestamp::UNIX_EPOCH;
-        let sample = Sample { value: 1, timestamp: now, window: SignedDuration::ZERO };
+        let sample = Sample {
+            value: 1,
+            timestamp: now,
+            window: SignedDuration::ZERO,
+        };
         let samples = [("web-1", sample), ("web-2", sample)].into_iter();
         let grouped = selected.group(samples, "memory", &Controller::default(), &rules(), now);
-        let counts = PodCounts { ready: 1, strangers: 1, ..PodCounts::default() };
+        let counts = PodCounts {
+            ready: 1,
+            strangers: 1,
+            ..PodCounts::default()
+        };
         assert_eq!(grouped.counts, counts);
     }
 }

@@ -79,7 +79,14 @@ pub(super) fn from_pods(
     let (ratio, usage) = ratio(grouped, target, terms.rules)?;
     let done = |replicas, because, filled| {
         Ok((
-            Calculated { replicas, ratio, because, filled, counted: Some(counts), total: None },
+            Calculated {
+                replicas,
+                ratio,
+                because,
+                filled,
+                counted: Some(counts),
+                total: None,
+            },
             usage,
         ))
     };
@@ -130,9 +137,19 @@ pub(super) fn from_pods(
     }
 
     let (new_ratio, _) = self::ratio(grouped, target, terms.rules)?;
-    let size =
-        grouped.strangers.len() + grouped.rows.iter().filter(|row| row.counted.is_some()).count();
-    let filled = Some(Filled { ratio: new_ratio, size, missing_percent, missing, unready_as_zero });
+    let size = grouped.strangers.len()
+        + grouped
+            .rows
+            .iter()
+            .filter(|row| row.counted.is_some())
+            .count();
+    let filled = Some(Filled {
+        ratio: new_ratio,
+        size,
+        missing_percent,
+        missing,
+        unready_as_zero,
+    });
     if terms.is_within(new_ratio) {
         return done(current, Because::FilledWithinTolerance, filled);
     }
@@ -173,7 +190,11 @@ impl Sum {
 
     /// Returns the sum as the controller holds it: its low 64 bits, unless the rules make it exact.
     fn held(&self, rules: &Rules) -> i128 {
-        if rules.usage_is_exact { self.exact } else { i128::from(self.exact as i64) }
+        if rules.usage_is_exact {
+            self.exact
+        } else {
+            i128::from(self.exact as i64)
+        }
     }
 
     /// Returns the truncated mean, which is between the smallest and the largest value and so fits.
@@ -205,11 +226,14 @@ fn utilization_ratio(
             (used * 100 / requested).clamp(i32::MIN.into(), i32::MAX.into()) as i32
         }
         // Each operand fits 64 bits here, and the product wraps there.
-        (false, (used, requested)) => {
-            (used as i64).wrapping_mul(100).wrapping_div(requested as i64) as i32
-        }
+        (false, (used, requested)) => (used as i64)
+            .wrapping_mul(100)
+            .wrapping_div(requested as i64) as i32,
     };
-    let usage = Usage { percent: Some(percent), value: used.mean(rules) };
+    let usage = Usage {
+        percent: Some(percent),
+        value: used.mean(rules),
+    };
     Ok((f64::from(percent) / f64::from(target), usage))
 }
 
@@ -217,9 +241,17 @@ fn utilization_ratio(
 fn average_ratio(grouped: &Grouped<'_>, target: i64, rules: &Rules) -> (f64, Usage) {
     let mut sum = Sum::default();
     let known = grouped.rows.iter().filter_map(|row| row.counted);
-    known.chain(grouped.strangers.values().copied()).for_each(|value| sum.add(value));
+    known
+        .chain(grouped.strangers.values().copied())
+        .for_each(|value| sum.add(value));
     let mean = sum.mean(rules);
-    (mean as f64 / target as f64, Usage { percent: None, value: mean })
+    (
+        mean as f64 / target as f64,
+        Usage {
+            percent: None,
+            value: mean,
+        },
+    )
 }
 
 /// Computes replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
@@ -234,7 +266,14 @@ pub(super) fn from_value(
 ) -> Result<Calculated, String> {
     let ratio = usage as f64 / target as f64;
     let done = |replicas, because, counted| {
-        Ok(Calculated { replicas, ratio, because, filled: None, counted, total: None })
+        Ok(Calculated {
+            replicas,
+            ratio,
+            because,
+            filled: None,
+            counted,
+            total: None,
+        })
     };
     if current == 0 {
         return done(terms.rules.replicas(ratio.ceil()), Because::FromZero, None);
@@ -248,9 +287,10 @@ pub(super) fn from_value(
     let (rows, counts) = pods.by_readiness();
     *seen = rows;
     let wanted = (ratio * counts.ready as f64).ceil();
-    let replicas = match terms.rules.value_saturates {
-        true => to_i32_capped(wanted),
-        false => terms.rules.replicas(wanted),
+    let replicas = if terms.rules.value_saturates {
+        to_i32_capped(wanted)
+    } else {
+        terms.rules.replicas(wanted)
     };
     done(replicas, Because::RatioTimesReady, Some(counts))
 }
@@ -273,10 +313,21 @@ pub(super) fn from_total(
         (status_replicas, Because::WithinTolerance)
     } else {
         let wanted = (usage as f64 / target as f64).ceil();
-        let replicas = if saturate { to_i32_capped(wanted) } else { terms.rules.replicas(wanted) };
+        let replicas = if saturate {
+            to_i32_capped(wanted)
+        } else {
+            terms.rules.replicas(wanted)
+        };
         (replicas, Because::UsageOverTarget)
     };
-    Calculated { replicas, ratio, because, filled: None, counted: None, total: Some(usage) }
+    Calculated {
+        replicas,
+        ratio,
+        because,
+        filled: None,
+        counted: None,
+        total: Some(usage),
+    }
 }
 
 /// Returns the reported average of a value for the whole workload, in milli-units. `saturate` is as for
@@ -301,12 +352,27 @@ mod tests {
 
     /// The pods of a metric: the values of ready ones, and how many others there are.
     fn grouped(ready: &[i64], unready: usize, missing: usize) -> Grouped<'static> {
-        let row = |group, value| PodRow { value, ..PodRow::new(0, group, Clause::Counted) };
-        let mut rows: Vec<_> = ready.iter().map(|&value| row(Group::Ready, Some(value))).collect();
+        let row = |group, value| PodRow {
+            value,
+            ..PodRow::new(0, group, Clause::Counted)
+        };
+        let mut rows: Vec<_> = ready
+            .iter()
+            .map(|&value| row(Group::Ready, Some(value)))
+            .collect();
         rows.extend((0..unready).map(|_| row(Group::Unready, Some(1_000))));
         rows.extend((0..missing).map(|_| row(Group::Missing, None)));
-        let counts = PodCounts { ready: ready.len(), unready, missing, ..PodCounts::default() };
-        Grouped { rows, strangers: HashMap::new(), counts }
+        let counts = PodCounts {
+            ready: ready.len(),
+            unready,
+            missing,
+            ..PodCounts::default()
+        };
+        Grouped {
+            rows,
+            strangers: HashMap::new(),
+            counts,
+        }
     }
 
     /// Before 1.28, averages took a ratio of exactly 1 for one that asks for more.
@@ -314,8 +380,16 @@ mod tests {
     fn at_the_target_missing_pods_once_counted_as_idle() {
         let tolerances = Tolerances { down: 0.1, up: 0.1 };
         for (version, target, expected) in [
-            ("v1.27", PerPodTarget::Average(100), (1, Because::RatioTimesFilled, Fill::Zero)),
-            ("v1.28", PerPodTarget::Average(100), (2, Because::FilledWithinTolerance, Fill::None)),
+            (
+                "v1.27",
+                PerPodTarget::Average(100),
+                (1, Because::RatioTimesFilled, Fill::Zero),
+            ),
+            (
+                "v1.28",
+                PerPodTarget::Average(100),
+                (2, Because::FilledWithinTolerance, Fill::None),
+            ),
             (
                 "v1.27",
                 PerPodTarget::Utilization(50),
@@ -324,14 +398,21 @@ mod tests {
         ] {
             let version = version.parse().unwrap();
             let rules = Rules::of(&version, Gates::new(&version, |_| None));
-            let terms = Terms { rules: &rules, tolerances: &tolerances };
+            let terms = Terms {
+                rules: &rules,
+                tolerances: &tolerances,
+            };
             let mut grouped = grouped(&[100], 0, 1);
             for row in &mut grouped.rows {
                 row.request = Some(200);
             }
             let (found, _) = from_pods(&mut grouped, target, terms, 2).unwrap();
             let missing_as = found.filled.map(|filled| filled.missing).unwrap();
-            assert_eq!((found.replicas, found.because, missing_as), expected, "{version:?}");
+            assert_eq!(
+                (found.replicas, found.because, missing_as),
+                expected,
+                "{version:?}"
+            );
         }
     }
 
@@ -342,7 +423,10 @@ mod tests {
         let version = "v1.36".parse().unwrap();
         let rules = Rules::of(&version, Gates::new(&version, |_| None));
         let tolerances = Tolerances { down: 0.1, up: 0.1 };
-        let terms = Terms { rules: &rules, tolerances: &tolerances };
+        let terms = Terms {
+            rules: &rules,
+            tolerances: &tolerances,
+        };
         for (ready, unready, missing, current, expected) in [
             // A target of 100: (200 + 0) / 2, and no pod is missing.
             (&[200][..], 1, 0, 5, (5, FilledWithinTolerance, Fill::None)),
@@ -361,7 +445,10 @@ mod tests {
             let (found, _) = from_pods(&mut grouped, target, terms, current).unwrap();
             let missing_as = found.filled.map(|filled| filled.missing).unwrap();
             let told = (found.replicas, found.because, missing_as);
-            assert_eq!(told, expected, "{ready:?} {unready} {missing} from {current}");
+            assert_eq!(
+                told, expected,
+                "{ready:?} {unready} {missing} from {current}"
+            );
         }
     }
 }

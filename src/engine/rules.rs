@@ -140,7 +140,11 @@ impl Rules {
 
     /// Converts a float to replicas.
     pub(crate) fn replicas(&self, float: f64) -> i32 {
-        if self.replicas_saturate { to_i32_capped(float) } else { to_i32(float) }
+        if self.replicas_saturate {
+            to_i32_capped(float)
+        } else {
+            to_i32(float)
+        }
     }
 
     /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.

@@ -22,13 +22,22 @@ fn snapshot(metric: &Value, answer: MetricAnswer) -> Snapshot {
     let items = [hpa, build::scale(4), build::state(&json!({}))];
     let mut objects = Objects::default();
     read_text(&build::list(items), "state", &mut objects).unwrap();
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
-    Snapshot { metrics: vec![answer], ..input.snapshot }
+    Snapshot {
+        metrics: vec![answer],
+        ..input.snapshot
+    }
 }
 
 fn six() -> MetricAnswer {
-    MetricAnswer::External(vec![ExternalValue { value: 6_000, ..ExternalValue::default() }])
+    MetricAnswer::External(vec![ExternalValue {
+        value: 6_000,
+        ..ExternalValue::default()
+    }])
 }
 
 /// Returns the published step that combines the metrics.
@@ -53,11 +62,21 @@ fn what_may_have_been_read_elsewhere_decides_nothing_here() {
 
 #[test]
 fn what_is_unknown_has_one_line_for_each_reason() {
-    let refused = |message: &str| Unread::Refused { message: message.to_owned() };
+    let refused = |message: &str| Unread::Refused {
+        message: message.to_owned(),
+    };
     let missing = |documents| Unread::Missing { documents };
     let external = Documents::ExternalMetricValueList;
-    let all = [refused("no"), missing(external), refused("never"), missing(external)];
-    let unread = (0..).zip(all).map(|(index, why)| UnreadMetric { index, why }).collect();
+    let all = [
+        refused("no"),
+        missing(external),
+        refused("never"),
+        missing(external),
+    ];
+    let unread = (0..)
+        .zip(all)
+        .map(|(index, why)| UnreadMetric { index, why })
+        .collect();
     let outcome = pass(&build::external("queue", &build::average("1")), six()).outcome;
     let metrics = ["a", "b", "c", "d"].map(|name| build::external(name, &build::average("1")));
     let spec = serde_json::from_value(json!({"metrics": metrics})).unwrap();
@@ -66,7 +85,13 @@ fn what_is_unknown_has_one_line_for_each_reason() {
         missing,
         metrics: metrics.map(str::to_owned).to_vec(),
     };
-    assert_eq!(found, [lacking(None, ["a", "c"]), lacking(Some(external), ["b", "d"])]);
+    assert_eq!(
+        found,
+        [
+            lacking(None, ["a", "c"]),
+            lacking(Some(external), ["b", "d"])
+        ]
+    );
 }
 
 /// `SuccessfulRescale` and the error of a pass, in the words of the controller.
@@ -75,11 +100,17 @@ fn a_rescale_that_cannot_be_written_is_none() {
     let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
     let written = reconcile(&snapshot, &Memory::default());
     let message = "New size: 6; reason: external metric queue(nil) above target";
-    assert_eq!(written.outcome.rescale().map(|event| &*event.message), Some(message));
+    assert_eq!(
+        written.outcome.rescale().map(|event| &*event.message),
+        Some(message)
+    );
     assert_eq!((written.unwritten(), written.block()), (None, None));
     snapshot.scale_update_error = Some("denied".to_owned());
     let denied = reconcile(&snapshot, &Memory::default());
-    assert_eq!((denied.outcome.rescale(), denied.outcome.scale_to), (None, None));
+    assert_eq!(
+        (denied.outcome.rescale(), denied.outcome.scale_to),
+        (None, None)
+    );
     assert_eq!(
         (denied.unwritten(), denied.block()),
         (Some((6, "denied")), Some(Block::NotWritten))
@@ -99,7 +130,10 @@ fn a_negative_count_is_refused_by_a_real_api_server() {
     let scale = snapshot.scale.as_mut().unwrap();
     (scale.spec_replicas, scale.status_replicas) = (1 << 30, 1 << 30);
     let taken = reconcile(&snapshot, &Memory::default());
-    assert_eq!((taken.outcome.scale_to, taken.unwritten()), (Some(i32::MIN), None));
+    assert_eq!(
+        (taken.outcome.scale_to, taken.unwritten()),
+        (Some(i32::MIN), None)
+    );
     snapshot.hpa.resource_version = "7".to_owned();
     let refused = reconcile(&snapshot, &Memory::default());
     let error = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
@@ -115,5 +149,8 @@ fn a_metric_of_an_object_names_it() {
         "metric": {"name": "rps"}, "describedObject": object, "target": build::value("1"),
     }});
     let decision = pass(&metric, MetricAnswer::Failed("no".to_owned()));
-    assert_eq!(decision.metric(0).unwrap().described_object.as_deref(), Some("Service/front"));
+    assert_eq!(
+        decision.metric(0).unwrap().described_object.as_deref(),
+        Some("Service/front")
+    );
 }

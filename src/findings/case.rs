@@ -63,7 +63,9 @@ pub(crate) enum Top<'p> {
 
 /// Returns the owner of a pod's ReplicaSet, if its name reveals that.
 fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
-    let mut hashes = REVISION_LABELS.iter().filter_map(|label| pod.labels.get(label));
+    let mut hashes = REVISION_LABELS
+        .iter()
+        .filter_map(|label| pod.labels.get(label));
     hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'))
 }
 
@@ -71,15 +73,25 @@ fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
 fn direct_owner(target: &str) -> Option<&'static str> {
     let is = |kind: &str| target.eq_ignore_ascii_case(kind);
     let mut own = ["ReplicaSet", "StatefulSet", "ReplicationController"].into_iter();
-    let sets = || ["Deployment", "Rollout"].into_iter().any(is).then_some("ReplicaSet");
+    let sets = || {
+        ["Deployment", "Rollout"]
+            .into_iter()
+            .any(is)
+            .then_some("ReplicaSet")
+    };
     own.find(|kind| is(kind)).or_else(sets)
 }
 
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass) -> Self {
-        let Snapshot { hpa, scale, pods, .. } = &pass.input.snapshot;
+        let Snapshot {
+            hpa, scale, pods, ..
+        } = &pass.input.snapshot;
         // A missing selector would match all pods, and the pass ends there.
-        let scale = scale.as_ref().ok().filter(|scale| !scale.selector.as_str().is_empty());
+        let scale = scale
+            .as_ref()
+            .ok()
+            .filter(|scale| !scale.selector.as_str().is_empty());
         let is_own = |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
         let pods = pods.iter().map(|pod| &**pod).filter(is_own).collect();
         Self {
@@ -122,12 +134,18 @@ impl<'p> Case<'p> {
     /// Returns the ScaledObject that owns the HPA, if it was read.
     pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
         let owner = self.snapshot().hpa.scaled_object()?;
-        self.surroundings().scaled_objects.iter().find(|it| it.metadata.name == owner.name)
+        self.surroundings()
+            .scaled_objects
+            .iter()
+            .find(|it| it.metadata.name == owner.name)
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
-        self.surroundings().owner(pod.owner.as_deref()?)?.template.as_deref()
+        self.surroundings()
+            .owner(pod.owner.as_deref()?)?
+            .template
+            .as_deref()
     }
 
     /// Returns the metrics that were evaluated.
@@ -152,15 +170,23 @@ impl<'p> Case<'p> {
     ) -> impl Iterator<Item = &'p Pod> {
         let pods = &self.snapshot().pods;
         let mut is_in = vec![false; pods.len()];
-        for row in self.metrics().flat_map(|step| &step.pods).filter(|row| is_meant(row.group)) {
+        for row in self
+            .metrics()
+            .flat_map(|step| &step.pods)
+            .filter(|row| is_meant(row.group))
+        {
             is_in[row.pod as usize] = true;
         }
-        pods.iter().zip(is_in).filter_map(|(pod, is_in)| is_in.then_some(&**pod))
+        pods.iter()
+            .zip(is_in)
+            .filter_map(|(pod, is_in)| is_in.then_some(&**pod))
     }
 
     /// Returns the answer of the resource metrics API for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
-        self.measured.get_or_init(|| Measured::of(&self.snapshot().pod_metrics)).of_pod(&pod.name)
+        self.measured
+            .get_or_init(|| Measured::of(&self.snapshot().pod_metrics))
+            .of_pod(&pod.name)
     }
 
     /// Returns the part of the cpu that the running pods request which they use; `None` if either is unknown for one
@@ -214,7 +240,12 @@ impl<'p> Case<'p> {
                 None if workload.status.is_none() && self.direct_owner.is_none() => {
                     return Top::Unknown;
                 }
-                None => return Top::Other { kind: &owner.kind, name: &owner.name },
+                None => {
+                    return Top::Other {
+                        kind: &owner.kind,
+                        name: &owner.name,
+                    };
+                }
             }
         }
         Top::Unknown
@@ -223,20 +254,28 @@ impl<'p> Case<'p> {
     /// Returns what an unread owner reveals. A ReplicaSet is named after its Deployment or Rollout and
     /// the hash of the template.
     fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
-        let other = Top::Other { kind: &owner.kind, name: &owner.name };
+        let other = Top::Other {
+            kind: &owner.kind,
+            name: &owner.name,
+        };
         match self.direct_owner {
             Some(kind) if owner.kind != kind || self.is_kind(kind) => return other,
             _ if owner.kind != "ReplicaSet" => return Top::Unknown,
             _ => {}
         }
-        let Some(maker) = maker_of(owner, pod) else { return Top::Unknown };
+        let Some(maker) = maker_of(owner, pod) else {
+            return Top::Unknown;
+        };
         let makes = |kind: &str| matches!(kind, "Deployment" | "Rollout");
         if makes(&self.target().kind) && maker == self.target().name {
             return Top::Target;
         }
         let mut workloads = self.surroundings().workloads.iter();
         if let Some(known) = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker) {
-            return Top::Other { kind: &known.kind, name: &known.metadata.name };
+            return Top::Other {
+                kind: &known.kind,
+                name: &known.metadata.name,
+            };
         }
         // A target that was given another's pods has none of its own among them.
         let is_own = |pod: &Pod| {
@@ -244,7 +283,11 @@ impl<'p> Case<'p> {
             owner.is_some_and(|it| maker_of(it, pod) == Some(&*self.target().name))
         };
         let has_own = || makes(&self.target().kind) && self.pods().any(is_own);
-        if *self.has_own_by_name.get_or_init(has_own) { other } else { Top::Unknown }
+        if *self.has_own_by_name.get_or_init(has_own) {
+            other
+        } else {
+            Top::Unknown
+        }
     }
 
     /// Whether the target is of a kind.
@@ -279,7 +322,10 @@ impl<'p> Case<'p> {
         change: impl FnOnce(&mut Snapshot),
     ) -> Option<i32> {
         let decision = self.decide(change);
-        decision.metric(metric)?.proposal().map(|proposal| proposal.replicas)
+        decision
+            .metric(metric)?
+            .proposal()
+            .map(|proposal| proposal.replicas)
     }
 
     /// Whether the version and its gates have the field `tolerance`.
@@ -298,7 +344,11 @@ impl<'p> Case<'p> {
         let likely = upcoming.iter().find(|it| it.replicas != after).copied();
         let is_left = |it: &&Upcoming| !(it.range.min..=it.range.max).contains(&after);
         let latest = upcoming.iter().find(is_left).map(|it| it.time);
-        Some(Next { earliest: Some(earliest).filter(|_| !is_open), likely, latest })
+        Some(Next {
+            earliest: Some(earliest).filter(|_| !is_open),
+            likely,
+            latest,
+        })
     }
 
     /// Returns the result of the pass if no recommendation held it.
@@ -322,7 +372,10 @@ impl<'p> Case<'p> {
     /// Returns the rules of the controller's version.
     pub(crate) fn rules(&self) -> Rules {
         let controller = &self.snapshot().controller;
-        Rules::of(&controller.version, controller.gates_in(&controller.version))
+        Rules::of(
+            &controller.version,
+            controller.gates_in(&controller.version),
+        )
     }
 
     /// Runs the pass on a changed snapshot, with the same history.
@@ -380,6 +433,9 @@ impl<'p> Case<'p> {
 
 impl Alternative {
     pub(super) fn of(decision: &Decision) -> Self {
-        Self { proposal: decision.proposal, replicas: decision.replicas_after() }
+        Self {
+            proposal: decision.proposal,
+            replicas: decision.replicas_after(),
+        }
     }
 }

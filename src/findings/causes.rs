@@ -114,7 +114,9 @@ pub(super) fn link(case: &Case<'_>, found: &mut [Finding]) {
         }
     }
     for place in 0..found.len() {
-        let Some(cause) = found[place].follows else { continue };
+        let Some(cause) = found[place].follows else {
+            continue;
+        };
         if let Some(later) = found[place..].iter().position(|it| it.code() == cause) {
             found[place..=place + later].rotate_right(1);
         }
@@ -131,7 +133,10 @@ fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Cod
         };
         let other = found.iter().find(|it| !is_measured(it) && it.explains)?;
         let is_rule = finding.code().rank() == Rank::Rule
-            && !matches!(finding.facts, Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_));
+            && !matches!(
+                finding.facts,
+                Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
+            );
         is_rule.then(|| other.code())
     })
 }
@@ -160,8 +165,12 @@ fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> 
             })
         }),
         Facts::FinishedPods(facts) => {
-            let own: BTreeSet<&str> =
-                facts.succeeded.iter().chain(&facts.failed).map(|it| &**it).collect();
+            let own: BTreeSet<&str> = facts
+                .succeeded
+                .iter()
+                .chain(&facts.failed)
+                .map(|it| &**it)
+                .collect();
             by(&|it| matches!(&it.facts, Facts::ForeignPods(it) if own.is_subset(&all_of(it))))
         }
         Facts::MissingRequest(facts) if is_foreign(facts) => is(Code::ForeignPods),
@@ -169,15 +178,21 @@ fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> 
             let own: BTreeSet<&str> = beyond.iter().map(|it| &**it).collect();
             by(&|it| matches!(&it.facts, Facts::ForeignPods(it) if own.is_subset(&all_of(it))))
         }
-        Facts::BlockedByFailedMetric(facts) => {
-            by(&|it| it.facts.failed_metrics().iter().any(|metric| facts.failed.contains(metric)))
-        }
+        Facts::BlockedByFailedMetric(facts) => by(&|it| {
+            it.facts
+                .failed_metrics()
+                .iter()
+                .any(|metric| facts.failed.contains(metric))
+        }),
         Facts::SwitchedOff(_) => by(&is_whole_pause),
         Facts::DirectionDisabled(facts) => by(
             &|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(facts.direction)),
         ),
         Facts::AboveMax(path::AboveMax(it)) | Facts::BelowMin(path::BelowMin(it)) => match it {
-            Correction::Due(Corrected { cause: Cause::Program, .. }) => is(Code::OtherWriter),
+            Correction::Due(Corrected {
+                cause: Cause::Program,
+                ..
+            }) => is(Code::OtherWriter),
             Correction::Due(_) => None,
             Correction::Done(_) => by(&is_whole_pause).or(is(Code::OtherWriter)),
         },
@@ -203,9 +218,9 @@ fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> 
         Facts::AtMin(path::AtMin { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
         Facts::AtMax(path::AtMax { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
         // Fewer replicas are an offer only if nothing is wrong with what is proposed.
-        Facts::AtMin(path::AtMin { bound, .. }) => {
-            beyond(found, bound.asked, bound.bound).or_else(|| by(&is_doubt)).or(is(Code::BelowMin))
-        }
+        Facts::AtMin(path::AtMin { bound, .. }) => beyond(found, bound.asked, bound.bound)
+            .or_else(|| by(&is_doubt))
+            .or(is(Code::BelowMin)),
         Facts::AtMax(path::AtMax { bound, .. }) => beyond(found, bound.asked, bound.bound)
             .or_else(|| by(&|it| is_prior_to_more(it, bound.metric)))
             .or(is(Code::AboveMax)),
@@ -223,7 +238,10 @@ impl Finding {
     /// the proposal to the replicas, which leave it as it is. What is only information is a reason if it passes by
     /// itself, as pods that start or are replaced.
     fn changes_proposal(&self, is: impl Fn(i32) -> bool) -> bool {
-        let without = self.without.filter(|_| self.explains).and_then(|it| it.proposal);
+        let without = self
+            .without
+            .filter(|_| self.explains)
+            .and_then(|it| it.proposal);
         let passes = matches!(
             self.code(),
             Code::OldRevisionPods
@@ -242,9 +260,12 @@ impl Finding {
 fn beyond(found: &[Finding], desired: i32, result: i32) -> Option<Code> {
     let is_cause = |it: &&Finding| match &it.facts {
         Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
-        _ => it.changes_proposal(|proposal| match desired > result {
-            true => proposal <= result,
-            false => proposal >= result,
+        _ => it.changes_proposal(|proposal| {
+            if desired > result {
+                proposal <= result
+            } else {
+                proposal >= result
+            }
         }),
     };
     found.iter().find(is_cause).map(Finding::code)
@@ -295,10 +316,18 @@ fn is_prior_to_more(finding: &Finding, metric: Option<usize>) -> bool {
 
 /// Returns the names of pods that belong to others.
 fn all_of(facts: &ForeignPods) -> BTreeSet<&str> {
-    facts.of.iter().flat_map(|of| &of.pods).map(|name| &**name).collect()
+    facts
+        .of
+        .iter()
+        .flat_map(|of| &of.pods)
+        .map(|name| &**name)
+        .collect()
 }
 
 /// Whether all containers without a request are in pods of others.
 fn is_foreign(facts: &MissingRequest) -> bool {
-    facts.containers.iter().all(|it| matches!(it.source, Source::Foreign { .. }))
+    facts
+        .containers
+        .iter()
+        .all(|it| matches!(it.source, Source::Foreign { .. }))
 }

@@ -23,7 +23,10 @@ impl LastPass {
     /// could not read the scale, which leaves the count unchanged.
     pub(crate) fn of(status: &HpaStatus, now: i32) -> Option<Self> {
         let (from, to) = (status.current_replicas, status.desired_replicas);
-        let able = status.conditions.iter().find(|it| it.type_ == "AbleToScale");
+        let able = status
+            .conditions
+            .iter()
+            .find(|it| it.type_ == "AbleToScale");
         let able = able.map_or("", |it| &*it.reason);
         // Statuses of autoscaling/v1 may lack the condition.
         let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
@@ -58,7 +61,10 @@ impl Event {
     pub(crate) fn is_up(&self) -> Option<bool> {
         let (_, reason) = self.message.split_once("; reason: ")?;
         let is_below = || reason.ends_with(" below target").then_some(false);
-        reason.ends_with(" above target").then_some(true).or_else(is_below)
+        reason
+            .ends_with(" above target")
+            .then_some(true)
+            .or_else(is_below)
     }
 
     /// Returns the side of a bound on which the controller found the replicas, if it has corrected them to the bound.
@@ -73,7 +79,12 @@ impl Event {
 
     /// Returns the replicas to which the controller has scaled.
     pub(crate) fn new_size(&self) -> Option<i32> {
-        self.message.strip_prefix("New size: ")?.split(';').next()?.parse().ok()
+        self.message
+            .strip_prefix("New size: ")?
+            .split(';')
+            .next()?
+            .parse()
+            .ok()
     }
 }
 
@@ -82,12 +93,27 @@ impl Input {
     /// event has its first and its last time only.
     pub(crate) fn rescales(&self) -> (Vec<Rescale>, bool) {
         let hpa = &self.snapshot.hpa;
-        let own = || self.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+        let own = || {
+            self.evidence
+                .events
+                .iter()
+                .filter(|it| it.is_rescale_of(hpa))
+        };
         let times = |it: &Event| [it.first.filter(|_| it.count > 1), it.last.or(it.first)];
         let of = |it: &'_ Event| {
             let (size, is_up) = (it.new_size(), it.is_up());
-            let rescale = move |time| Some(Rescale { time, size: size?, is_up });
-            times(it).into_iter().flatten().filter_map(rescale).collect::<Vec<_>>()
+            let rescale = move |time| {
+                Some(Rescale {
+                    time,
+                    size: size?,
+                    is_up,
+                })
+            };
+            times(it)
+                .into_iter()
+                .flatten()
+                .filter_map(rescale)
+                .collect::<Vec<_>>()
         };
         let mut all: Vec<Rescale> = own().flat_map(of).collect();
         // Within a second, the controller only scales further in the same direction.

@@ -138,23 +138,40 @@ impl Unmapped {
                 Some((*version, *kinds.iter().find(|kind| same(kind))?))
             });
             let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
-            let meant = known.or(own).map(|(version, kind)| CrossVersionObjectReference {
-                api_version: version.to_owned(),
-                kind: kind.to_owned(),
-                name: object.name.clone(),
-            });
+            let meant = known
+                .or(own)
+                .map(|(version, kind)| CrossVersionObjectReference {
+                    api_version: version.to_owned(),
+                    kind: kind.to_owned(),
+                    name: object.name.clone(),
+                });
             let meant = meant.filter(|it| it.group() != object.group() || it.kind != object.kind);
-            Self { object: object.clone(), meant }
+            Self {
+                object: object.clone(),
+                meant,
+            }
         })
     }
 }
 
 /// Kinds that every cluster has, by version: objects that metrics are about.
 const KINDS: [(&str, &[&str]); 4] = [
-    ("apps/v1", &["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"]),
+    (
+        "apps/v1",
+        &["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"],
+    ),
     ("networking.k8s.io/v1", &["Ingress"]),
     ("batch/v1", &["Job", "CronJob"]),
-    ("v1", &["Service", "Pod", "Namespace", "Node", "ReplicationController"]),
+    (
+        "v1",
+        &[
+            "Service",
+            "Pod",
+            "Namespace",
+            "Node",
+            "ReplicationController",
+        ],
+    ),
 ];
 
 /// A right that the API server says a user lacks.
@@ -175,7 +192,11 @@ impl Refused {
         let (user, rest) = rest.split_once("\" cannot ")?;
         let (verb, rest) = rest.split_once(" resource \"")?;
         let (resource, _) = rest.split_once('"')?;
-        Some(Self { user: user.into(), verb: verb.into(), resource: resource.into() })
+        Some(Self {
+            user: user.into(),
+            verb: verb.into(),
+            resource: resource.into(),
+        })
     }
 }
 
@@ -279,7 +300,10 @@ const FAILING: [&str; 3] = [
 ];
 /// The start of an error of the API server's proxy that cannot reach what serves an APIService. An adapter
 /// that cannot reach its backend may quote it.
-const NO_ANSWER: [&str; 2] = ["error trying to reach service", "Error trying to reach service"];
+const NO_ANSWER: [&str; 2] = [
+    "error trying to reach service",
+    "Error trying to reach service",
+];
 /// prometheus-adapter's message for an unknown metric, and for one whose query has no result for an object.
 const UNKNOWN: &str = "could not find the metric";
 /// KEDA's message for a metric whose trigger fails or has no result, and other adapters' for an empty query.
@@ -289,9 +313,13 @@ impl<'t> Miss<'t> {
     /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
     /// the cause.
     fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
-        let MetricResult::Error(error) = &step.result else { return None };
+        let MetricResult::Error(error) = &step.result else {
+            return None;
+        };
         let spec = &case.snapshot().hpa.spec.metrics[step.index];
-        let selector = spec.identifier().and_then(|metric| metric.selector.as_ref());
+        let selector = spec
+            .identifier()
+            .and_then(|metric| metric.selector.as_ref());
         if error.reason.is_empty() || selector.is_some_and(|it| it.to_selector().is_err()) {
             return None;
         }
@@ -333,7 +361,9 @@ impl<'t> Miss<'t> {
     fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
         let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
         // The controller's messages quote the API's after the name of the API.
-        let said = text.rsplit_once("metrics API: ").map_or(text, |(_, said)| said);
+        let said = text
+            .rsplit_once("metrics API: ")
+            .map_or(text, |(_, said)| said);
         let name = spec.name();
         let is_unknown = says(&[UNKNOWN])
             || text.contains(&format!("{name} not found"))
@@ -341,7 +371,9 @@ impl<'t> Miss<'t> {
         let is_nothing = says(&[NOTHING]);
         let is_unreached = || {
             // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
-            let url = said.strip_prefix("Get \"http").and_then(|rest| rest.split_once('"'));
+            let url = said
+                .strip_prefix("Get \"http")
+                .and_then(|rest| rest.split_once('"'));
             let of_api = format!("/apis/{}/", spec.api_group());
             url.is_some_and(|(url, _)| url.contains(&of_api))
                 || (NO_ANSWER.iter().any(|start| said.starts_with(start))
@@ -375,17 +407,25 @@ impl<'t> Miss<'t> {
 /// Whether prometheus-adapter does not find the value of one object: it names the object after the resource only if it
 /// knows the metric, and its query has no result (`NewMetricNotFoundForError`).
 fn names_object(text: &str, spec: &MetricSpec) -> bool {
-    let Some((_, found)) = text.split_once(UNKNOWN) else { return false };
+    let Some((_, found)) = text.split_once(UNKNOWN) else {
+        return false;
+    };
     spec.described_object().is_some_and(|object| {
-        let name = found.split_once(" for ").and_then(|(_, of)| of.trim().split_once(' '));
+        let name = found
+            .split_once(" for ")
+            .and_then(|(_, of)| of.trim().split_once(' '));
         name.is_some_and(|(_, name)| name.trim_matches('"') == object.name)
     })
 }
 
 /// Returns the APIService of a group, if it was read.
 fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
-    let is_of =
-        |it: &&ApiService| it.metadata.name.split_once('.').is_some_and(|(_, of)| of == group);
+    let is_of = |it: &&ApiService| {
+        it.metadata
+            .name
+            .split_once('.')
+            .is_some_and(|(_, of)| of == group)
+    };
     case.surroundings().api_services.iter().find(is_of)
 }
 
@@ -398,7 +438,10 @@ fn unavailable(service: &ApiService) -> Option<&Condition> {
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
     let available = |it: &ApiService| {
-        it.status.conditions.iter().any(|it| it.type_ == "Available" && it.status == "True")
+        it.status
+            .conditions
+            .iter()
+            .any(|it| it.type_ == "Available" && it.status == "True")
     };
     service(case, group).is_some_and(available)
         || case.surroundings().serves(group)
@@ -425,7 +468,10 @@ impl ServedBy {
     fn of(api: &ApiService) -> Option<Self> {
         let ServiceReference { namespace, name } = api.spec.service.as_ref()?;
         let service = format!("{namespace}/{name}");
-        Some(Self { api: api.metadata.name.clone(), service })
+        Some(Self {
+            api: api.metadata.name.clone(),
+            service,
+        })
     }
 
     /// Whether it is KEDA's, which has this name wherever it is installed.
@@ -448,7 +494,9 @@ fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
 /// metrics-server nor KEDA could serve this one.
 fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
     const ALL: [&str; 3] = ["metrics.k8s.io", "custom.metrics.k8s.io", EXTERNAL];
-    let others = ALL.into_iter().filter(|other| *other != group && group != ALL[0]);
+    let others = ALL
+        .into_iter()
+        .filter(|other| *other != group && group != ALL[0]);
     let mut serving = others.filter_map(|other| ServedBy::of(service(case, other)?));
     serving.find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
 }
@@ -508,7 +556,13 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 });
             }
             Some(Miss::Unknown(text)) => {
-                let listed = || case.surroundings().served_metrics.get(group).into_iter().flatten();
+                let listed = || {
+                    case.surroundings()
+                        .served_metrics
+                        .get(group)
+                        .into_iter()
+                        .flatten()
+                };
                 let served = listed().filter_map(|name| served_for(spec, name));
                 let alike = answered(case, group).filter(|it| it.described() == spec.described());
                 let known = alike.map(MetricSpec::name).chain(served);
@@ -528,8 +582,14 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let (message, refused) = (text.to_owned(), Refused::read(text));
                 let unmapped = Unmapped::read(text, spec, case.target());
                 let served_by = not_of_keda(case, group);
-                let facts =
-                    MetricFailing { metric, message, refused, unmapped, fallback: None, served_by };
+                let facts = MetricFailing {
+                    metric,
+                    message,
+                    refused,
+                    unmapped,
+                    fallback: None,
+                    served_by,
+                };
                 found.push(failed(case, facts));
             }
             Some(Miss::Empty(text)) => {
@@ -539,13 +599,31 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let selector = spec.selector();
                 let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
                 let message = text.map(str::to_owned);
-                let nodes =
-                    case.pods().filter(|_| spec.is_resource()).filter_map(|pod| pod.node.clone());
+                let nodes = case
+                    .pods()
+                    .filter(|_| spec.is_resource())
+                    .filter_map(|pod| pod.node.clone());
                 let nodes = nodes.collect::<BTreeSet<_>>().into_iter().collect();
-                let finding =
-                    failed(case, MetricEmpty { metric, selector, pods, age, message, nodes });
-                let severity = if age.is_some() { Severity::Info } else { finding.severity };
-                found.push(Finding { severity, ..finding });
+                let finding = failed(
+                    case,
+                    MetricEmpty {
+                        metric,
+                        selector,
+                        pods,
+                        age,
+                        message,
+                        nodes,
+                    },
+                );
+                let severity = if age.is_some() {
+                    Severity::Info
+                } else {
+                    finding.severity
+                };
+                found.push(Finding {
+                    severity,
+                    ..finding
+                });
             }
             None => found.extend(fallen_back(case, step)),
         }
@@ -557,8 +635,12 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
 /// Returns a finding about a value that KEDA puts in the place of one that it cannot read: as many times the target per
 /// replica as its fallback has replicas (`doFallback` of KEDA).
 fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
-    let object = case.scaled_object().filter(|it| it.condition("Fallback") == Some(true))?;
-    let Fallback { replicas, behavior, .. } = object.spec.fallback.as_ref()?;
+    let object = case
+        .scaled_object()
+        .filter(|it| it.condition("Fallback") == Some(true))?;
+    let Fallback {
+        replicas, behavior, ..
+    } = object.spec.fallback.as_ref()?;
     let spec = &case.snapshot().hpa.spec.metrics[step.index];
     let target = step.target.average_value.as_ref()?.milli_value();
     let total = step.proposal()?.total.as_ref()?.milli_value();
@@ -566,7 +648,10 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let current = case.scale().map(|scale| scale.status_replicas);
     let is_static = matches!(&**behavior, "" | "static");
     let asked = [Some(*replicas), current.filter(|_| !is_static)];
-    let fallback = asked.into_iter().flatten().find(|replicas| asks_for(*replicas))?;
+    let fallback = asked
+        .into_iter()
+        .flatten()
+        .find(|replicas| asks_for(*replicas))?;
     let facts = MetricFailing {
         metric: step.index,
         message: String::new(),
@@ -575,11 +660,17 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         fallback: Some(fallback),
         served_by: None,
     };
-    let decides = case.decision().winner().is_some_and(|winner| winner.index == step.index)
+    let decides = case
+        .decision()
+        .winner()
+        .is_some_and(|winner| winner.index == step.index)
         && case.decision().block().is_none();
-    (spec.api_group() == EXTERNAL).then(|| match decides {
-        true => Finding::explaining(Severity::Warning, facts),
-        false => Finding::aside(Severity::Warning, facts),
+    (spec.api_group() == EXTERNAL).then(|| {
+        if decides {
+            Finding::explaining(Severity::Warning, facts)
+        } else {
+            Finding::aside(Severity::Warning, facts)
+        }
     })
 }
 
@@ -589,9 +680,16 @@ pub(crate) fn zero_while_busy(pass: &Pass) -> Option<(usize, f64)> {
     /// Pods that have nothing to do seldom use all that they request.
     const BUSY: f64 = 1.0;
     let case = Case::new(pass);
-    let step = case.decision().winner().filter(|step| !step.is_resource())?;
+    let step = case
+        .decision()
+        .winner()
+        .filter(|step| !step.is_resource())?;
     let proposal = step.proposal()?;
-    let own = [&proposal.total, &proposal.current.value, &proposal.current.average_value];
+    let own = [
+        &proposal.total,
+        &proposal.current.value,
+        &proposal.current.average_value,
+    ];
     let value = own.into_iter().flatten().next()?;
     let share = case.cpu_share()?;
     (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
@@ -609,10 +707,15 @@ fn server(case: &Case<'_>, group: &str) -> Option<Server> {
             && rest.is_some_and(|rest| rest.starts_with('-'))
             && is_alive(pod)
     });
-    let is_ready = |pod: &Pod| pod.ready.is_some_and(|it| it.status == ConditionStatus::True);
+    let is_ready = |pod: &Pod| {
+        pod.ready
+            .is_some_and(|it| it.status == ConditionStatus::True)
+    };
     // One that runs is enough.
     let mut down = own.clone().filter(|pod| !is_ready(pod));
-    let pod = down.next().filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
+    let pod = down
+        .next()
+        .filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
     let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
     Some(Server {
         namespace: namespace.into(),
@@ -626,13 +729,21 @@ fn server(case: &Case<'_>, group: &str) -> Option<Server> {
 pub(super) fn blocked_by_failed(case: &Case<'_>) -> Option<Finding> {
     let decision = case.decision();
     let (proposal, highest) = decision.trace.iter().find_map(|step| match step {
-        Step::CombineMetrics { highest, by, unread: 0, accepted: false, .. } => {
-            Some((*highest, (*by)?))
-        }
+        Step::CombineMetrics {
+            highest,
+            by,
+            unread: 0,
+            accepted: false,
+            ..
+        } => Some((*highest, (*by)?)),
         _ => None,
     })?;
     let is_failed = |step: &&MetricStep| matches!(step.result, MetricResult::Error(_));
-    let failed: Vec<usize> = case.metrics().filter(is_failed).map(|step| step.index).collect();
+    let failed: Vec<usize> = case
+        .metrics()
+        .filter(is_failed)
+        .map(|step| step.index)
+        .collect();
     let replicas = decision.replicas_before()?;
     let without = case.without(|snapshot| {
         for metric in failed.iter().rev() {
@@ -640,7 +751,12 @@ pub(super) fn blocked_by_failed(case: &Case<'_>) -> Option<Finding> {
             snapshot.metrics.remove(*metric);
         }
     });
-    let facts = BlockedByFailedMetric { failed, highest, proposal, replicas };
+    let facts = BlockedByFailedMetric {
+        failed,
+        highest,
+        proposal,
+        replicas,
+    };
     Some(Finding::explaining(Severity::Error, facts).without(without))
 }
 
@@ -664,19 +780,35 @@ pub(super) fn unknown_container(case: &Case<'_>) -> Vec<Finding> {
             return None;
         }
         let near = nearest(&container, known.iter().map(|it| &**it)).map(str::to_owned);
-        Some(UnknownContainer { metric: step.index, container, known, near })
+        Some(UnknownContainer {
+            metric: step.index,
+            container,
+            known,
+            near,
+        })
     };
-    let errors = case.metrics().filter(|step| matches!(step.result, MetricResult::Error(_)));
-    errors.filter_map(facts).map(|facts| failed(case, facts)).collect()
+    let errors = case
+        .metrics()
+        .filter(|step| matches!(step.result, MetricResult::Error(_)));
+    errors
+        .filter_map(facts)
+        .map(|facts| failed(case, facts))
+        .collect()
 }
 
 /// `container-metrics-missing`
 pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
     let rules = case.rules();
-    let is_known = |name: &str| case.pods().any(|pod| running_containers(pod).any(|it| it == name));
+    let is_known = |name: &str| {
+        case.pods()
+            .any(|pod| running_containers(pod).any(|it| it == name))
+    };
     let finding = |step: &MetricStep| {
         let container = step.container.clone().filter(|name| is_known(name))?;
-        if !matches!(case.snapshot().metrics.get(step.index)?, MetricAnswer::PodMetrics) {
+        if !matches!(
+            case.snapshot().metrics.get(step.index)?,
+            MetricAnswer::PodMetrics
+        ) {
             return None;
         }
         let is_lacking = |pod: &Pod| {
@@ -704,17 +836,26 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
         if pods.is_empty() {
             return None;
         }
-        let fails = match pods.iter().all(|it| it.has_container) {
-            true => !rules.container_may_be_missing,
-            false => step.proposal().is_none(),
+        let fails = if pods.iter().all(|it| it.has_container) {
+            !rules.container_may_be_missing
+        } else {
+            step.proposal().is_none()
         };
         let all = case.pods().count();
-        let template = case.workload().and_then(|workload| workload.template.as_deref());
+        let template = case
+            .workload()
+            .and_then(|workload| workload.template.as_deref());
         let template =
             template.filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign));
         let template = template.map(|it| running_containers(it).map(Into::into).collect());
-        let facts =
-            ContainerMetricsMissing { metric: step.index, container, pods, all, fails, template };
+        let facts = ContainerMetricsMissing {
+            metric: step.index,
+            container,
+            pods,
+            all,
+            fails,
+            template,
+        };
         Some(match step.result {
             MetricResult::Error(_) => failed(case, facts),
             _ => Finding::aside(Severity::Info, facts),

@@ -68,17 +68,29 @@ pub struct Alternative {
 impl Finding {
     /// Returns a finding that explains the current decision.
     fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
-        Self { facts: facts.into(), severity, explains: true, without: None, follows: None }
+        Self {
+            facts: facts.into(),
+            severity,
+            explains: true,
+            without: None,
+            follows: None,
+        }
     }
 
     /// Returns a finding that does not.
     fn aside(severity: Severity, facts: impl Into<Facts>) -> Self {
-        Self { explains: false, ..Self::explaining(severity, facts) }
+        Self {
+            explains: false,
+            ..Self::explaining(severity, facts)
+        }
     }
 
     /// Adds the result of the pass without the problem.
     fn without(self, alternative: Alternative) -> Self {
-        Self { without: Some(alternative), ..self }
+        Self {
+            without: Some(alternative),
+            ..self
+        }
     }
 
     /// Returns its code.
@@ -233,7 +245,9 @@ impl Watched {
     /// The severities, then the codes.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let severities = [Severity::Error, Severity::Warning, Severity::Info].map(Self::Severity);
-        severities.into_iter().chain(Code::ALL.iter().copied().map(Self::Code))
+        severities
+            .into_iter()
+            .chain(Code::ALL.iter().copied().map(Self::Code))
     }
 
     /// Parses what was typed where these conditions could have been typed as well.
@@ -245,7 +259,11 @@ impl Watched {
         Self::all().find(|own| own.as_str() == text).ok_or_else(|| {
             let mut known = conditions.to_vec();
             known.extend(Self::all().map(|it| it.as_str() as &str));
-            let what = if conditions.is_empty() { "finding" } else { "condition or finding" };
+            let what = if conditions.is_empty() {
+                "finding"
+            } else {
+                "condition or finding"
+            };
             unknown(what, text, &known)
         })
     }
@@ -336,7 +354,13 @@ impl Code {
         known
             .clone()
             .find(|code| code.as_str() == text)
-            .ok_or_else(|| unknown("finding", text, &known.map(Self::as_str).collect::<Vec<_>>()))
+            .ok_or_else(|| {
+                unknown(
+                    "finding",
+                    text,
+                    &known.map(Self::as_str).collect::<Vec<_>>(),
+                )
+            })
     }
 }
 
@@ -379,10 +403,19 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     found.extend(ignored_metrics(pass, ignored));
     let answer = case.answer();
     let cost = |finding: &Finding| {
-        let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
+        let proposals = finding
+            .without
+            .and_then(|it| Some((it.proposal?, answer.proposal?)));
         proposals.map_or(0, |(without, with)| without.abs_diff(with))
     };
-    found.sort_by_key(|it| (!it.explains, it.rank(), it.severity, std::cmp::Reverse(cost(it))));
+    found.sort_by_key(|it| {
+        (
+            !it.explains,
+            it.rank(),
+            it.severity,
+            std::cmp::Reverse(cost(it)),
+        )
+    });
     causes::link(&case, &mut found);
     // Pods of an earlier revision that change no answer are not worth a word of their own.
     let is_idle = |it: &Finding| it.follows.is_none() && it.without == Some(answer);
@@ -404,7 +437,14 @@ fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let mut found = find_in(&Case::new(&reading), ignored);
     found.retain(|it| it.code().is_of_metrics());
     // What that pass comes to is not what this one does.
-    found.into_iter().map(|it| Finding { explains: false, without: None, ..it }).collect()
+    found
+        .into_iter()
+        .map(|it| Finding {
+            explains: false,
+            without: None,
+            ..it
+        })
+        .collect()
 }
 
 fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {

@@ -96,7 +96,9 @@ pub struct PausedByKeda {
 impl PausedByKeda {
     /// Whether it pauses both directions.
     pub(crate) fn is_whole(&self) -> bool {
-        self.annotations.iter().any(|it| [KEDA_PAUSED, KEDA_PAUSED_REPLICAS].contains(it))
+        self.annotations
+            .iter()
+            .any(|it| [KEDA_PAUSED, KEDA_PAUSED_REPLICAS].contains(it))
     }
 
     /// Whether the pause disables a direction, or may do so if the ScaledObject was not read.
@@ -296,7 +298,12 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     // The controller has said so itself, or the input has other objects of the kind.
     let status = &case.snapshot().hpa.status.conditions;
     let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
-    let is_listed = || case.surroundings().workloads.iter().any(|it| it.is_kind_of(target));
+    let is_listed = || {
+        case.surroundings()
+            .workloads
+            .iter()
+            .any(|it| it.is_kind_of(target))
+    };
     let is_assumed = case.surroundings().lacks_scale
         && !told.any(|it| it.message.contains("not found"))
         && !is_listed();
@@ -310,7 +317,12 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
         }
         _ => return None,
     };
-    let known = || case.surroundings().workloads.iter().filter(|it| it.is_scalable());
+    let known = || {
+        case.surroundings()
+            .workloads
+            .iter()
+            .filter(|it| it.is_scalable())
+    };
     let is_own = |it: &Workload| it.kind == target.kind && it.group == target.group();
     let same_name = known().find(|it| {
         it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
@@ -325,7 +337,13 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     };
     let meant = meant.map(Workload::to_reference);
     let elsewhere = case.surroundings().target_elsewhere.clone();
-    let facts = TargetNotFound { missing, error: error.clone(), is_assumed, meant, elsewhere };
+    let facts = TargetNotFound {
+        missing,
+        error: error.clone(),
+        is_assumed,
+        meant,
+        elsewhere,
+    };
     Some(Finding::explaining(Severity::Error, facts))
 }
 
@@ -346,7 +364,11 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     let hpa = &case.snapshot().hpa;
     let owner = hpa.scaled_object()?;
     let object = case.scaled_object();
-    let set = |annotation| object.filter(|it| it.is_set(annotation)).map(|_| annotation);
+    let set = |annotation| {
+        object
+            .filter(|it| it.is_set(annotation))
+            .map(|_| annotation)
+    };
     let whole = object.and_then(ScaledObject::paused_by);
     let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
     let annotations: Vec<&'static str> = each.into_iter().flatten().collect();
@@ -357,39 +379,69 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     }
     let without = case.without(|snapshot| {
         let behavior = snapshot.hpa.spec.behavior.iter_mut();
-        for rules in behavior.flat_map(|it| [&mut it.scale_up, &mut it.scale_down]).flatten() {
-            rules.select_policy = rules.select_policy.take().filter(|policy| policy != DISABLED);
+        for rules in behavior
+            .flat_map(|it| [&mut it.scale_up, &mut it.scale_down])
+            .flatten()
+        {
+            rules.select_policy = rules
+                .select_policy
+                .take()
+                .filter(|policy| policy != DISABLED);
         }
     });
     // An HPA cannot have 0.
-    let fixed = object.filter(|_| whole == Some(KEDA_PAUSED_REPLICAS)).and_then(|it| {
-        let replicas: i32 = it.metadata.annotations.get(KEDA_PAUSED_REPLICAS)?.parse().ok()?;
-        Some(replicas.max(1))
-    });
+    let fixed = object
+        .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
+        .and_then(|it| {
+            let replicas: i32 = it
+                .metadata
+                .annotations
+                .get(KEDA_PAUSED_REPLICAS)?
+                .parse()
+                .ok()?;
+            Some(replicas.max(1))
+        });
     let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
     let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
     let by_flagger = object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
     let by_flagger = by_flagger && whole.is_some();
-    let facts =
-        PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed, by_flagger };
+    let facts = PausedByKeda {
+        object: owner.name.clone(),
+        annotations,
+        disabled,
+        fixed,
+        by_flagger,
+    };
     // One direction is paused on purpose, and the HPA still works in the other.
     let is_meant = by_flagger || !facts.is_whole();
-    let severity = if is_meant { Severity::Info } else { Severity::Warning };
-    Some(match without == case.answer() {
+    let severity = if is_meant {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    Some(if without == case.answer() && facts.is_whole() {
         // The target stays as KEDA left it, until KEDA has taken the HPA away.
-        true if facts.is_whole() => Finding::explaining(severity, facts),
-        true => Finding::aside(severity, facts),
-        false => Finding::explaining(severity, facts).without(without),
+        Finding::explaining(severity, facts)
+    } else if without == case.answer() {
+        Finding::aside(severity, facts)
+    } else {
+        Finding::explaining(severity, facts).without(without)
     })
 }
 
 /// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
     let behavior = hpa.spec.behavior.iter();
-    let rules =
-        behavior.flat_map(|it| [(Direction::Up, &it.scale_up), (Direction::Down, &it.scale_down)]);
+    let rules = behavior.flat_map(|it| {
+        [
+            (Direction::Up, &it.scale_up),
+            (Direction::Down, &it.scale_down),
+        ]
+    });
     let disabled = rules.filter(|(_, rules)| {
-        rules.as_ref().is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
+        rules
+            .as_ref()
+            .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
     });
     disabled.map(|(direction, _)| direction).collect()
 }
@@ -403,7 +455,9 @@ impl FieldIgnored {
             dropped,
             gate,
             settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
-            on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
+            on_in: Version::all()
+                .find(|it| Stage::of(gate, it).is_on())
+                .map(|it| it.minor()),
             is_managed: is_managed(case.snapshot()),
         }
     }
@@ -415,7 +469,10 @@ fn is_managed(snapshot: &Snapshot) -> bool {
     let has_suffix = |version: &str| ["-eks-", "-gke."].iter().any(|it| version.contains(it));
     let is_of_aks = |node: &str| node.starts_with("aks-") && node.contains("-vmss");
     snapshot.controller.version.stated().is_some_and(has_suffix)
-        || snapshot.pods.iter().any(|pod| pod.node.as_deref().is_some_and(is_of_aks))
+        || snapshot
+            .pods
+            .iter()
+            .any(|pod| pod.node.as_deref().is_some_and(is_of_aks))
 }
 
 /// `field-ignored`
@@ -428,19 +485,28 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
             Note::FieldDropped { path, gate, value } => {
                 let quantity = || Quantity::parse(value).ok();
                 let side = [Direction::Up, Direction::Down];
-                let side = side.into_iter().find(|side| *path == path::tolerance_of(*side));
+                let side = side
+                    .into_iter()
+                    .find(|side| *path == path::tolerance_of(*side));
                 tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
                 (path.clone(), *gate, true)
             }
-            Note::ToleranceIgnored { direction, .. } => {
-                (format!("spec.behavior.{direction}.tolerance"), TOLERANCE, false)
-            }
+            Note::ToleranceIgnored { direction, .. } => (
+                format!("spec.behavior.{direction}.tolerance"),
+                TOLERANCE,
+                false,
+            ),
             _ => continue,
         };
-        match found.iter_mut().find(|it| it.gate == gate && it.dropped == dropped) {
+        match found
+            .iter_mut()
+            .find(|it| it.gate == gate && it.dropped == dropped)
+        {
             Some(facts) => facts.paths.push(path),
-            None => found
-                .push(FieldIgnored { paths: vec![path], ..FieldIgnored::of(gate, dropped, case) }),
+            None => found.push(FieldIgnored {
+                paths: vec![path],
+                ..FieldIgnored::of(gate, dropped, case)
+            }),
         }
     }
     // Users of a metric above its target who read about the field may have set it, with no effect.
@@ -456,36 +522,45 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
             })
     {
         let paths = vec![path::tolerance_of(side).to_owned()];
-        let facts = FieldIgnored { paths, stated: false, ..facts };
+        let facts = FieldIgnored {
+            paths,
+            stated: false,
+            ..facts
+        };
         return vec![Finding::explaining(Severity::Info, facts)];
     }
     let behavior = case.snapshot().hpa.spec.behavior.iter();
-    let kept =
-        behavior.flat_map(|it| [(Direction::Up, &it.scale_up), (Direction::Down, &it.scale_down)]);
+    let kept = behavior.flat_map(|it| {
+        [
+            (Direction::Up, &it.scale_up),
+            (Direction::Down, &it.scale_down),
+        ]
+    });
     tolerances
         .extend(kept.filter_map(|(side, rules)| Some((side, rules.as_ref()?.tolerance.clone()?))));
     let finding = |facts: FieldIgnored| {
         if facts.gate != TOLERANCE {
             return Finding::aside(Severity::Warning, facts);
         }
-        let without = case.without(|snapshot| match facts.settable {
-            true => {
+        let without = case.without(|snapshot| {
+            if facts.settable {
                 snapshot.controller.gates.configurable_tolerance = true;
                 for (side, tolerance) in &tolerances {
                     path::set_tolerance(snapshot, *side, tolerance.clone());
                 }
-            }
-            // A version without the gate has one tolerance, of which the highest proposal needs one side.
-            false => {
-                let own = tolerances.iter().find(|(side, _)| path::side(case) == Some(*side));
+            } else {
+                let own = tolerances
+                    .iter()
+                    .find(|(side, _)| path::side(case) == Some(*side));
                 if let Some((_, tolerance)) = own {
                     snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
                 }
             }
         });
-        match without == case.answer() {
-            true => Finding::aside(Severity::Warning, facts),
-            false => Finding::explaining(Severity::Warning, facts).without(without),
+        if without == case.answer() {
+            Finding::aside(Severity::Warning, facts)
+        } else {
+            Finding::explaining(Severity::Warning, facts).without(without)
         }
     };
     found.into_iter().map(finding).collect()
@@ -514,11 +589,19 @@ pub(super) fn scale_not_written(case: &Case<'_>) -> Option<Finding> {
         };
         let events = pass.input.evidence.events.iter().filter(failed);
         let latest = events.max_by_key(|it| it.last)?;
-        Some(Failures { times: latest.count.max(1), first: latest.first })
+        Some(Failures {
+            times: latest.count.max(1),
+            first: latest.first,
+        })
     };
     if let Some((to, error)) = case.decision().unwritten() {
         let failures = failures(error);
-        let facts = ScaleNotWritten { error: error.to_owned(), to, failed: None, failures };
+        let facts = ScaleNotWritten {
+            error: error.to_owned(),
+            to,
+            failed: None,
+            failures,
+        };
         let without = case.without(|snapshot| snapshot.scale_update_error = None);
         return Some(Finding::explaining(Severity::Error, facts).without(without));
     }
@@ -542,7 +625,12 @@ pub(super) fn scale_not_written(case: &Case<'_>) -> Option<Finding> {
     }
     // Every pass first says that the scale was read, so the condition changes each time.
     let failed = able.last_transition_time.or(hpa.written.status)?;
-    let facts = ScaleNotWritten { error: error.to_owned(), to, failed: Some(failed), failures };
+    let facts = ScaleNotWritten {
+        error: error.to_owned(),
+        to,
+        failed: Some(failed),
+        failures,
+    };
     Some(Finding::explaining(Severity::Warning, facts))
 }
 
@@ -554,16 +642,24 @@ pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let (facts, explains) = seen.unwrap_or_default();
-    let facts = OtherWriter { now: replicas_now(case)?, manifest, ..facts };
-    Some(match explains {
-        true => Finding::explaining(Severity::Warning, facts),
-        false => Finding::aside(Severity::Warning, facts),
+    let facts = OtherWriter {
+        now: replicas_now(case)?,
+        manifest,
+        ..facts
+    };
+    Some(if explains {
+        Finding::explaining(Severity::Warning, facts)
+    } else {
+        Finding::aside(Severity::Warning, facts)
     })
 }
 
 /// Returns the replicas that the target has: who assumes others is not looked for.
 fn replicas_now(case: &Case<'_>) -> Option<i32> {
-    case.pass.input.observed_replicas.or_else(|| Some(case.scale()?.spec_replicas))
+    case.pass
+        .input
+        .observed_replicas
+        .or_else(|| Some(case.scale()?.spec_replicas))
 }
 
 /// Returns what else has set the replicas, and whether that explains the pass.
@@ -576,14 +672,23 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     if now == 0 || last.left() == 0 {
         return None;
     }
-    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let writer = managed.iter().filter(|it| it.owns(SpecField::Replicas)).max_by_key(|it| it.time);
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let writer = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .max_by_key(|it| it.time);
     let owner = replicas_owner(case);
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || owner.is_none())
     };
     let by_controller = writer.is_some_and(is_of_controller)
-        || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
+        || case
+            .pass
+            .input
+            .scaled_to(now)
+            .any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
     let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
     let again = again(case);
@@ -605,12 +710,17 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         may_have_removed: differs && now == 1 && by(it).is_of_manifest(),
     });
     let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
-    let owner = owner.filter(|_| by_owner).map(|it| CrossVersionObjectReference {
-        api_version: it.api_version.clone(),
-        kind: it.kind.clone(),
-        name: it.name.clone(),
-    });
-    let corrects = matches!(case.decision().path(), Some(Path::AboveMax | Path::BelowMin));
+    let owner = owner
+        .filter(|_| by_owner)
+        .map(|it| CrossVersionObjectReference {
+            api_version: it.api_version.clone(),
+            kind: it.kind.clone(),
+            name: it.name.clone(),
+        });
+    let corrects = matches!(
+        case.decision().path(),
+        Some(Path::AboveMax | Path::BelowMin)
+    );
     let repeats =
         again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
     let facts = OtherWriter {
@@ -620,7 +730,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         owner,
         again,
         after,
-        held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
+        held_until: (after == Some(now) && now > last.left())
+            .then(|| held_until(case))
+            .flatten(),
         manifest: None,
     };
     // A single correction is explained by the finding about the correction.
@@ -642,7 +754,9 @@ const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// Returns the owner of the target whose controller sets the target's replicas, as that of a Deployment sets
 /// those of its ReplicaSets.
 fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
-    let workload = case.workload().filter(|_| case.target().has_no_rollouts())?;
+    let workload = case
+        .workload()
+        .filter(|_| case.target().has_no_rollouts())?;
     workload.metadata.controller()
 }
 
@@ -655,7 +769,13 @@ fn again(case: &Case<'_>) -> Option<Again> {
     const SEVERAL: i32 = 3;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
-    let events = || input.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let events = || {
+        input
+            .evidence
+            .events
+            .iter()
+            .filter(|it| it.is_rescale_of(hpa))
+    };
     let most = events().max_by_key(|it| it.count)?;
     let (first, last, count) = (most.first?, most.last?, most.count);
     let replicas = most.new_size()?;
@@ -680,7 +800,14 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
     /// The windows that people set, in seconds.
     const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
     let hpa = &case.snapshot().hpa;
-    let events = || case.pass.input.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let events = || {
+        case.pass
+            .input
+            .evidence
+            .events
+            .iter()
+            .filter(|it| it.is_rescale_of(hpa))
+    };
     let times = |is_up: bool| -> i32 {
         let own = events().filter(|it| it.is_up() == Some(is_up));
         own.map(|it| it.count.max(1)).sum()
@@ -695,7 +822,11 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let interval = last.duration_since(first) / cycles;
-    let rules = hpa.spec.behavior.as_ref().and_then(|it| it.scale_down.as_ref());
+    let rules = hpa
+        .spec
+        .behavior
+        .as_ref()
+        .and_then(|it| it.scale_down.as_ref());
     let window = match rules.and_then(|rules| rules.stabilization_window_seconds) {
         Some(seconds) => SignedDuration::from_secs(seconds.into()),
         None => case.snapshot().controller.downscale_stabilization,
@@ -707,17 +838,31 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
         (_, false) => interval,
     };
     let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= needed;
-    let longer = WINDOWS.into_iter().find(covers).filter(|_| window < interval)?;
+    let longer = WINDOWS
+        .into_iter()
+        .find(covers)
+        .filter(|_| window < interval)?;
     let small = small_target(case);
-    let facts = Flapping { ups, downs, low, high, first, last, window, longer, small };
+    let facts = Flapping {
+        ups,
+        downs,
+        low,
+        high,
+        first,
+        last,
+        window,
+        longer,
+        small,
+    };
     let without = case.without(|snapshot| {
         let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
         let rules = behavior.scale_down.get_or_insert_default();
         rules.stabilization_window_seconds = Some(longer);
     });
-    Some(match without == case.answer() {
-        true => Finding::aside(Severity::Warning, facts),
-        false => Finding::explaining(Severity::Warning, facts).without(without),
+    Some(if without == case.answer() {
+        Finding::aside(Severity::Warning, facts)
+    } else {
+        Finding::explaining(Severity::Warning, facts).without(without)
     })
 }
 
@@ -726,7 +871,10 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
 fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
     /// In milli-units.
     const LITTLE: i64 = 50;
-    let step = case.decision().winner().filter(|step| step.is_resource() && step.name == "cpu")?;
+    let step = case
+        .decision()
+        .winner()
+        .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;
     let request = step.pods.iter().filter_map(|row| row.request).max()?;
     (request * i64::from(percent) / 100 <= LITTLE)
@@ -738,7 +886,9 @@ fn longest_gap(rescales: &[Rescale]) -> SignedDuration {
     let gaps = rescales
         .windows(2)
         .filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));
-    gaps.map(|pair| pair[1].time.duration_since(pair[0].time)).max().unwrap_or_default()
+    gaps.map(|pair| pair[1].time.duration_since(pair[0].time))
+        .max()
+        .unwrap_or_default()
 }
 
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same
@@ -748,12 +898,20 @@ fn cycles(events: &[&Event]) -> i32 {
         let own = events.iter().filter(|it| it.is_up() == Some(is_up));
         own.map(|it| it.count).max().unwrap_or_default()
     };
-    let times = events.iter().flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())]);
-    let mut times: Vec<(Timestamp, bool)> =
-        times.filter_map(|(time, is_up)| Some((time?, is_up?))).collect();
+    let times = events
+        .iter()
+        .flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())]);
+    let mut times: Vec<(Timestamp, bool)> = times
+        .filter_map(|(time, is_up)| Some((time?, is_up?)))
+        .collect();
     times.sort_unstable();
-    let turns = times.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
-    most(true).min(most(false)).max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
+    let turns = times
+        .windows(2)
+        .filter(|pair| pair[0].1 != pair[1].1)
+        .count();
+    most(true)
+        .min(most(false))
+        .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
 }
 
 /// `controller-silent`
@@ -767,15 +925,24 @@ pub(super) fn controller_silent(case: &Case<'_>) -> Option<Finding> {
     let lapsed = || {
         let renewed = input.lapsed_lease()?.renewed;
         // Another controller manager may have another lease.
-        let is_later = hpa.written.status.is_some_and(|it| it > renewed && !hpa.written.by_us);
+        let is_later = hpa
+            .written
+            .status
+            .is_some_and(|it| it > renewed && !hpa.written.by_us);
         (!is_later).then_some(ControllerSilent::Lapsed { renewed })
     };
     let never = || {
-        let created = hpa.written.created.filter(|it| input.is_several_passes_ago(*it))?;
+        let created = hpa
+            .written
+            .created
+            .filter(|it| input.is_several_passes_ago(*it))?;
         let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
         never.then_some(ControllerSilent::NeverPassed { created })
     };
-    let facts = off.or_else(lapsed).or_else(never).or_else(|| unwritten(case))?;
+    let facts = off
+        .or_else(lapsed)
+        .or_else(never)
+        .or_else(|| unwritten(case))?;
     let severity = match facts {
         ControllerSilent::Steady { .. } => Severity::Warning,
         _ => Severity::Error,
@@ -795,9 +962,16 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
-    let written = hpa.written.status.filter(|_| !hpa.written.by_us && !input.is_assumed)?;
+    let written = hpa
+        .written
+        .status
+        .filter(|_| !hpa.written.by_us && !input.is_assumed)?;
     // A pass that cannot read the scale writes nothing else.
-    let mut able = hpa.status.conditions.iter().filter(|it| it.type_ == "AbleToScale");
+    let mut able = hpa
+        .status
+        .conditions
+        .iter()
+        .filter(|it| it.type_ == "AbleToScale");
     if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
         return None;
     }
@@ -805,20 +979,35 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         time.as_second() > written.as_second() && input.is_several_passes_ago(time)
     };
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
-    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let set =
-        managed.iter().filter(|it| it.owns(SpecField::Replicas)).filter_map(|it| it.time).max();
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let set = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .filter_map(|it| it.time)
+        .max();
     if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
-        return Some(ControllerSilent::Replicas { written, since, now, then });
+        return Some(ControllerSilent::Replicas {
+            written,
+            since,
+            now,
+            then,
+        });
     }
     let status = case.decision().outcome.status.as_ref()?;
-    let lists = [hpa.status.current_metrics.as_deref()?, status.current_metrics.as_deref()?];
+    let lists = [
+        hpa.status.current_metrics.as_deref()?,
+        status.current_metrics.as_deref()?,
+    ];
     let is_comparable = lists[0].len() == lists[1].len()
         && hpa.written.spec.is_none_or(|it| it <= written)
         && !pods_changed_since(case, written);
     for step in case.metrics().filter(|_| is_comparable) {
-        let samples =
-            matches!(case.snapshot().metrics.get(step.index), Some(MetricAnswer::PodMetrics));
+        let samples = matches!(
+            case.snapshot().metrics.get(step.index),
+            Some(MetricAnswer::PodMetrics)
+        );
         let (then, current) = (lists[0].get(step.index)?, lists[1].get(step.index)?);
         if !samples || then.agrees_with(current) {
             continue;
@@ -826,13 +1015,22 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         let (Some((_, then)), Some((_, current))) = (then.labelled(), current.labelled()) else {
             continue;
         };
-        let rows = step.pods.iter().filter_map(|row| case.metrics_of(case.pod_of(row)));
+        let rows = step
+            .pods
+            .iter()
+            .filter_map(|row| case.metrics_of(case.pod_of(row)));
         let newest = rows.map(|it| it.timestamp).max()?;
         let (metric, then, current) = (step.index, then.clone(), current.clone());
         let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
         if newest > written && is_unseen(published) {
             let since = published;
-            return Some(ControllerSilent::Usage { written, since, metric, then, now: current });
+            return Some(ControllerSilent::Usage {
+                written,
+                since,
+                metric,
+                then,
+                now: current,
+            });
         }
         let usage = |it: &MetricValueStatus| it.average_value.as_ref().map(Quantity::milli_value);
         let was_busy = usage(&then).is_some_and(|then| {
@@ -841,7 +1039,12 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         });
         let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
         if step.name == "cpu" && was_busy && is_long {
-            return Some(ControllerSilent::Steady { written, metric, then, now: current });
+            return Some(ControllerSilent::Steady {
+                written,
+                metric,
+                then,
+                now: current,
+            });
         }
     }
     None
@@ -898,14 +1101,22 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     // What only time has changed, such as the end of a period since a pod's start, is no setting.
-    let then = case.decide(|snapshot| snapshot.now = written).outcome.status;
+    let then = case
+        .decide(|snapshot| snapshot.now = written)
+        .outcome
+        .status;
     if then.is_some_and(|it| it.desired_replicas == last) {
         return None;
     }
     let would_explain = would_explain(case, last);
     // Without a setting that explains it, the status may belong to a pass that read other values.
     (!would_explain.is_empty()).then(|| {
-        let facts = DiffersFromStatus { last, now, written, would_explain };
+        let facts = DiffersFromStatus {
+            last,
+            now,
+            written,
+            would_explain,
+        };
         Finding::aside(Severity::Warning, facts)
     })
 }
@@ -917,7 +1128,11 @@ const LARGEST_TOLERANCE: f64 = 0.3;
 fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
     let pass = case.pass;
     let comes_to_it = |decision: &Decision| {
-        decision.outcome.status.as_ref().is_some_and(|it| it.desired_replicas == wanted)
+        decision
+            .outcome
+            .status
+            .as_ref()
+            .is_some_and(|it| it.desired_replicas == wanted)
     };
     let memory = &pass.remembered.likely;
     let run = |change: &dyn Fn(&mut Snapshot)| {
@@ -941,7 +1156,9 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
         explains.then_some(Setting::Tolerance(tolerance))
     };
     let period = |change: &dyn Fn(&mut Controller, SignedDuration)| {
-        let mut periods = [0, 1, 2, 3, 10, 15, 30].map(SignedDuration::from_mins).into_iter();
+        let mut periods = [0, 1, 2, 3, 10, 15, 30]
+            .map(SignedDuration::from_mins)
+            .into_iter();
         periods.find(|period| run(&|snapshot| change(&mut snapshot.controller, *period)))
     };
     let version = || {

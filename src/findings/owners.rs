@@ -117,8 +117,11 @@ impl Referred {
 
     /// Whether it is the owner of some pods.
     fn owns(&self, owner: &Owner) -> bool {
-        let CrossVersionObjectReference { kind, name, .. } =
-            if self.is_target { &self.workload } else { &self.rollout };
+        let CrossVersionObjectReference { kind, name, .. } = if self.is_target {
+            &self.workload
+        } else {
+            &self.rollout
+        };
         match owner {
             Owner::Object(own) | Owner::NotCounted(own) => *own == format!("{kind}/{name}"),
             Owner::NoOne => false,
@@ -189,7 +192,9 @@ pub(super) fn selector_missing(case: &Case<'_>) -> Option<Finding> {
     if is_usable || case.decision().block() != Some(Block::Selector) {
         return None;
     }
-    let facts = SelectorMissing { selector: selector.as_str().to_owned() };
+    let facts = SelectorMissing {
+        selector: selector.as_str().to_owned(),
+    };
     Some(Finding::explaining(Severity::Error, facts))
 }
 
@@ -212,12 +217,19 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
     if !others.is_empty() && own.is_empty() {
         return None;
     }
-    let wanted = scale.selector.parsed().map(Selector::example).unwrap_or_default();
+    let wanted = scale
+        .selector
+        .parsed()
+        .map(Selector::example)
+        .unwrap_or_default();
     let lacking = own.first().map_or_else(Vec::new, |pod| {
         let lacks = |(key, wanted): (&str, &str)| {
             let found = pod.labels.get(key);
-            let lacking =
-                Lacking { key: key.into(), wanted: wanted.into(), found: found.map(Into::into) };
+            let lacking = Lacking {
+                key: key.into(),
+                wanted: wanted.into(),
+                found: found.map(Into::into),
+            };
             (found != Some(wanted)).then_some(lacking)
         };
         wanted.iter().filter_map(lacks).collect()
@@ -249,7 +261,10 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
     let pods: Vec<&Pod> = case.pods().filter(|pod| matches(pod)).collect();
     let mut others = Vec::new();
     for other in case.snapshot().stored_hpas() {
-        if pods.iter().any(|pod| other.scale.selector.matches(&pod.labels)) {
+        if pods
+            .iter()
+            .any(|pod| other.scale.selector.matches(&pod.labels))
+        {
             others.push(Sharing {
                 name: other.hpa.name.clone(),
                 target: other.hpa.reference(),
@@ -269,11 +284,18 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
         std::iter::once(&case.snapshot().hpa).chain(others.filter(|it| it.reference() == own))
     };
     let of_keda = all().find_map(|it| Some((it.scaled_object()?.name.clone(), it.name.clone())));
-    let facts = SharedPods { others, pods, is_refused, of_keda };
-    Some(match is_refused {
-        true => Finding::explaining(Severity::Error, facts),
-        false if decides => Finding::explaining(Severity::Warning, facts),
-        false => Finding::aside(Severity::Warning, facts),
+    let facts = SharedPods {
+        others,
+        pods,
+        is_refused,
+        of_keda,
+    };
+    Some(if is_refused {
+        Finding::explaining(Severity::Error, facts)
+    } else if decides {
+        Finding::explaining(Severity::Warning, facts)
+    } else {
+        Finding::aside(Severity::Warning, facts)
     })
 }
 
@@ -297,12 +319,21 @@ pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let names: Names<&str> = of.values().flatten().map(|name| &**name).collect();
-    let (share, without) =
-        (share(case, &names), case.without_pods(|pod| names.contains(&pod.name)));
+    let (share, without) = (
+        share(case, &names),
+        case.without_pods(|pod| names.contains(&pod.name)),
+    );
     let is_referred = |it: &Referred| of.keys().all(|owner| it.owns(owner));
     let referred = Referred::of(case).filter(is_referred);
-    let of = of.into_iter().map(|(owner, pods)| OwnedPods { owner, pods }).collect();
-    let facts = ForeignPods { of, share, referred };
+    let of = of
+        .into_iter()
+        .map(|(owner, pods)| OwnedPods { owner, pods })
+        .collect();
+    let facts = ForeignPods {
+        of,
+        share,
+        referred,
+    };
     Some(case.weigh(facts, without, Severity::Warning))
 }
 
@@ -322,11 +353,17 @@ fn not_counted_by_target(
         let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
         of.entry(owner).or_default().push(pod.name.clone());
     }
-    let scale = case.scale().filter(|scale| scale.spec_replicas == scale.status_replicas);
+    let scale = case
+        .scale()
+        .filter(|scale| scale.spec_replicas == scale.status_replicas);
     let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
     let before = of.len();
     of.retain(|_, pods| Some(pods.len()) != replicas);
-    if of.len() + 1 == before { of } else { BTreeMap::new() }
+    if of.len() + 1 == before {
+        of
+    } else {
+        BTreeMap::new()
+    }
 }
 
 /// Returns the share of some pods in the first metric that has values of pods.
@@ -341,7 +378,11 @@ fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
                 theirs = theirs.checked_add(value)?;
             }
         }
-        (theirs > 0).then_some(Share { metric: step.index, theirs, all })
+        (theirs > 0).then_some(Share {
+            metric: step.index,
+            theirs,
+            all,
+        })
     })
 }
 
@@ -361,16 +402,24 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     };
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in counted {
-        if let Some(hash) = pod.revision().filter(|_| !case.is_foreign(pod) && is_alive(pod)) {
+        if let Some(hash) = pod
+            .revision()
+            .filter(|_| !case.is_foreign(pod) && is_alive(pod))
+        {
             of.entry(hash).or_default().push(pod);
         }
     }
     let all: usize = of.values().map(Vec::len).sum();
-    let excess = all.checked_sub(replicas).filter(|excess| *excess > 0 && of.len() > 1)?;
+    let excess = all
+        .checked_sub(replicas)
+        .filter(|excess| *excess > 0 && of.len() > 1)?;
     let current = case.surroundings().current_revision(case.target(), &of);
     let main = current.or_else(|| main_revision(&of, replicas))?;
-    let mut others: Vec<&Pod> =
-        of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
+    let mut others: Vec<&Pod> = of
+        .iter()
+        .filter(|(hash, _)| **hash != main)
+        .flat_map(|(_, pods)| pods.clone())
+        .collect();
     others.sort_by_key(|pod| (pod.created, &pod.name));
     others.truncate(excess);
     let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
@@ -383,9 +432,13 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
         None => case.without_pods(|pod| names.contains(&pod.name)),
     };
     // The rollout began with the first pod of the second revision.
-    let firsts = of.values().filter_map(|pods| pods.iter().filter_map(|pod| pod.created).min());
+    let firsts = of
+        .values()
+        .filter_map(|pods| pods.iter().filter_map(|pod| pod.created).min());
     let began = firsts.max();
-    let is_long = began.and_then(|began| case.since(began)).is_none_or(|age| age >= LONG);
+    let is_long = began
+        .and_then(|began| case.since(began))
+        .is_none_or(|age| age >= LONG);
     let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
     let mut revisions: Vec<Revision> = of
         .iter()
@@ -399,7 +452,12 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let strategy = case.workload().and_then(|target| target.strategy.as_ref());
     let canary = strategy.and_then(|strategy| strategy.canary.as_ref());
     let keeps_stable = canary.is_some_and(Canary::keeps_stable_pods);
-    let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond, keeps_stable };
+    let facts = OldRevisionPods {
+        revisions,
+        replicas: scale.spec_replicas,
+        beyond,
+        keeps_stable,
+    };
     let mut finding = case.weigh(facts, without, Severity::Info);
     if !is_long {
         finding.severity = Severity::Info;
@@ -411,7 +469,9 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
 /// most.
 fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
     let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();
-    let main = of.iter().max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
+    let main = of
+        .iter()
+        .max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
     main.map(|(hash, _)| *hash)
 }
 

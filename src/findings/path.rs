@@ -385,7 +385,9 @@ fn is_soon(after: SignedDuration) -> bool {
 /// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
     let decision = case.decision();
-    let winner = decision.winner().filter(|_| decision.path() == Some(Path::Metrics))?;
+    let winner = decision
+        .winner()
+        .filter(|_| decision.path() == Some(Path::Metrics))?;
     match &winner.result {
         MetricResult::Proposal(proposal) => Some((winner, proposal)),
         MetricResult::Error(_) | MetricResult::Unread(_) => None,
@@ -408,13 +410,21 @@ fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
 /// them.
 pub(super) fn tolerated(case: &Case<'_>) -> Option<Direction> {
     let (_, ratio) = within(case)?;
-    Some(if ratio > 1.0 { Direction::Up } else { Direction::Down })
+    Some(if ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    })
 }
 
 /// Returns the side of its target on which the metric with the highest proposal is.
 pub(super) fn side(case: &Case<'_>) -> Option<Direction> {
     let (_, proposal) = winner(case)?;
-    Some(if proposal.ratio > 1.0 { Direction::Up } else { Direction::Down })
+    Some(if proposal.ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    })
 }
 
 /// Returns the path of the field `tolerance` of a direction.
@@ -429,7 +439,11 @@ pub(super) fn tolerance_of(side: Direction) -> &'static str {
 pub(super) fn within_tolerance(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let (winner, ratio) = within(case)?;
     let has_field = case.has_tolerance_field();
-    let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
+    let side = if ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    };
     let spec = &case.snapshot().hpa.spec;
     let current = case.decision().replicas_before();
     let borders = Borders::find(case.pass, winner.index);
@@ -442,11 +456,17 @@ pub(super) fn within_tolerance(case: &Case<'_>, found: &[Finding]) -> Option<Fin
     let facts = WithinTolerance {
         metric: winner.index,
         ratio,
-        tolerance: if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down },
+        tolerance: if ratio > 1.0 {
+            winner.tolerance.up
+        } else {
+            winner.tolerance.down
+        },
         borders,
         is_filled: is_filled(winner),
         has_field,
-        narrower: more.filter(|_| has_field).and_then(|_| narrower(case, winner.index, ratio)),
+        narrower: more
+            .filter(|_| has_field)
+            .and_then(|_| narrower(case, winner.index, ratio)),
         target: more
             .filter(|_| !has_field)
             .and_then(|current| other_target(case, winner, current, side)),
@@ -470,7 +490,11 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     }
     let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
     let current = case.decision().replicas_before()?;
-    let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
+    let side = if ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    };
     let decision = case.decide(|snapshot| set_tolerance(snapshot, side, tolerance));
     let proposal = decision.metric(metric)?.proposal()?.replicas;
     // While another metric fails, fewer replicas would be no decision.
@@ -491,7 +515,9 @@ pub(super) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance:
 pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     let (winner, proposal) = winner(case)?;
     let current = case.decision().replicas_before()?;
-    let ratio = proposal.filled.map_or(proposal.ratio, |filled| filled.ratio);
+    let ratio = proposal
+        .filled
+        .map_or(proposal.ratio, |filled| filled.ratio);
     let is_rounded = matches!(
         proposal.because,
         Because::RatioTimesReady | Because::RatioTimesFilled | Because::UsageOverTarget
@@ -550,7 +576,9 @@ fn alike_memory<'p>(
     current: i32,
 ) -> Option<AlikeMemory> {
     let proposal = metric.proposal().filter(|it| it.filled.is_none())?;
-    let is_counted = proposal.counted.is_some_and(|it| usize::try_from(current) == Ok(it.ready));
+    let is_counted = proposal
+        .counted
+        .is_some_and(|it| usize::try_from(current) == Ok(it.ready));
     let mut others = case.metrics().filter(|it| it.index != metric.index);
     let needs = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas > current / 2);
     let fewer = current - 1;
@@ -558,7 +586,12 @@ fn alike_memory<'p>(
     if !is_counted || fits || !is_baseline(case, metric) || others.any(needs) {
         return None;
     }
-    let Borders { scale, now, fewer: at, .. } = borders;
+    let Borders {
+        scale,
+        now,
+        fewer: at,
+        ..
+    } = borders;
     Some(AlikeMemory {
         metric: metric.index,
         scale,
@@ -589,17 +622,20 @@ struct Held {
 
 fn held(case: &Case<'_>) -> Option<Held> {
     case.decision().trace.iter().find_map(|step| match step {
-        Step::Stabilize { desired, result, up_window, down_window, held_by, .. }
-            if desired != result =>
-        {
-            Some(Held {
-                desired: *desired,
-                result: *result,
-                up_window: *up_window,
-                down_window: *down_window,
-                held_by: (*held_by)?,
-            })
-        }
+        Step::Stabilize {
+            desired,
+            result,
+            up_window,
+            down_window,
+            held_by,
+            ..
+        } if desired != result => Some(Held {
+            desired: *desired,
+            result: *result,
+            up_window: *up_window,
+            down_window: *down_window,
+            held_by: (*held_by)?,
+        }),
         _ => None,
     })
 }
@@ -607,8 +643,18 @@ fn held(case: &Case<'_>) -> Option<Held> {
 /// `held-by-window`
 pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     let pass = case.pass;
-    let Held { desired, result, up_window, down_window, held_by } = held(case)?;
-    let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
+    let Held {
+        desired,
+        result,
+        up_window,
+        down_window,
+        held_by,
+    } = held(case)?;
+    let against = if held_by.replicas > desired {
+        Direction::Down
+    } else {
+        Direction::Up
+    };
     let window = match against {
         Direction::Up => up_window.unwrap_or_default(),
         Direction::Down => down_window,
@@ -616,14 +662,21 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     // The latest of equal recommendations holds longest.
     let remembered = pass.remembered.likely.recommendations.iter();
     let equal = remembered.filter(|other| other.replicas == held_by.replicas);
-    let held_by = equal.copied().max_by_key(|other| other.time).unwrap_or(held_by);
+    let held_by = equal
+        .copied()
+        .max_by_key(|other| other.time)
+        .unwrap_or(held_by);
     let now = case.snapshot().now;
-    let leads_since = pass.remembered.grounds.iter().find_map(|ground| match ground {
-        Ground::Controller(Running::Leads(since)) if now.duration_since(*since) < window => {
-            Some(*since)
-        }
-        _ => None,
-    });
+    let leads_since = pass
+        .remembered
+        .grounds
+        .iter()
+        .find_map(|ground| match ground {
+            Ground::Controller(Running::Leads(since)) if now.duration_since(*since) < window => {
+                Some(*since)
+            }
+            _ => None,
+        });
     let facts = HeldByWindow {
         against,
         desired,
@@ -645,9 +698,10 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     // If a limit would hold them as well, the end of the window changes nothing.
-    let finding = match without.replicas == case.answer().replicas {
-        true => Finding::aside(Severity::Info, facts),
-        false => Finding::explaining(Severity::Info, facts),
+    let finding = if without.replicas == case.answer().replicas {
+        Finding::aside(Severity::Info, facts)
+    } else {
+        Finding::explaining(Severity::Info, facts)
     };
     Some(finding.without(without))
 }
@@ -663,8 +717,13 @@ fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Optio
 
 /// Whether the metric that decides is a total of which each pod is to have at most one, as of jobs in a queue.
 fn has_own_work(case: &Case<'_>) -> bool {
-    let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else { return false };
-    step.target.average_value.as_ref().is_some_and(|it| it.milli_value() <= 1000)
+    let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else {
+        return false;
+    };
+    step.target
+        .average_value
+        .as_ref()
+        .is_some_and(|it| it.milli_value() <= 1000)
 }
 
 /// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
@@ -676,16 +735,25 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
         Direction::Down => behavior.scale_down.as_ref(),
     };
     let upcoming = &case.pass.outlook.upcoming;
-    let mut changes = upcoming.windows(2).filter(|pair| pair[0].replicas != pair[1].replicas);
+    let mut changes = upcoming
+        .windows(2)
+        .filter(|pair| pair[0].replicas != pair[1].replicas);
     let takes_several = changes.nth(1).is_some();
-    let last = upcoming.last().filter(|last| takes_several && last.replicas == desired)?;
+    let last = upcoming
+        .last()
+        .filter(|last| takes_several && last.replicas == desired)?;
     // Policies that take no longer than the window are not worth a word.
-    let ends = upcoming.iter().find(|it| Some(it.replicas) != case.decision().replicas_after())?;
+    let ends = upcoming
+        .iter()
+        .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
     if last.time.duration_since(ends.time) <= window {
         return None;
     }
     let policies = rules?.policies.clone()?;
-    Some(Then { policies, reached: last.time })
+    Some(Then {
+        policies,
+        reached: last.time,
+    })
 }
 
 /// A limit that changes the replicas.
@@ -707,9 +775,10 @@ impl Limited {
 
     /// Returns the bound with which the replicas would come nearest to what is desired.
     fn wider(&self, case: &Case<'_>) -> i32 {
-        match self.desired > self.result {
-            true => self.desired,
-            false => self.desired.max(least(case)),
+        if self.desired > self.result {
+            self.desired
+        } else {
+            self.desired.max(least(case))
         }
     }
 
@@ -724,21 +793,40 @@ impl Limited {
 fn limit(case: &Case<'_>) -> Option<Limited> {
     let of = |decision: &Decision| {
         decision.trace.iter().find_map(|step| match step {
-            Step::Limit { desired, result, rate, reason, .. } if desired != result => {
+            Step::Limit {
+                desired,
+                result,
+                rate,
+                reason,
+                ..
+            } if desired != result => {
                 let rate = rate.clone();
-                Some(Limited { desired: *desired, result: *result, rate, reason })
+                Some(Limited {
+                    desired: *desired,
+                    result: *result,
+                    rate,
+                    reason,
+                })
             }
             _ => None,
         })
     };
-    let Some(held) = held(case) else { return of(case.decision()) };
+    let Some(held) = held(case) else {
+        return of(case.decision());
+    };
     // What only a recommendation from before is beyond would not limit what the metrics propose now.
-    let limits_metrics = |limit: &Limited| match limit.desired > limit.result {
-        true => held.desired > limit.result,
-        false => held.desired < limit.result,
+    let limits_metrics = |limit: &Limited| {
+        if limit.desired > limit.result {
+            held.desired > limit.result
+        } else {
+            held.desired < limit.result
+        }
     };
     let own = of(case.decision()).filter(limits_metrics);
-    let own = own.map(|limit| Limited { desired: held.desired, ..limit });
+    let own = own.map(|limit| Limited {
+        desired: held.desired,
+        ..limit
+    });
     own.or_else(|| {
         let after = case.decision().replicas_after();
         of(case.forgotten()).filter(|limit| Some(limit.result) == after)
@@ -747,13 +835,25 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
 
 /// `rate-limited`
 pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
-    let Limited { desired, result, rate, reason } = limit(case).filter(|it| !it.is_disabled())?;
+    let Limited {
+        desired,
+        result,
+        rate,
+        reason,
+    } = limit(case).filter(|it| !it.is_disabled())?;
     let limit = rate?;
     let current = case.decision().replicas_before()?;
     let next = case.next();
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
         let metric = winner(case).map(|(metric, _)| metric.index);
-        let facts = RateLimited { desired, result, current, limit, next, metric };
+        let facts = RateLimited {
+            desired,
+            result,
+            current,
+            limit,
+            next,
+            metric,
+        };
         Finding::explaining(Severity::Info, facts)
     })
 }
@@ -762,9 +862,19 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
     let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
     let bound = limited.is_bound().then(|| limited.wider(case));
-    let Limited { desired, result, rate, .. } = limited;
+    let Limited {
+        desired,
+        result,
+        rate,
+        ..
+    } = limited;
     let direction = rate?.direction;
-    let facts = DirectionDisabled { direction, desired, result, bound };
+    let facts = DirectionDisabled {
+        direction,
+        desired,
+        result,
+        bound,
+    };
     let without = case.without(|snapshot| {
         let spec = &mut snapshot.hpa.spec;
         let rules = spec.behavior.as_mut().and_then(|rules| match direction {
@@ -787,9 +897,15 @@ pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
 fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let limited = limit(case).filter(|it| it.reason == is)?;
     let is_disabled = limited.is_only_disabled(case);
-    let Limited { desired: asked, result, .. } = limited;
+    let Limited {
+        desired: asked,
+        result,
+        ..
+    } = limited;
     let status = &case.snapshot().hpa.status.conditions;
-    let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
+    let since = status
+        .iter()
+        .find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
     Some(Bound {
         bound: result,
@@ -814,14 +930,21 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
         return Some(Suspicion::Counter);
     }
     let share = case.cpu_share()?;
-    let speaks = if ratio > 1.0 { share <= IDLE } else { share >= BUSY };
+    let speaks = if ratio > 1.0 {
+        share <= IDLE
+    } else {
+        share >= BUSY
+    };
     speaks.then_some(Suspicion::Cpu(share))
 }
 
 /// Whether the values of a metric are in the order of the ages of its pods, and far apart, as those of a counter are
 /// that begins at 0 with each pod.
 fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
-    let values = step.pods.iter().filter_map(|row| Some((case.pod_of(row).created?, row.value?)));
+    let values = step
+        .pods
+        .iter()
+        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)));
     let mut values: Vec<(Timestamp, i64)> = values.collect();
     values.sort_by_key(|(created, _)| *created);
     let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
@@ -834,8 +957,15 @@ fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
 pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
     let bound = bound(case, "TooManyReplicas")?;
     let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
-    let severity = if bound.is_disabled { Severity::Info } else { Severity::Warning };
-    let proposals = || case.metrics().filter_map(|step| Some((step, step.proposal()?.replicas)));
+    let severity = if bound.is_disabled {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    let proposals = || {
+        case.metrics()
+            .filter_map(|step| Some((step, step.proposal()?.replicas)))
+    };
     let (mut above, others): (Vec<_>, Vec<_>) =
         proposals().partition(|(_, proposal)| *proposal > bound.bound);
     above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
@@ -848,7 +978,10 @@ pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
     let facts = AtMax {
         bound,
         counted: above.iter().filter_map(|step| counted_by(step)).collect(),
-        beside: others.into_iter().map(|(step, it)| (step.index, it)).max_by_key(|it| it.1),
+        beside: others
+            .into_iter()
+            .map(|(step, it)| (step.index, it))
+            .max_by_key(|it| it.1),
         rooms: rooms.unwrap_or_default(),
         proposal,
         dropped: dropped(case),
@@ -871,18 +1004,28 @@ fn counted_by(step: &MetricStep) -> Option<Counted> {
     }
     let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
     let sum = total(rows().map(|row| row.value))?;
-    let pods = i64::try_from(rows().count()).ok().filter(|pods| *pods > 0)?;
+    let pods = i64::try_from(rows().count())
+        .ok()
+        .filter(|pods| *pods > 0)?;
     let (per_pod, request) = match (average, target.average_utilization) {
         (Some(average), _) => (average, None),
         (None, Some(percent)) => {
             let mean = total(rows().map(|row| row.request))? / pods;
             let is_same = rows().all(|row| row.request == Some(mean));
-            (mean.checked_mul(percent.into())? / 100, Some((mean, is_same)))
+            (
+                mean.checked_mul(percent.into())? / 100,
+                Some((mean, is_same)),
+            )
         }
         (None, None) => return None,
     };
     let of_pods = Some((rows().count(), request));
-    Some(Counted { metric: step.index, total: sum, per_pod, of_pods })
+    Some(Counted {
+        metric: step.index,
+        total: sum,
+        per_pod,
+        of_pods,
+    })
 }
 
 /// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
@@ -897,7 +1040,12 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
         pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
     };
     let last = rescales.windows(2).rfind(is_drop)?;
-    let (from, Rescale { size: to, time: at, .. }) = (last[0].size, last[1]);
+    let (
+        from,
+        Rescale {
+            size: to, time: at, ..
+        },
+    ) = (last[0].size, last[1]);
     let has_returned = rescales.last()?.time > at;
     (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })
 }
@@ -912,7 +1060,9 @@ pub(super) fn at_min(case: &Case<'_>) -> Option<Finding> {
 
 /// Returns the lowest number that `minReplicas` may have.
 fn least(case: &Case<'_>) -> i32 {
-    let Snapshot { hpa, controller, .. } = case.snapshot();
+    let Snapshot {
+        hpa, controller, ..
+    } = case.snapshot();
     let may_be_zero = controller.gates.scale_to_zero
         && hpa.scaled_object().is_none()
         && hpa.spec.metrics.iter().any(MetricSpec::is_total);
@@ -922,7 +1072,12 @@ fn least(case: &Case<'_>) -> i32 {
 /// `above-max` and `below-min`
 pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let (path, current, min, max) = case.decision().trace.iter().find_map(|step| match step {
-        Step::ChoosePath { path, current, min, max } => Some((*path, *current, *min, *max)),
+        Step::ChoosePath {
+            path,
+            current,
+            min,
+            max,
+        } => Some((*path, *current, *min, *max)),
         _ => None,
     })?;
     let beyond = match path {
@@ -934,12 +1089,22 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         Path::Metrics | Path::Disabled => return None,
     };
     let cause = cause(case, found, current, beyond);
-    let severity = if cause.is_expected() { Severity::Info } else { Severity::Warning };
+    let severity = if cause.is_expected() {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
     let without = case.without(|snapshot| match beyond {
         Direction::Up => snapshot.hpa.spec.max_replicas = current,
         Direction::Down => snapshot.hpa.spec.min_replicas = Some(current),
     });
-    let of = |bound| Correction::Due(Corrected { current, bound, cause });
+    let of = |bound| {
+        Correction::Due(Corrected {
+            current,
+            bound,
+            cause,
+        })
+    };
     let facts: Facts = match beyond {
         Direction::Up => AboveMax(of(max)).into(),
         Direction::Down => BelowMin(of(min)).into(),
@@ -957,7 +1122,10 @@ fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> 
     };
     let written = &case.snapshot().hpa.written;
     let before = |time: Timestamp| at.duration_since(time);
-    let by_writer = written.last_writer(field).and_then(|it| it.time).map(before);
+    let by_writer = written
+        .last_writer(field)
+        .and_then(|it| it.time)
+        .map(before);
     let changed = match (by_writer, written.spec.map(before)) {
         _ if written.created.map(before).is_some_and(is_soon) => Changed::Created,
         (Some(before), _) if is_soon(before) => Changed::Bound,
@@ -965,7 +1133,13 @@ fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> 
         _ => Changed::Unknown,
     };
     let asked = bound(case, reason).map(|it| it.asked);
-    let done = CorrectedBefore { bound: current, from, at, changed, asked };
+    let done = CorrectedBefore {
+        bound: current,
+        from,
+        at,
+        changed,
+        asked,
+    };
     let severity = match (beyond, asked, changed) {
         // The bound keeps replicas away that are needed.
         (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
@@ -983,7 +1157,10 @@ fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> 
             Direction::Down => snapshot.hpa.spec.min_replicas = Some(earlier),
         })
     });
-    Some(Finding { without, ..Finding::explaining(severity, facts) })
+    Some(Finding {
+        without,
+        ..Finding::explaining(severity, facts)
+    })
 }
 
 /// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
@@ -994,11 +1171,17 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
     let hpa = &case.snapshot().hpa;
     let evidence = &case.pass.input.evidence;
     let own = evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
-    let newest = own.max_by_key(|it| it.last).filter(|it| it.new_size() == Some(current));
+    let newest = own
+        .max_by_key(|it| it.last)
+        .filter(|it| it.new_size() == Some(current));
     let told = newest.and_then(|it| Some((it.corrects()?, it.last?)));
     let status = LastPass::of(&hpa.status, current).filter(|it| it.scaled && it.to == current);
     let (beyond, at) = told.or_else(|| {
-        let HpaSpec { min_replicas, max_replicas, .. } = hpa.spec;
+        let HpaSpec {
+            min_replicas,
+            max_replicas,
+            ..
+        } = hpa.spec;
         let beyond = match status?.from {
             from if from > max_replicas => Direction::Up,
             from if from > 0 && from < min_replicas.unwrap_or(1) => Direction::Down,
@@ -1007,8 +1190,14 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         Some((beyond, hpa.status.last_scale_time?))
     })?;
     let follows = |it: &&Event| it.last.is_some_and(|last| is_soon(last.duration_since(at)));
-    let mut followed = evidence.scaled.iter().filter(follows).filter_map(Event::followed);
-    let from = followed.find(|(_, to)| *to == current).and_then(|(from, _)| from);
+    let mut followed = evidence
+        .scaled
+        .iter()
+        .filter(follows)
+        .filter_map(Event::followed);
+    let from = followed
+        .find(|(_, to)| *to == current)
+        .and_then(|(from, _)| from);
     let from = status.map(|it| it.from).or(from);
     let is_beyond = |from: &i32| match beyond {
         Direction::Up => *from > current,
@@ -1033,7 +1222,11 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
             Direction::Up => observed.spec.max_replicas,
             Direction::Down => observed.spec.min_replicas.unwrap_or(1),
         };
-        let allows = if beyond == Direction::Up { current <= own } else { current >= own };
+        let allows = if beyond == Direction::Up {
+            current <= own
+        } else {
+            current >= own
+        };
         if allows {
             return Cause::Assumed(own);
         }
@@ -1055,11 +1248,13 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
     let mut conditions = status.conditions.iter();
     let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
     let is_new = *status == HpaStatus::default();
-    match is_new {
-        // Of a past pass, no status is known.
-        true if case.pass.input.evidence.past.is_none() => Cause::NewHpa,
-        false if status.desired_replicas == current && is_able => Cause::Changed,
-        _ => Cause::Unknown,
+    // Of a past pass, no status is known.
+    if is_new && case.pass.input.evidence.past.is_none() {
+        Cause::NewHpa
+    } else if !is_new && status.desired_replicas == current && is_able {
+        Cause::Changed
+    } else {
+        Cause::Unknown
     }
 }
 
@@ -1087,9 +1282,9 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
         }
         (_, Some((manager, _))) => Some(keeper(case, manager)),
         // The name that Flagger gives says enough where no one says who wrote the replicas.
-        (_, None) if observed.is_none() => {
-            primary(case).map(|own| Keeper::Flagger { primary: Some(own.reference()) })
-        }
+        (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
+            primary: Some(own.reference()),
+        }),
         (_, None) => None,
     };
     let facts = SwitchedOff {
@@ -1113,13 +1308,19 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether a ScaledObject scales the target beside the HPA, as one that takes it over once it has an HPA.
 fn is_scaled_by_keda(case: &Case<'_>) -> bool {
-    case.surroundings().scaled_objects.iter().any(|it| it.is_of(case.target()))
+    case.surroundings()
+        .scaled_objects
+        .iter()
+        .any(|it| it.is_of(case.target()))
 }
 
 /// Returns the Rollout that has its template from the target, and may keep that at 0.
 pub(super) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.workload()?;
-    case.surroundings().workloads.iter().find(|it| target.is_template_of(it))
+    case.surroundings()
+        .workloads
+        .iter()
+        .find(|it| target.is_template_of(it))
 }
 
 /// Returns the workload that Flagger runs instead of the target, by the name that it gives
@@ -1135,11 +1336,20 @@ pub(super) fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
 fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
     let manager = manager.to_lowercase();
     if manager.contains("flagger") {
-        return Keeper::Flagger { primary: primary(case).map(Workload::reference) };
+        return Keeper::Flagger {
+            primary: primary(case).map(Workload::reference),
+        };
     }
-    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last = managed.iter().filter(|it| it.owns(SpecField::Replicas)).max_by_key(|it| it.time);
-    let owner = case.workload().and_then(|target| target.metadata.controller());
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let last = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .max_by_key(|it| it.time);
+    let owner = case
+        .workload()
+        .and_then(|target| target.metadata.controller());
     match owner {
         _ if manager.contains("keda") => Keeper::Keda,
         _ if manager.contains("rollouts") => Keeper::Rollouts,

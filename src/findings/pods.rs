@@ -168,7 +168,10 @@ impl UncountedPods {
     /// Returns the names of the pods.
     pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
         let pods = &pass.input.snapshot.pods;
-        self.pods.iter().map(|it| &*pods[it.row.pod as usize].name).collect()
+        self.pods
+            .iter()
+            .map(|it| &*pods[it.row.pod as usize].name)
+            .collect()
     }
 }
 
@@ -201,23 +204,35 @@ pub struct Autoscaler {
 /// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
 /// has metrics, although the pods are ready.
 fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
-    let own: Option<BTreeSet<&str>> =
-        pods.iter().map(|it| case.pod_of(&it.row).node.as_deref()).collect();
-    let Some(own) = own else { return (Vec::new(), false) };
+    let own: Option<BTreeSet<&str>> = pods
+        .iter()
+        .map(|it| case.pod_of(&it.row).node.as_deref())
+        .collect();
+    let Some(own) = own else {
+        return (Vec::new(), false);
+    };
     let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
     let others = case.pods().filter(|pod| !names.contains(&*pod.name));
     let others: BTreeSet<&str> = others.filter_map(|pod| pod.node.as_deref()).collect();
     let is_unscraped = |it: &Uncounted| {
         let pod = case.pod_of(&it.row);
-        let is_ready = pod.ready.is_some_and(|it| it.status == ConditionStatus::True);
-        let is_resource = case.decision().metric(it.metric).is_some_and(MetricStep::is_resource);
+        let is_ready = pod
+            .ready
+            .is_some_and(|it| it.status == ConditionStatus::True);
+        let is_resource = case
+            .decision()
+            .metric(it.metric)
+            .is_some_and(MetricStep::is_resource);
         it.row.group == Group::Missing && is_resource && is_ready && !is_young(case, pod)
     };
     let are_apart = !others.is_empty() && own.is_disjoint(&others);
     let unscraped = are_apart && pods.iter().all(is_unscraped);
     let is_one = pods.len() > 1 && own.len() == 1 && others.iter().any(|it| !own.contains(it));
-    let shown =
-        if unscraped || is_one { own.into_iter().map(Into::into).collect() } else { Vec::new() };
+    let shown = if unscraped || is_one {
+        own.into_iter().map(Into::into).collect()
+    } else {
+        Vec::new()
+    };
     (shown, unscraped)
 }
 
@@ -234,17 +249,38 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
         let mut rows = step.pods.iter();
         rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
     };
-    let missing_in = case.metrics().filter(takes_as_missing).map(|step| step.index).collect();
-    let mut failing = case.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
+    let missing_in = case
+        .metrics()
+        .filter(takes_as_missing)
+        .map(|step| step.index)
+        .collect();
+    let mut failing = case
+        .metrics()
+        .filter(|it| matches!(it.result, MetricResult::Error(_)));
     let mended = case.answer().proposal.is_none() && without.proposal.is_some();
     let fails = failing.next().filter(|_| mended).map(|step| step.index);
     // Those that keep a number of pods replace a finished one at once, and count it no more.
-    const OF_REPLICAS: [&str; 4] =
-        ["ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet"];
-    let owners = case.pods().filter(|pod| is_finished(pod)).filter_map(|pod| pod.owner.as_deref());
+    const OF_REPLICAS: [&str; 4] = [
+        "ReplicaSet",
+        "StatefulSet",
+        "ReplicationController",
+        "DaemonSet",
+    ];
+    let owners = case
+        .pods()
+        .filter(|pod| is_finished(pod))
+        .filter_map(|pod| pod.owner.as_deref());
     let mut others = owners.filter(|owner| !OF_REPLICAS.contains(&&*owner.kind));
-    let owner = others.next().map(|owner| format!("{}/{}", owner.kind, owner.name));
-    let facts = FinishedPods { succeeded, failed, missing_in, fails, owner };
+    let owner = others
+        .next()
+        .map(|owner| format!("{}/{}", owner.kind, owner.name));
+    let facts = FinishedPods {
+        succeeded,
+        failed,
+        missing_in,
+        fails,
+        owner,
+    };
     Some(case.weigh(facts, without, Severity::Info))
 }
 
@@ -256,7 +292,10 @@ pub(super) fn uncounted(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
 fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let answer = case.answer();
-    let failed: Vec<usize> = found.iter().flat_map(|it| it.facts.failed_metrics()).collect();
+    let failed: Vec<usize> = found
+        .iter()
+        .flat_map(|it| it.facts.failed_metrics())
+        .collect();
     let is_open = |step: &&MetricStep| {
         !matches!(step.result, MetricResult::Error(_)) || !failed.contains(&step.index)
     };
@@ -275,7 +314,10 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         };
         for &row in &step.pods {
             if leaves_out(&row) && seen.insert(row.pod) {
-                pods.push(Uncounted { metric: step.index, row });
+                pods.push(Uncounted {
+                    metric: step.index,
+                    row,
+                });
             }
         }
     }
@@ -293,9 +335,10 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let is_measured = |it: &Uncounted| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     let idle = changes_nothing && pods.iter().all(is_measured);
-    let other = match idle {
-        true => case.without_pods(|pod| names.contains(&pod.name)),
-        false => counted,
+    let other = if idle {
+        case.without_pods(|pod| names.contains(&pod.name))
+    } else {
+        counted
     };
     if changes_nothing && other == answer {
         return None;
@@ -312,9 +355,20 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     // Pods without another explanation come first.
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
-    let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
+    let of = case
+        .pods()
+        .filter(|pod| is_alive(pod))
+        .count()
+        .max(pods.len());
     let (nodes, unscraped) = nodes_of(case, &pods);
-    let facts = UncountedPods { nodes, unscraped, pods, of, count: false, idle };
+    let facts = UncountedPods {
+        nodes,
+        unscraped,
+        pods,
+        of,
+        count: false,
+        idle,
+    };
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -342,20 +396,40 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         let ready = case.pod_of(row).ready.map(|ready| ready.status);
         row.group == Group::Ready && ready == Some(ConditionStatus::False)
     };
-    let of_cpu = case.metrics().filter(|step| step.is_resource() && step.name == "cpu");
+    let of_cpu = case
+        .metrics()
+        .filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
-        .map(|step| (step.index, step.pods.iter().filter(is_unready).collect::<Vec<_>>()))
+        .map(|step| {
+            (
+                step.index,
+                step.pods.iter().filter(is_unready).collect::<Vec<_>>(),
+            )
+        })
         .find(|(_, rows)| !rows.is_empty())?;
     let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
     let unready = case.if_never_ready(|pod| names.contains(&pod.name));
     if unready == case.answer() {
         return None;
     }
-    let pods: Vec<Uncounted> = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
+    let pods: Vec<Uncounted> = rows
+        .into_iter()
+        .map(|&row| Uncounted { metric, row })
+        .collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
     let (nodes, unscraped) = nodes_of(case, &pods);
-    let facts = UncountedPods { nodes, unscraped, pods, of, count: true, idle: false };
-    Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
+    let facts = UncountedPods {
+        nodes,
+        unscraped,
+        pods,
+        of,
+        count: true,
+        idle: false,
+    };
+    Some(Finding {
+        without: Some(unready),
+        ..Finding::explaining(Severity::Info, facts)
+    })
 }
 
 /// `never-ready`
@@ -409,8 +483,9 @@ pub(super) fn terminating(case: &Case<'_>) -> Option<Finding> {
 
 /// `starting-pods`
 pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
-    let (step, pods, how) =
-        case.metrics().find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
+    let (step, pods, how) = case
+        .metrics()
+        .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
     let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
     let without = case.without_pods(|pod| names.contains(&pod.name));
     let answer = case.answer();
@@ -423,9 +498,16 @@ pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     {
         return None;
     }
-    let since = pods.iter().filter_map(|pod| pod.start_time.or(pod.created)).min()?;
-    let facts =
-        StartingPods { pods: self::names(pods.iter().copied()), since, metric: step.index, how };
+    let since = pods
+        .iter()
+        .filter_map(|pod| pod.start_time.or(pod.created))
+        .min()?;
+    let facts = StartingPods {
+        pods: self::names(pods.iter().copied()),
+        since,
+        metric: step.index,
+        how,
+    };
     let mut finding = case.weigh(facts, without, Severity::Info);
     let is_slow = |pod: &&Pod| !is_young(case, pod);
     if matches!(how, Starting::NotReady { .. }) && !pods.iter().any(is_slow) {
@@ -451,7 +533,10 @@ fn not_ready_yet<'p>(
             }
     };
     let rows: Vec<&PodRow> = step.pods.iter().filter(counts).collect();
-    let assumed = rows.iter().filter(|row| row.group == Group::Missing).count();
+    let assumed = rows
+        .iter()
+        .filter(|row| row.group == Group::Missing)
+        .count();
     let pods: Vec<&Pod> = rows.into_iter().map(|row| case.pod_of(row)).collect();
     (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
 }
@@ -464,8 +549,11 @@ fn hot<'p>(
     let period = case.snapshot().controller.cpu_initialization_period;
     let is_new = |row: &&PodRow| {
         let pod = case.pod_of(row);
-        let ready = pod.ready.and_then(|ready| case.since(ready.last_transition_time));
-        case.age(pod).is_some_and(|age| age < period.saturating_mul(2))
+        let ready = pod
+            .ready
+            .and_then(|ready| case.since(ready.last_transition_time));
+        case.age(pod)
+            .is_some_and(|age| age < period.saturating_mul(2))
             && ready.is_none_or(|since| since < WARM)
     };
     let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
@@ -474,21 +562,39 @@ fn hot<'p>(
     // A pod's usage as a share of its request, if that is what counts.
     let share = |rows: &[&PodRow]| {
         let sum = |of: fn(&PodRow) -> Option<i64>| {
-            rows.iter().filter_map(|row| of(row)).map(|it| it as f64).sum::<f64>()
+            rows.iter()
+                .filter_map(|row| of(row))
+                .map(|it| it as f64)
+                .sum::<f64>()
         };
         let requested = sum(|row| row.request);
-        let all = if requested > 0.0 { requested } else { rows.len() as f64 };
+        let all = if requested > 0.0 {
+            requested
+        } else {
+            rows.len() as f64
+        };
         sum(|row| row.value) / all
     };
     let mean = |rows: &[&PodRow]| {
-        let sum: i128 = rows.iter().filter_map(|row| row.value).map(i128::from).sum();
+        let sum: i128 = rows
+            .iter()
+            .filter_map(|row| row.value)
+            .map(i128::from)
+            .sum();
         i64::try_from(sum / i128::try_from(rows.len()).unwrap_or(1)).unwrap_or(i64::MAX)
     };
     if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
         return None;
     }
-    let how = Starting::Hot { usage: mean(&new), others: mean(&others) };
-    Some((step, new.into_iter().map(|row| case.pod_of(row)).collect(), how))
+    let how = Starting::Hot {
+        usage: mean(&new),
+        others: mean(&others),
+    };
+    Some((
+        step,
+        new.into_iter().map(|row| case.pod_of(row)).collect(),
+        how,
+    ))
 }
 
 /// `replicas-without-pods`
@@ -500,13 +606,22 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     if pods.max(there) >= replicas {
         return None;
     }
-    let failure = case.workload().and_then(|it| it.condition("ReplicaFailure"));
-    let failure = failure.filter(|condition| condition.status == "True").cloned();
-    let written = case.surroundings().last_replicas_write(case.target()).map(|(_, time)| time);
+    let failure = case
+        .workload()
+        .and_then(|it| it.condition("ReplicaFailure"));
+    let failure = failure
+        .filter(|condition| condition.status == "True")
+        .cloned();
+    let written = case
+        .surroundings()
+        .last_replicas_write(case.target())
+        .map(|(_, time)| time);
     let created = case.pods().filter_map(|pod| pod.created).max();
     let scaled = case.snapshot().hpa.status.last_scale_time;
     let since = [written, created, scaled].into_iter().flatten().max();
-    let is_late = since.and_then(|it| case.since(it)).is_some_and(|age| age >= CREATION);
+    let is_late = since
+        .and_then(|it| case.since(it))
+        .is_some_and(|age| age >= CREATION);
     // A workload that replaces all of its pods at once waits until the old ones are gone.
     let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
     // Without any pod, nothing can be computed, even if only for a moment.
@@ -522,19 +637,32 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
         MetricResult::Proposal(proposal) => proposal.counted.is_some(),
         MetricResult::Error(_) | MetricResult::Unread(_) => false,
     };
-    let metric = case.decision().winner().filter(counts).map(|step| step.index);
+    let metric = case
+        .decision()
+        .winner()
+        .filter(counts)
+        .map(|step| step.index);
     let is_unready = |pod: &&Pod| {
         let is_ready = pod.ready.map(|ready| ready.status == ConditionStatus::True);
         // A pod without a node has no condition Ready.
         is_alive(pod) && (is_ready == Some(false) || pod.phase == Phase::Pending)
     };
-    let mut unready = case.pods().filter(is_unready).filter(|_| case.is_kind("StatefulSet"));
+    let mut unready = case
+        .pods()
+        .filter(is_unready)
+        .filter(|_| case.is_kind("StatefulSet"));
     let waits_for = unready.next().map(|pod| pod.name.clone());
     let target = case.target();
-    let owned = case.surroundings().workloads.controlled_by(&target.name).find(|it| {
-        let owner = it.metadata.controller();
-        owner.is_some_and(|it| it.kind == target.kind) && it.is_scalable() && it.wanted() < replicas
-    });
+    let owned = case
+        .surroundings()
+        .workloads
+        .controlled_by(&target.name)
+        .find(|it| {
+            let owner = it.metadata.controller();
+            owner.is_some_and(|it| it.kind == target.kind)
+                && it.is_scalable()
+                && it.wanted() < replicas
+        });
     let owned = owned.filter(|it| it.kind != "ReplicaSet");
     let owned = owned.map(|it| (it.to_reference(), it.wanted()));
     let facts = ReplicasWithoutPods {
@@ -547,9 +675,10 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
         waits_for,
         owned,
     };
-    Some(match lacks_all && case.answer().proposal.is_none() {
-        true => Finding::explaining(Severity::Error, facts),
-        false => case.weigh(facts, case.with_all_pods(replicas), Severity::Warning),
+    Some(if lacks_all && case.answer().proposal.is_none() {
+        Finding::explaining(Severity::Error, facts)
+    } else {
+        case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
     })
 }
 
@@ -560,7 +689,10 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
     let message = pods.first()?.unschedulable.clone()?;
     let ready = case.if_ready(|pod| waits(&pod));
     let since = pods.iter().filter_map(|pod| pod.created).min();
-    let placed = case.pods().filter(|pod| is_alive(pod) && pod.unschedulable.is_none()).count();
+    let placed = case
+        .pods()
+        .filter(|pod| is_alive(pod) && pod.unschedulable.is_none())
+        .count();
     let are_needed = case
         .decision()
         .proposal
@@ -573,13 +705,25 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
         at: it.last,
     });
     let is_coming = autoscaler.as_ref().is_some_and(|it| {
-        it.adds && it.at.and_then(|at| case.since(at)).is_some_and(|ago| ago < NEW_NODE)
+        it.adds
+            && it
+                .at
+                .and_then(|at| case.since(at))
+                .is_some_and(|ago| ago < NEW_NODE)
     });
     let pods_of = names(pods.iter().copied());
-    let facts = UnschedulablePods { pods: pods_of, message, since, are_needed, autoscaler };
+    let facts = UnschedulablePods {
+        pods: pods_of,
+        message,
+        since,
+        are_needed,
+        autoscaler,
+    };
     let mut finding = case.weigh(facts, ready, Severity::Warning);
-    let is_late =
-        !is_coming && pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
+    let is_late = !is_coming
+        && pods
+            .iter()
+            .any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
     if !is_late || !are_needed {
         finding.severity = Severity::Info;
     }
@@ -603,7 +747,8 @@ pub(super) fn is_alive(pod: &Pod) -> bool {
 /// age is.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
     let period = case.snapshot().controller.cpu_initialization_period;
-    case.age(pod).map_or(pod.phase == Phase::Pending, |age| age < period)
+    case.age(pod)
+        .map_or(pod.phase == Phase::Pending, |age| age < period)
 }
 
 /// Whether a pod has certainly not been ready since it started. Its Ready condition first changes when
@@ -639,9 +784,15 @@ fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
         return false;
     }
     let controller = &case.snapshot().controller;
-    let usual = controller.cpu_initialization_period.plus(controller.initial_readiness_delay);
+    let usual = controller
+        .cpu_initialization_period
+        .plus(controller.initial_readiness_delay);
     let fails = |it: &ContainerStatus| failure(it).is_some() || has_restarted(pod, it);
-    let limit = if pod.statuses.iter().any(fails) { usual } else { usual.max(LONG_START) };
+    let limit = if pod.statuses.iter().any(fails) {
+        usual
+    } else {
+        usual.max(LONG_START)
+    };
     case.age(pod).is_some_and(|age| age > limit)
 }
 

@@ -282,7 +282,10 @@ fn unrequested<'p>(
         return names.collect();
     }
     let counted = counted_containers(pod, only, rules);
-    counted.filter(|it| !requests(&it.requests)).map(|it| &*it.name).collect()
+    counted
+        .filter(|it| !requests(&it.requests))
+        .map(|it| &*it.name)
+        .collect()
 }
 
 /// `missing-request`
@@ -290,7 +293,9 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for step in case.metrics() {
         // The controller's message about one container only shows that there are such containers.
-        let MetricResult::Error(error) = &step.result else { continue };
+        let MetricResult::Error(error) = &step.result else {
+            continue;
+        };
         let is_missing = MISSING.iter().any(|words| error.message.contains(words));
         if !is_missing {
             continue;
@@ -324,7 +329,12 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
         // Without any pod, there is no answer either.
         let without = without.filter(|it| it.proposal.is_some());
         let (metric, resource) = (step.index, step.name.clone());
-        let facts = MissingRequest { metric, resource, containers, instead };
+        let facts = MissingRequest {
+            metric,
+            resource,
+            containers,
+            instead,
+        };
         let finding = match case.decision().block() {
             Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
             _ => Finding::aside(Severity::Warning, facts),
@@ -336,7 +346,9 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
 
 fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     let rules = case.rules();
-    let template = case.workload().and_then(|workload| workload.template.as_deref());
+    let template = case
+        .workload()
+        .and_then(|workload| workload.template.as_deref());
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
     for pod in case.pods() {
@@ -355,9 +367,9 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                         (_, false, false) => Source::Injected,
                     }
                 }
-                (Top::Other { kind, name }, _) => {
-                    Source::Foreign { owner: Some(format!("{kind}/{name}")) }
-                }
+                (Top::Other { kind, name }, _) => Source::Foreign {
+                    owner: Some(format!("{kind}/{name}")),
+                },
                 (Top::NoOne, _) => Source::Foreign { owner: None },
                 (Top::Target, None) | (Top::Unknown, _) => Source::Unknown,
             };
@@ -387,14 +399,18 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
 /// Returns the request that the pods of a template have for a resource: the API server takes a limit for one
 /// that is not stated (`SetDefaults_Pod`).
 fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount> {
-    container.requests.get(resource).or_else(|| container.limits.get(resource))
+    container
+        .requests
+        .get(resource)
+        .or_else(|| container.limits.get(resource))
 }
 
 /// Whether the pods of a template have a request for a resource in a container.
 fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
     let mut all = template.containers.iter().chain(&template.init_containers);
     let own = all.find(|it| *it.name == *container);
-    own.and_then(|it| request_of(it, resource)).is_some_and(|request| !request.is_zero())
+    own.and_then(|it| request_of(it, resource))
+        .is_some_and(|request| !request.is_zero())
 }
 
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
@@ -424,10 +440,15 @@ fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
 
 /// Returns the metrics with a utilization target, by resource.
 fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i32)> {
-    case.metrics().filter(|step| step.is_resource()).filter_map(|step| {
-        let percent = step.target.average_utilization?;
-        step.target.average_value.is_none().then_some((step, percent))
-    })
+    case.metrics()
+        .filter(|step| step.is_resource())
+        .filter_map(|step| {
+            let percent = step.target.average_utilization?;
+            step.target
+                .average_value
+                .is_none()
+                .then_some((step, percent))
+        })
 }
 
 /// Whether usages are similar: the lowest is this share of the highest.
@@ -438,7 +459,9 @@ fn are_alike(least: i64, most: i64) -> bool {
 
 /// Whether at least two pods count in a metric of a resource, and all use about the same.
 pub(super) fn is_alike<'p>(case: &Case<'p>, step: &'p MetricStep) -> bool {
-    let usages: Vec<i64> = counted(case, step).filter_map(|(row, _)| row.value).collect();
+    let usages: Vec<i64> = counted(case, step)
+        .filter_map(|(row, _)| row.value)
+        .collect();
     let ends = usages.iter().min().zip(usages.iter().max());
     step.is_resource()
         && usages.len() > 1
@@ -452,9 +475,10 @@ fn compared(
     otherwise: Severity,
     without: Alternative,
 ) -> Finding {
-    let finding = match without == case.answer() {
-        true => Finding::aside(otherwise, facts),
-        false => Finding::explaining(Severity::Warning, facts),
+    let finding = if without == case.answer() {
+        Finding::aside(otherwise, facts)
+    } else {
+        Finding::explaining(Severity::Warning, facts)
     };
     finding.without(without)
 }
@@ -462,7 +486,9 @@ fn compared(
 /// `diluted-by-container`
 pub(super) fn diluted(case: &Case<'_>) -> Vec<Finding> {
     let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
-    metrics.filter_map(|(step, _)| diluted_metric(case, step)).collect()
+    metrics
+        .filter_map(|(step, _)| diluted_metric(case, step))
+        .collect()
 }
 
 fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
@@ -485,27 +511,46 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
     let has_type = case.snapshot().controller.gates.container_metrics;
-    let decided_alone = case.decide(|it| match has_type {
-        true => look_at(it, metric, &container),
-        false => keep_only(it, &container),
+    let decided_alone = case.decide(|it| {
+        if has_type {
+            look_at(it, metric, &container);
+        } else {
+            keep_only(it, &container);
+        }
     });
     let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
     let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
     let alone = proposed(&decided_alone)?;
     let with_sidecars = decided_with_sidecars.as_ref().and_then(proposed);
-    if [Some(alone), with_sidecars].into_iter().flatten().all(|asked| asked == proposal) {
+    if [Some(alone), with_sidecars]
+        .into_iter()
+        .flatten()
+        .all(|asked| asked == proposal)
+    {
         return None;
     }
-    let remedy = decided_with_sidecars.filter(|_| !has_type).unwrap_or(decided_alone);
+    let remedy = decided_with_sidecars
+        .filter(|_| !has_type)
+        .unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
     let is_far = shares.first()?.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
-    let pods = counted(case, step).filter(|(_, pod)| !case.is_foreign(pod)).count();
-    let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
-    Some(match turns || any_uncounted {
-        true => compared(case, facts, Severity::Warning, without),
-        false => Finding::aside(Severity::Info, facts).without(without),
+    let pods = counted(case, step)
+        .filter(|(_, pod)| !case.is_foreign(pod))
+        .count();
+    let facts = DilutedByContainer {
+        metric,
+        shares,
+        pods,
+        proposal,
+        alone,
+        with_sidecars,
+    };
+    Some(if turns || any_uncounted {
+        compared(case, facts, Severity::Warning, without)
+    } else {
+        Finding::aside(Severity::Info, facts).without(without)
     })
 }
 
@@ -522,9 +567,18 @@ fn keep_only(snapshot: &mut Snapshot, container: &str) {
 
 /// Makes the requests of sidecars count like those of other containers.
 fn count_sidecars(snapshot: &mut Snapshot) {
-    for pod in snapshot.pods.iter_mut().filter(|pod| !pod.init_containers.is_empty()) {
+    for pod in snapshot
+        .pods
+        .iter_mut()
+        .filter(|pod| !pod.init_containers.is_empty())
+    {
         let init_containers = std::mem::take(&mut pod.init_containers);
-        pod.containers.extend(init_containers.iter().filter(|it| it.restart_always).cloned());
+        pod.containers.extend(
+            init_containers
+                .iter()
+                .filter(|it| it.restart_always)
+                .cloned(),
+        );
     }
 }
 
@@ -547,9 +601,14 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
         for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
             let usage = metrics.usage(&step.name, Some(&container.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);
-            let (Some(usage), Some(request)) = (usage, request) else { continue };
+            let (Some(usage), Some(request)) = (usage, request) else {
+                continue;
+            };
             let (usage, request) = if is_own { (usage, request) } else { (0, 0) };
-            match shares.iter_mut().find(|(it, _)| it.container == container.name) {
+            match shares
+                .iter_mut()
+                .find(|(it, _)| it.container == container.name)
+            {
                 Some((share, pods)) => {
                     share.usage = share.usage.saturating_add(usage);
                     share.request = share.request.saturating_add(request);
@@ -557,13 +616,24 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
                 }
                 None => {
                     let container = container.name.clone();
-                    shares.push((Share { container, usage, request, is_counted }, 1));
+                    shares.push((
+                        Share {
+                            container,
+                            usage,
+                            request,
+                            is_counted,
+                        },
+                        1,
+                    ));
                 }
             }
         }
     }
     // What only some of the pods have is not comparable, and ContainerResource would fail for it.
-    let everywhere = shares.into_iter().filter(|(_, with)| *with == pods).map(|(share, _)| share);
+    let everywhere = shares
+        .into_iter()
+        .filter(|(_, with)| *with == pods)
+        .map(|(share, _)| share);
     let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
@@ -576,7 +646,9 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
         let mut containers = Vec::new();
         for pod in case.pods() {
             for container in counted_containers(pod, step.container.as_deref(), &rules) {
-                let requests = pod.status_of(&container.name).and_then(|it| it.requests.as_ref());
+                let requests = pod
+                    .status_of(&container.name)
+                    .and_then(|it| it.requests.as_ref());
                 let in_effect = requests.and_then(|it| it.get(&step.name));
                 let (Some(spec), Some(in_effect)) = (container.requests.get(&step.name), in_effect)
                 else {
@@ -594,10 +666,16 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
         }
         (!containers.is_empty()).then_some((step, containers))
     })?;
-    let pod = case.pods().find(|pod| containers.first().is_some_and(|it| it.pod == pod.name))?;
+    let pod = case
+        .pods()
+        .find(|pod| containers.first().is_some_and(|it| it.pod == pod.name))?;
     let condition = pod.resizes.first().cloned();
     let without = case.without(|snapshot| {
-        for pod in snapshot.pods.iter_mut().filter(|pod| !pod.statuses.is_empty()) {
+        for pod in snapshot
+            .pods
+            .iter_mut()
+            .filter(|pod| !pod.statuses.is_empty())
+        {
             let statuses = std::mem::take(&mut pod.statuses);
             for container in pod.containers_mut() {
                 let status = statuses.iter().find(|it| it.name == container.name);
@@ -609,7 +687,12 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
         }
     });
     let (metric, resource) = (step.index, step.name.clone());
-    let facts = ResizeInProgress { metric, resource, containers, condition };
+    let facts = ResizeInProgress {
+        metric,
+        resource,
+        containers,
+        condition,
+    };
     Some(compared(case, facts, Severity::Info, without))
 }
 
@@ -619,23 +702,39 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let template = workload.template.as_deref()?;
     let rules = case.rules();
     let revisions = Revisions::of(case);
-    let is_outdated = revisions.updated.is_none_or(|updated| updated < revisions.own.len());
+    let is_outdated = revisions
+        .updated
+        .is_none_or(|updated| updated < revisions.own.len());
     let is_paused = workload.paused == Some(true) && is_outdated;
-    let own = if is_paused { revisions.own } else { revisions.pods_of_template() };
+    let own = if is_paused {
+        revisions.own
+    } else {
+        revisions.pods_of_template()
+    };
     let is_vpa = |it: &&VerticalPodAutoscaler| {
         let reference = &it.spec.target_ref;
         (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
     };
-    let vpas = || case.surroundings().vertical_pod_autoscalers.iter().filter(is_vpa);
+    let vpas = || {
+        case.surroundings()
+            .vertical_pod_autoscalers
+            .iter()
+            .filter(is_vpa)
+    };
     let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
         let mut containers: Vec<Differing> = Vec::new();
         for pod in &own {
             let is_updated = is_updated(pod, &step.name);
             for container in counted_containers(pod, step.container.as_deref(), &rules) {
-                let Some(request) = container.requests.get(&step.name) else { continue };
+                let Some(request) = container.requests.get(&step.name) else {
+                    continue;
+                };
                 let of = |template: &'p Pod| {
                     let mut all = template.containers.iter().chain(&template.init_containers);
-                    Some(request_of(all.find(|it| it.name == container.name)?, &step.name))
+                    Some(request_of(
+                        all.find(|it| it.name == container.name)?,
+                        &step.name,
+                    ))
                 };
                 // An injected container has its request from the injector.
                 let Some(wanted) = of(template) else { continue };
@@ -651,7 +750,10 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
                     continue;
                 }
                 let request = request.milli_value();
-                match containers.iter_mut().find(|it| it.container == container.name) {
+                match containers
+                    .iter_mut()
+                    .find(|it| it.container == container.name)
+                {
                     Some(known) => {
                         known.least = known.least.min(request);
                         known.most = known.most.max(request);
@@ -670,7 +772,9 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
         (!containers.is_empty()).then_some((step, percent, containers))
     })?;
     let controls = |vpa: &&VerticalPodAutoscaler| {
-        containers.iter().any(|it| vpa.controls(&it.container, &step.name))
+        containers
+            .iter()
+            .any(|it| vpa.controls(&it.container, &step.name))
     };
     let vpa = vpas().find(controls);
     let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
@@ -686,7 +790,11 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
     let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
     let without = case.without(|snapshot| {
-        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&pod.name)) {
+        for pod in snapshot
+            .pods
+            .iter_mut()
+            .filter(|pod| names.contains(&pod.name))
+        {
             for container in pod.containers_mut() {
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 let own = all.find(|it| it.name == container.name);
@@ -707,7 +815,11 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
         is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
         average,
     };
-    let otherwise = if is_from_vpa { Severity::Warning } else { Severity::Info };
+    let otherwise = if is_from_vpa {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
     Some(compared(case, facts, otherwise, without))
 }
 
@@ -731,13 +843,17 @@ struct Revisions<'p> {
 
 impl<'p> Revisions<'p> {
     fn of(case: &Case<'p>) -> Self {
-        let mut own: Vec<&Pod> =
-            case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+        let mut own: Vec<&Pod> = case
+            .pods()
+            .filter(|pod| case.top_owner(pod) == Top::Target)
+            .collect();
         let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();
         let is_one = hashes.all(|hash| Some(hash) == first);
         own.retain(|pod| is_alive(pod));
-        let status = case.workload().and_then(|workload| workload.status.as_ref());
+        let status = case
+            .workload()
+            .and_then(|workload| workload.status.as_ref());
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
         let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
         for pod in &own {
@@ -764,7 +880,12 @@ impl<'p> Revisions<'p> {
 
     /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
     fn pods_of_template(self) -> Vec<&'p Pod> {
-        let Self { mut own, current, updated, .. } = self;
+        let Self {
+            mut own,
+            current,
+            updated,
+            ..
+        } = self;
         if updated.is_some_and(|updated| updated >= own.len()) {
             return own;
         }
@@ -790,7 +911,9 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     if found.iter().any(is_suspect) {
         return None;
     }
-    let proposal = step.proposal().filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+    let proposal = step
+        .proposal()
+        .filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
     let counts = proposal.counted?;
     if counts.ready < 2 || counts.unready + counts.missing + counts.strangers > 0 {
         return None;
@@ -804,7 +927,11 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
             continue;
         }
         let usage = row.value?;
-        let wanted = match (&target.average_value, target.average_utilization, row.request) {
+        let wanted = match (
+            &target.average_value,
+            target.average_utilization,
+            row.request,
+        ) {
             (Some(average), ..) => average.milli_value(),
             (None, Some(share), Some(request)) if request > 0 => {
                 (request as f64 * f64::from(share) / 100.0) as i64
@@ -842,13 +969,19 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
         pods: usages.len(),
         oldest,
         newest,
-        percent: target.average_utilization.filter(|_| target.average_value.is_none()),
+        percent: target
+            .average_utilization
+            .filter(|_| target.average_value.is_none()),
         room,
     };
-    let decides = case.decision().winner().is_some_and(|winner| winner.index == step.index);
-    let finding = match decides {
-        true => Finding::explaining(Severity::Warning, facts),
-        false => Finding::aside(Severity::Warning, facts),
+    let decides = case
+        .decision()
+        .winner()
+        .is_some_and(|winner| winner.index == step.index);
+    let finding = if decides {
+        Finding::explaining(Severity::Warning, facts)
+    } else {
+        Finding::aside(Severity::Warning, facts)
     };
     Some(Finding { without, ..finding })
 }
@@ -856,7 +989,9 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
 /// `unreachable-target`
 pub(super) fn unreachable_target(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
     // Pods that are starting are busy for a reason of their own.
-    let may_be_few = !found.iter().any(|it| matches!(it.facts, Facts::StartingPods(_)));
+    let may_be_few = !found
+        .iter()
+        .any(|it| matches!(it.facts, Facts::StartingPods(_)));
     case.metrics()
         .filter(|step| step.is_resource())
         .filter_map(|step| {
@@ -889,14 +1024,20 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
             target.average_utilization = Some(percent);
         }
     };
-    let percent = step.target.average_utilization.filter(|_| step.target.average_value.is_none());
+    let percent = step
+        .target
+        .average_utilization
+        .filter(|_| step.target.average_value.is_none());
     let at = |target: i32| at_limits(case, step, MEASURED, |it| set(it, target));
     let reachable = percent.and_then(|percent| {
-        let is_exceeded = |target: i32| match is_full {
-            true => case.proposal_of(step.index, |it| set(it, target)) > Some(replicas),
-            false => at(target)
-                .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
-                .unwrap_or_default(),
+        let is_exceeded = |target: i32| {
+            if is_full {
+                case.proposal_of(step.index, |it| set(it, target)) > Some(replicas)
+            } else {
+                at(target)
+                    .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
+                    .unwrap_or_default()
+            }
         };
         highest_below(percent, is_exceeded)
     });
@@ -907,12 +1048,24 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
     let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
     let full = full.current.clone();
-    let by = AtLimits::All { full, tolerance: tolerance.up, border, reachable, is_full };
-    let facts = UnreachableTarget { metric: step.index, by };
-    let without = reachable.filter(|_| is_full).map(|lower| case.without(|it| set(it, lower)));
-    let finding = match is_full {
-        true => Finding::explaining(Severity::Warning, facts),
-        false => Finding::aside(Severity::Warning, facts),
+    let by = AtLimits::All {
+        full,
+        tolerance: tolerance.up,
+        border,
+        reachable,
+        is_full,
+    };
+    let facts = UnreachableTarget {
+        metric: step.index,
+        by,
+    };
+    let without = reachable
+        .filter(|_| is_full)
+        .map(|lower| case.without(|it| set(it, lower)));
+    let finding = if is_full {
+        Finding::explaining(Severity::Warning, facts)
+    } else {
+        Finding::aside(Severity::Warning, facts)
     };
     Some(Finding { without, ..finding })
 }
@@ -942,10 +1095,16 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         counted(case, step).partition(|(_, pod)| full(pod).is_some());
     let (container, usage, limit) = full(busy.first()?.1)?;
     // A canary that is busier than the rest is no matter of how work is spread.
-    let is_like = |pod: &Pod| others.iter().any(|(_, other)| other.revision() == pod.revision());
+    let is_like = |pod: &Pod| {
+        others
+            .iter()
+            .any(|(_, other)| other.revision() == pod.revision())
+    };
     let used = total(others.iter().map(|(row, _)| row.value))?;
     let wanted = match &step.target.average_value {
-        Some(average) => average.milli_value().checked_mul(i64::try_from(others.len()).ok()?)?,
+        Some(average) => average
+            .milli_value()
+            .checked_mul(i64::try_from(others.len()).ok()?)?,
         None => {
             let requested = total(others.iter().map(|(row, _)| row.request))?;
             requested.checked_mul(step.target.average_utilization?.into())? / 100
@@ -963,7 +1122,13 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         others: others.len(),
         mean: used / i64::try_from(others.len()).ok()?,
     };
-    Some(Finding::explaining(Severity::Warning, UnreachableTarget { metric: step.index, by }))
+    Some(Finding::explaining(
+        Severity::Warning,
+        UnreachableTarget {
+            metric: step.index,
+            by,
+        },
+    ))
 }
 
 /// `request-too-small`
@@ -984,12 +1149,20 @@ pub(super) fn request_too_small(case: &Case<'_>, found: &[Finding]) -> Vec<Findi
             }
             let facts = small_request(case, step, percent)?;
             let (container, request) = (facts.container.clone(), facts.enough.clone());
-            let other = OtherRequest { container, request, proposal: 0 };
+            let other = OtherRequest {
+                container,
+                request,
+                proposal: 0,
+            };
             let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
-            let decides = case.decision().winner().is_some_and(|it| it.index == step.index);
-            let finding = match decides && without != case.answer() {
-                true => Finding::explaining(Severity::Warning, facts),
-                false => Finding::aside(Severity::Warning, facts),
+            let decides = case
+                .decision()
+                .winner()
+                .is_some_and(|it| it.index == step.index);
+            let finding = if decides && without != case.answer() {
+                Finding::explaining(Severity::Warning, facts)
+            } else {
+                Finding::aside(Severity::Warning, facts)
             };
             Some(finding.without(without))
         })
@@ -1008,15 +1181,24 @@ fn small_request<'p>(
     /// Pods this old have warmed up.
     const WARM: SignedDuration = SignedDuration::from_mins(10);
     let hpa = &case.snapshot().hpa;
-    let proposal = step.proposal().filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+    let proposal = step
+        .proposal()
+        .filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
     let share = f64::from(proposal.current.average_utilization?) / 100.0;
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
     // At a maximum that was reached a minute ago, this may be a burst.
-    let limited = hpa.status.conditions.iter().find(|it| it.type_ == "ScalingLimited");
+    let limited = hpa
+        .status
+        .conditions
+        .iter()
+        .find(|it| it.type_ == "ScalingLimited");
     let limited = limited.filter(|it| it.status == "True");
     let limited = limited.and_then(|it| it.last_transition_time);
-    let since = hpa.status.last_scale_time?.max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
+    let since = hpa
+        .status
+        .last_scale_time?
+        .max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }
@@ -1040,9 +1222,15 @@ fn small_request<'p>(
         }
     }
     let lacking = |(used, requested, _): (i64, i64, i64)| used - requested;
-    let (container, (used, _, request)) =
-        sums.iter().map(|(name, own)| (*name, *own)).max_by_key(|(_, own)| lacking(*own))?;
-    let others: i64 = sums.iter().filter(|(name, _)| **name != container).map(|(_, it)| it.1).sum();
+    let (container, (used, _, request)) = sums
+        .iter()
+        .map(|(name, own)| (*name, *own))
+        .max_by_key(|(_, own)| lacking(*own))?;
+    let others: i64 = sums
+        .iter()
+        .filter(|(name, _)| **name != container)
+        .map(|(_, it)| it.1)
+        .sum();
     let all: i64 = sums.values().map(|own| own.0).sum();
     let wanted = all.checked_mul(100)? / i64::from(percent) - others;
     let enough = rounded_request(&step.name, wanted / pods)?;
@@ -1076,7 +1264,11 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut with, mut without) = (0, end);
     while without - with > 1 {
         let middle = with + (without - with) / 2;
-        if has(middle) { with = middle } else { without = middle }
+        if has(middle) {
+            with = middle;
+        } else {
+            without = middle;
+        }
     }
     (with > 0).then_some(with)
 }
@@ -1084,8 +1276,11 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
 /// all pods together; `None` if a container whose usage counts has no limit.
 fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
-    let counts =
-        |own: &&ContainerUsage| step.container.as_ref().is_none_or(|only| **only == *own.name);
+    let counts = |own: &&ContainerUsage| {
+        step.container
+            .as_ref()
+            .is_none_or(|only| **only == *own.name)
+    };
     for (row, pod) in counted(case, step) {
         let mut limit = 0i64;
         for own in case.metrics_of(pod)?.containers.iter().filter(counts) {

@@ -100,7 +100,10 @@ const FARTHEST: i64 = 20;
 fn step_at(value: i64, format: Format, digits: u32) -> Option<i64> {
     const UNITS: [i64; 2] = [1024 * 1024 * 1000, 1024 * 1000];
     let unit = match format {
-        Format::BinarySI => UNITS.into_iter().find(|unit| value >= *unit).unwrap_or(1000),
+        Format::BinarySI => UNITS
+            .into_iter()
+            .find(|unit| value >= *unit)
+            .unwrap_or(1000),
         _ => 1,
     };
     let length = (value / unit).max(1).checked_ilog10()? + 1;
@@ -114,7 +117,9 @@ fn higher(value: i64, format: Format, digits: u32) -> Vec<i64> {
         (*value / step + 1).checked_mul(step)
     };
     let most = value.saturating_mul(FARTHEST);
-    std::iter::successors(next(&value), next).take_while(|it| *it <= most).collect()
+    std::iter::successors(next(&value), next)
+        .take_while(|it| *it <= most)
+        .collect()
 }
 
 /// Returns the amounts below a value that people state, down to the farthest.
@@ -124,7 +129,9 @@ fn lower(value: i64, format: Format, digits: u32) -> Vec<i64> {
         Some((*value - 1) / step * step)
     };
     let least = (value / FARTHEST).max(1);
-    std::iter::successors(next(&value), next).take_while(|it| *it >= least).collect()
+    std::iter::successors(next(&value), next)
+        .take_while(|it| *it >= least)
+        .collect()
 }
 
 /// Returns what comes of the first value with which a pass does what is wanted, as it does with all that follow.
@@ -163,7 +170,10 @@ fn other_target_by<'p>(
 ) -> Option<OtherTarget> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
-    let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
+    let value = own
+        .average_utilization
+        .map(i64::from)
+        .or(amount.map(Quantity::milli_value))?;
     let with = |value: i64| {
         let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
         let target = MetricTarget {
@@ -175,7 +185,10 @@ fn other_target_by<'p>(
                 None => None,
             },
         };
-        let mut other = OtherTarget { target, proposal: 0 };
+        let mut other = OtherTarget {
+            target,
+            proposal: 0,
+        };
         let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
         other.proposal = proposal_of(&decision, by).filter(|proposal| match side {
             Direction::Up => *proposal > current,
@@ -204,8 +217,16 @@ fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<us
     let has_amount = metric.target.average_utilization.is_none();
     let target = || other_target_by(case, metric, most.saturating_add(1), Direction::Down, by);
     Room {
-        request: if has_amount { None } else { request(case, metric, most, by) },
-        target: if has_amount && !is_tight { target() } else { None },
+        request: if has_amount {
+            None
+        } else {
+            request(case, metric, most, by)
+        },
+        target: if has_amount && !is_tight {
+            target()
+        } else {
+            None
+        },
         is_tight,
     }
 }
@@ -259,11 +280,18 @@ fn request<'p>(
     let pods = || counted(case, metric).map(|(_, pod)| pod);
     let own = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
     let of = |amount: &Amount| amount.milli_value();
-    let highest = own().filter_map(|it| it.requests.get(resource)).map(of).max()?;
+    let highest = own()
+        .filter_map(|it| it.requests.get(resource))
+        .map(of)
+        .max()?;
     let limit = own().filter_map(|it| it.limits.get(resource)).map(of).min();
     let with = |value: i64| {
         let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
-        let mut other = OtherRequest { container: name.into(), request, proposal: 0 };
+        let mut other = OtherRequest {
+            container: name.into(),
+            request,
+            proposal: 0,
+        };
         let decision = case.decide(|snapshot| other.apply(snapshot, resource));
         other.proposal = proposal_of(&decision, by).filter(|proposal| *proposal <= most)?;
         Some(other)
@@ -279,18 +307,26 @@ pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
     const NEAR: f64 = 0.9;
     counted(case, metric).any(|(_, pod)| {
         let near = |container: &Container| {
-            let usage = case.metrics_of(pod)?.usage(&metric.name, Some(&container.name))?;
+            let usage = case
+                .metrics_of(pod)?
+                .usage(&metric.name, Some(&container.name))?;
             let limit = container.limits.get(&metric.name)?.milli_value();
             Some(usage as f64 >= limit as f64 * NEAR)
         };
         pod.statuses.iter().any(|status| status.restart_count > 0)
-            || pod.running(true).any(|container| near(container) == Some(true))
+            || pod
+                .running(true)
+                .any(|container| near(container) == Some(true))
     })
 }
 
 /// Changes an existing request of a container.
 pub(super) fn set_request(container: &mut Container, resource: &str, request: &Amount) {
-    let own = container.requests.0.iter_mut().find(|(name, _)| name == resource);
+    let own = container
+        .requests
+        .0
+        .iter_mut()
+        .find(|(name, _)| name == resource);
     if let Some((_, own)) = own {
         own.clone_from(request);
     }
@@ -342,7 +378,11 @@ fn full_usage<'p>(
     for (_, pod) in counted(case, step) {
         let mut containers = case.metrics_of(pod)?.containers.clone();
         for own in &mut containers {
-            if step.container.as_ref().is_some_and(|only| **only != *own.name) {
+            if step
+                .container
+                .as_ref()
+                .is_some_and(|only| **only != *own.name)
+            {
                 continue;
             }
             let mut all = pod.containers.iter().chain(&pod.init_containers);

@@ -14,7 +14,10 @@ use crate::snapshot::input::Options;
 pub(crate) fn pass(items: &[Value]) -> Pass {
     let mut objects = Objects::default();
     read_text(&build::list(items.iter().cloned()), "state", &mut objects).unwrap();
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
     Pass::run(input)
 }
@@ -26,7 +29,9 @@ pub(super) fn found(items: &[Value]) -> Vec<Finding> {
 
 /// Returns the finding of a code, of which there is at most one.
 pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
-    let mut all = found(items).into_iter().filter(|finding| finding.code() == code);
+    let mut all = found(items)
+        .into_iter()
+        .filter(|finding| finding.code() == code);
     let finding = all.next();
     assert_eq!(all.next(), None, "{} is there once", code.as_str());
     finding
@@ -45,7 +50,11 @@ pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
 pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
     let spec = json!({ "maxReplicas": 20, "metrics": metrics });
     let replicas = i32::try_from(cpu.len()).unwrap();
-    let mut items = vec![build::hpa(&spec), build::scale(replicas), build::state(&json!({}))];
+    let mut items = vec![
+        build::hpa(&spec),
+        build::scale(replicas),
+        build::state(&json!({})),
+    ];
     for (number, cpu) in cpu.iter().enumerate() {
         let name = format!("web-{number}");
         items.extend([build::pod(&name), build::pod_metrics(&name, cpu)]);
@@ -55,9 +64,12 @@ pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
 
 /// Returns the same with a patch of the objects of a kind.
 pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
-    let change = |item: &Value| match item["kind"] == kind {
-        true => build::with(item.clone(), patch),
-        false => item.clone(),
+    let change = |item: &Value| {
+        if item["kind"] == kind {
+            build::with(item.clone(), patch)
+        } else {
+            item.clone()
+        }
     };
     items.iter().map(change).collect()
 }

@@ -93,7 +93,11 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
     const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
     let snapshot = case.snapshot();
     let mut found: Vec<(&str, StaleSamples)> = Vec::new();
-    let doubts_clock = case.pass.input.clock_doubt.is_some_and(|doubt| doubt.why != Why::Old);
+    let doubts_clock = case
+        .pass
+        .input
+        .clock_doubt
+        .is_some_and(|doubt| doubt.why != Why::Old);
     for step in case.metrics().filter(|step| step.proposal().is_some()) {
         let spec = &snapshot.hpa.spec.metrics[step.index];
         let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
@@ -114,33 +118,52 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
                 let samples = values.iter().filter(|it| counted(&it.pod));
                 samples.map(|it| (it.timestamp, Some(it.window))).collect()
             }
-            Some(answer) => answer.times().into_iter().map(|time| (time, None)).collect(),
+            Some(answer) => answer
+                .times()
+                .into_iter()
+                .map(|time| (time, None))
+                .collect(),
             None => Vec::new(),
         };
         // An adapter that states no time says nothing about the age.
-        let times: Vec<_> = times.into_iter().filter(|(time, _)| *time != ZERO_TIME).collect();
+        let times: Vec<_> = times
+            .into_iter()
+            .filter(|(time, _)| *time != ZERO_TIME)
+            .collect();
         let is_old = |(time, window): &&(Timestamp, Option<SignedDuration>)| {
             let window = window.unwrap_or(UNSTATED);
-            match doubts_clock {
-                true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
-                false => snapshot.is_stale(*time, window),
+            if doubts_clock {
+                snapshot.now.duration_since(*time).abs() > window.saturating_mul(2)
+            } else {
+                snapshot.is_stale(*time, window)
             }
         };
         let stale = times.iter().filter(is_old).count();
         let newest = times.iter().filter(is_old).max_by_key(|(time, _)| *time);
-        let Some(&(newest, window)) = newest else { continue };
+        let Some(&(newest, window)) = newest else {
+            continue;
+        };
         let (metrics, samples) = (vec![step.index], times.len());
-        let facts = StaleSamples { metrics, stale, samples, newest, window, doubts_clock };
+        let facts = StaleSamples {
+            metrics,
+            stale,
+            samples,
+            newest,
+            window,
+            doubts_clock,
+        };
         found.push((spec.api_group(), facts));
     }
     let winner = case.decision().winner().map(|step| step.index);
     let finding = |(_, facts): (&str, StaleSamples)| {
         let decides = winner.is_some_and(|winner| facts.metrics.contains(&winner));
         let is_late = snapshot.now.duration_since(facts.newest) <= LATE;
-        match facts.stale == facts.samples && decides {
-            _ if facts.doubts_clock || is_late => Finding::aside(Severity::Info, facts),
-            true => Finding::explaining(Severity::Warning, facts),
-            false => Finding::aside(Severity::Warning, facts),
+        if facts.doubts_clock || is_late {
+            Finding::aside(Severity::Info, facts)
+        } else if facts.stale == facts.samples && decides {
+            Finding::explaining(Severity::Warning, facts)
+        } else {
+            Finding::aside(Severity::Warning, facts)
         }
     };
     found.into_iter().map(finding).collect()
@@ -154,7 +177,11 @@ fn amount(target: &MetricTarget) -> Option<&Quantity> {
 /// Replaces the amount of a target.
 fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
     if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
-        let MetricTarget { value, average_value, .. } = target;
+        let MetricTarget {
+            value,
+            average_value,
+            ..
+        } = target;
         for field in [average_value, value].into_iter().flatten() {
             field.clone_from(amount);
         }
@@ -169,13 +196,15 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
         let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
         // A low value looks like one in a larger unit, except of what is never idle.
         let is_never_idle = step.is_resource() || is_duration(&step.name);
-        let severity = match facts.ratio < 1.0 && !is_never_idle {
-            true => Severity::Info,
-            false => Severity::Warning,
+        let severity = if facts.ratio < 1.0 && !is_never_idle {
+            Severity::Info
+        } else {
+            Severity::Warning
         };
-        let finding = match winner == Some(step.index) && without != case.answer() {
-            true => Finding::explaining(severity, facts),
-            false => Finding::aside(severity, facts),
+        let finding = if winner == Some(step.index) && without != case.answer() {
+            Finding::explaining(severity, facts)
+        } else {
+            Finding::aside(severity, facts)
         };
         Some(finding.without(without))
     };
@@ -188,14 +217,17 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
             }
         });
         Some(
-            match without.proposal > case.answer().proposal {
-                true => Finding::explaining(Severity::Warning, facts),
-                false => Finding::aside(Severity::Info, facts),
+            if without.proposal > case.answer().proposal {
+                Finding::explaining(Severity::Warning, facts)
+            } else {
+                Finding::aside(Severity::Info, facts)
             }
             .without(without),
         )
     };
-    case.metrics().filter_map(|step| finding(step).or_else(|| divided(step))).collect()
+    case.metrics()
+        .filter_map(|step| finding(step).or_else(|| divided(step)))
+        .collect()
 }
 
 /// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
@@ -209,7 +241,10 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     }
     let ratio = total.milli_value() as f64 / target.milli_value() as f64;
     let hides = ratio > 1.0 + step.tolerance.up
-        && case.decision().replicas_before().is_some_and(|current| proposal.replicas <= current);
+        && case
+            .decision()
+            .replicas_before()
+            .is_some_and(|current| proposal.replicas <= current);
     hides.then(|| SuspectUnit {
         metric: step.index,
         current: total.clone(),
@@ -223,13 +258,17 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
 /// Whether the query of KEDA's trigger says that a metric does not grow with the pods.
 fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
     let spec = &case.snapshot().hpa.spec.metrics[step.index];
-    let query = case.scaled_object().and_then(|object| keda::prometheus_query(object, spec));
+    let query = case
+        .scaled_object()
+        .and_then(|object| keda::prometheus_query(object, spec));
     query.is_some_and(keda::is_per_pod)
 }
 
 /// Whether a metric is an average or a quantile, judging by a word of its name.
 fn is_average(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["avg", "average", "mean", "p50", "p90", "p95", "p99", "latency"];
+    const WORDS: [&str; 8] = [
+        "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
+    ];
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     words.any(|word| WORDS.contains(&word))
@@ -256,7 +295,11 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const TOO_FAR: f64 = 50.0;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
-    let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
+    let current = proposal
+        .current
+        .average_value
+        .as_ref()
+        .or(proposal.current.value.as_ref())?;
     let (value, wanted) = (current.milli_value(), target.milli_value());
     if value <= 0 || wanted <= 0 {
         return None;
@@ -293,16 +336,20 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         && value <= ALL_PERCENTS;
     let is_fraction = wanted < 1000
         && !step.is_resource()
-        && match ratio <= PERCENTS {
+        && if ratio <= PERCENTS && (is_share || is_total_share) {
             // A factor of 100 means percents.
-            true if is_share || is_total_share => ratio >= 100.0 / OFF,
-            true => is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR,
-            false => is_whole && ratio <= 10_000.0,
+            ratio >= 100.0 / OFF
+        } else if ratio <= PERCENTS {
+            is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR
+        } else {
+            is_whole && ratio <= 10_000.0
         };
-    let clue = match is_fraction {
-        true if is_whole => Clue::Whole,
-        true => Clue::Share,
-        false => Clue::Power,
+    let clue = if is_fraction && is_whole {
+        Clue::Whole
+    } else if is_fraction {
+        Clue::Share
+    } else {
+        Clue::Power
     };
     let is_percents = is_fraction && ratio <= PERCENTS && (is_share || is_total_share);
     let (powers, format): (&[i64], _) = match &*step.name {
@@ -338,7 +385,11 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
                 target: target.clone(),
                 ratio,
                 meant: with_unit(wanted, value)?,
-                clue: if wanted % 1000 == 0 { Clue::Power } else { Clue::Whole },
+                clue: if wanted % 1000 == 0 {
+                    Clue::Power
+                } else {
+                    Clue::Whole
+                },
             });
         }
         // Idle metrics are far below their targets as well, but memory and durations are never idle.
@@ -366,13 +417,24 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     };
     let meant = Quantity::from_milli(meant, format);
     let (metric, current, target) = (step.index, current.clone(), target.clone());
-    Some(SuspectUnit { metric, current, target, ratio, meant, clue })
+    Some(SuspectUnit {
+        metric,
+        current,
+        target,
+        ratio,
+        meant,
+        clue,
+    })
 }
 
 /// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
 /// has `m` where `M` was meant.
 fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
-    let plain = if wanted % 1000 == 0 { wanted } else { wanted.checked_mul(1000)? };
+    let plain = if wanted % 1000 == 0 {
+        wanted
+    } else {
+        wanted.checked_mul(1000)?
+    };
     let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
     let units = [1 << 10, 1 << 20, 1 << 30].into_iter();
     let all = units.filter_map(|unit| plain.checked_mul(unit));
@@ -382,14 +444,30 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
 
 /// Whether a metric measures time, judging by its name.
 fn is_duration(name: &str) -> bool {
-    let words = ["latenc", "duration", "seconds", "millis", "response_time", "responsetime"];
+    let words = [
+        "latenc",
+        "duration",
+        "seconds",
+        "millis",
+        "response_time",
+        "responsetime",
+    ];
     let name = name.to_lowercase();
     words.iter().any(|word| name.contains(word))
 }
 
 /// Whether a metric measures bytes, of which few and many are usual, judging by its name.
 fn is_size(name: &str) -> bool {
-    let words = ["byte", "bit", "mem", "size", "traffic", "network", "bandwidth", "throughput"];
+    let words = [
+        "byte",
+        "bit",
+        "mem",
+        "size",
+        "traffic",
+        "network",
+        "bandwidth",
+        "throughput",
+    ];
     let name = name.to_lowercase();
     words.iter().any(|word| name.contains(word))
 }
@@ -404,8 +482,16 @@ fn falls_with_replicas(name: &str) -> bool {
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.
 fn is_share(name: &str) -> bool {
-    const SHARES: [&str; 8] =
-        ["util", "utilization", "utilisation", "percent", "percentage", "pct", "fraction", "ratio"];
+    const SHARES: [&str; 8] = [
+        "util",
+        "utilization",
+        "utilisation",
+        "percent",
+        "percentage",
+        "pct",
+        "fraction",
+        "ratio",
+    ];
     let mut words = String::new();
     let mut was_upper = false;
     let mut letters = name.chars().peekable();
@@ -418,7 +504,9 @@ fn is_share(name: &str) -> bool {
         was_upper = letter.is_uppercase();
         words.extend(letter.to_lowercase());
     }
-    words.split(|letter: char| !letter.is_alphanumeric()).any(|word| SHARES.contains(&word))
+    words
+        .split(|letter: char| !letter.is_alphanumeric())
+        .any(|word| SHARES.contains(&word))
 }
 
 /// Whether all values of a metric are at most 1, and not all of them whole numbers.
@@ -464,7 +552,11 @@ pub(super) fn value_multiplies(case: &Case<'_>, found: &[Finding]) -> Option<Fin
     /// A metric that falls with the replicas is seldom this far above its target.
     const FAR: f64 = 2.0;
     let step = case.decision().winner().filter(|step| step.is_total())?;
-    let target = step.target.value.clone().filter(|_| step.target.average_value.is_none())?;
+    let target = step
+        .target
+        .value
+        .clone()
+        .filter(|_| step.target.average_value.is_none())?;
     let proposal = step.proposal()?;
     let grows = proposal.replicas > case.decision().replicas_before()?;
     if proposal.because != Because::RatioTimesReady || proposal.ratio <= 1.0 || !grows {
@@ -502,24 +594,45 @@ pub(super) fn value_multiplies(case: &Case<'_>, found: &[Finding]) -> Option<Fin
     let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
     let is_far = is_far && !is_average;
     let target = target.clone();
-    let facts = ValueMultiplies { metric, current, target, proposals, average, is_average };
-    let severity = if is_far { Severity::Warning } else { Severity::Info };
+    let facts = ValueMultiplies {
+        metric,
+        current,
+        target,
+        proposals,
+        average,
+        is_average,
+    };
+    let severity = if is_far {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
     Some(Finding::explaining(severity, facts).without(without))
 }
 
 /// Gives the target more replicas, all of them ready.
 fn grow(snapshot: &mut Snapshot, replicas: i32) {
-    let Ok(scale) = &mut snapshot.scale else { return };
+    let Ok(scale) = &mut snapshot.scale else {
+        return;
+    };
     let added = replicas - scale.spec_replicas;
     let is_ready = |pod: &&Shared<Pod>| {
-        let ready = pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+        let ready = pod
+            .ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True);
         ready && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
     };
-    let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else { return };
+    let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else {
+        return;
+    };
     (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
     let more = (0..added).map(|number| {
         let name = format!("{}-{number}", ready.name).into();
-        Pod { name, ..Pod::clone(&ready) }.into()
+        Pod {
+            name,
+            ..Pod::clone(&ready)
+        }
+        .into()
     });
     snapshot.pods.extend(more);
 }

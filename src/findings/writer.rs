@@ -34,12 +34,22 @@ impl By {
 
     /// Whether it applies a manifest.
     pub(super) fn is_of_manifest(self) -> bool {
-        matches!(self, Self::ArgoCd | Self::Helm | Self::Flux | Self::Apply | Self::ServerSide)
+        matches!(
+            self,
+            Self::ArgoCd | Self::Helm | Self::Flux | Self::Apply | Self::ServerSide
+        )
     }
 }
 
 /// Managers of the scale subresource behind which there is a person, beside kubectl.
-const BY_HAND: [&str; 6] = ["oc", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
+const BY_HAND: [&str; 6] = [
+    "oc",
+    "k9s",
+    "node-fetch",
+    "dashboard",
+    "Mozilla",
+    "headlamp",
+];
 
 fn is_kubectl(manager: &str) -> bool {
     manager == "kubectl" || manager.starts_with("kubectl-")
@@ -48,10 +58,13 @@ fn is_kubectl(manager: &str) -> bool {
 /// Returns how the replicas were set.
 pub(super) fn by(entry: &ManagedFieldsEntry) -> By {
     match &*entry.manager {
-        name if entry.is_of_scale() => match BY_HAND.contains(&name) || is_kubectl(name) {
-            true => By::Scale,
-            false => By::Autoscaler,
-        },
+        name if entry.is_of_scale() => {
+            if BY_HAND.contains(&name) || is_kubectl(name) {
+                By::Scale
+            } else {
+                By::Autoscaler
+            }
+        }
         name => match Tool::of_manager(name) {
             Some(Tool::ArgoCd) => By::ArgoCd,
             Some(Tool::Helm | Tool::FluxHelm) => By::Helm,

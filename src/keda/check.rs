@@ -31,7 +31,12 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
         return Err(required("triggers"));
     }
     for (index, trigger) in spec.triggers.iter().enumerate() {
-        let Trigger { type_, metadata, authentication_ref, .. } = trigger;
+        let Trigger {
+            type_,
+            metadata,
+            authentication_ref,
+            ..
+        } = trigger;
         if type_.is_empty() {
             return Err(required(&format!("triggers[{index}].type")));
         }
@@ -44,17 +49,32 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
         }
         if let Some(AuthenticationRef { name, kind }) = authentication_ref {
             if name.is_empty() {
-                return Err(required(&format!("triggers[{index}].authenticationRef.name")));
+                return Err(required(&format!(
+                    "triggers[{index}].authenticationRef.name"
+                )));
             }
             let path = format!("spec.triggers[{index}].authenticationRef.kind");
             let kinds = ["TriggerAuthentication", "ClusterTriggerAuthentication"];
-            kind.as_ref().map_or(Ok(()), |kind| one_of(&path, kind, &kinds))?;
+            kind.as_ref()
+                .map_or(Ok(()), |kind| one_of(&path, kind, &kinds))?;
         }
     }
-    if let Some(Fallback { failure_threshold, replicas, behavior }) = &spec.fallback {
-        for (field, value) in [("failureThreshold", failure_threshold), ("replicas", replicas)] {
+    if let Some(Fallback {
+        failure_threshold,
+        replicas,
+        behavior,
+    }) = &spec.fallback
+    {
+        for (field, value) in [
+            ("failureThreshold", failure_threshold),
+            ("replicas", replicas),
+        ] {
             let path = format!("spec.fallback.{field}");
-            at_least(&path, Some(value.ok_or_else(|| Refused::new(&*path, "required"))?), 0)?;
+            at_least(
+                &path,
+                Some(value.ok_or_else(|| Refused::new(&*path, "required"))?),
+                0,
+            )?;
         }
         let behaviors = [
             "static",
@@ -67,7 +87,10 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
             one_of("spec.fallback.behavior", behavior, &behaviors)?;
         }
     }
-    if let Some(type_) = spec.modifiers().and_then(|modifiers| modifiers.metric_type.as_deref()) {
+    if let Some(type_) = spec
+        .modifiers()
+        .and_then(|modifiers| modifiers.metric_type.as_deref())
+    {
         let path = "spec.advanced.scalingModifiers.metricType";
         one_of(path, type_, &["AverageValue", "Value"])?;
     }
@@ -76,9 +99,10 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
 
 fn at_least(path: &str, value: Option<i32>, least: i32) -> Result<(), Refused> {
     match value {
-        Some(value) if value < least => {
-            Err(Refused::new(path, format!("must be at least {least}, is {value}")))
-        }
+        Some(value) if value < least => Err(Refused::new(
+            path,
+            format!("must be at least {least}, is {value}"),
+        )),
         _ => Ok(()),
     }
 }
@@ -87,7 +111,10 @@ fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
     if known.contains(&value) {
         return Ok(());
     }
-    Err(Refused::new(path, format!("{value:?} is not one of {}", known.join(", "))))
+    Err(Refused::new(
+        path,
+        format!("{value:?} is not one of {}", known.join(", ")),
+    ))
 }
 
 /// `validateWorkload` in `scaledobject_webhook.go`, without what it asks a cluster for. The operator
@@ -108,7 +135,11 @@ fn replica_counts(spec: &Spec) -> Result<(), Refused> {
     let min = spec.min_replica_count.map_or(0, |_| spec.hpa_min());
     let max = spec.hpa_max();
     if min > max {
-        let default = if spec.max_replica_count.is_none() { ", the default" } else { "" };
+        let default = if spec.max_replica_count.is_none() {
+            ", the default"
+        } else {
+            ""
+        };
         return Err(Refused::new(
             "spec.minReplicaCount",
             format!("{min} is more than maxReplicaCount ({max}{default})"),
@@ -116,7 +147,11 @@ fn replica_counts(spec: &Spec) -> Result<(), Refused> {
     }
     match spec.idle_replica_count {
         Some(idle) if idle >= min => {
-            let default = if spec.min_replica_count.is_none() { ", the default" } else { "" };
+            let default = if spec.min_replica_count.is_none() {
+                ", the default"
+            } else {
+                ""
+            };
             Err(Refused::new(
                 "spec.idleReplicaCount",
                 format!("{idle} is not less than minReplicaCount ({min}{default})"),
@@ -150,7 +185,10 @@ fn fallback(spec: &Spec) -> Result<(), Refused> {
 fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
     const LONGEST: usize = 63;
     let longer = |path: &str, what: &str, name: &str| {
-        let message = format!("{what} has {} characters, at most {LONGEST} fit", name.len());
+        let message = format!(
+            "{what} has {} characters, at most {LONGEST} fit",
+            name.len()
+        );
         Refused::new(path, message)
     };
     if name.len() > LONGEST {
@@ -175,7 +213,12 @@ fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
 fn triggers(spec: &Spec) -> Result<(), Refused> {
     let mut names = BTreeSet::new();
     for (index, trigger) in spec.triggers.iter().enumerate() {
-        let Trigger { type_, name, use_cached_metrics, .. } = trigger;
+        let Trigger {
+            type_,
+            name,
+            use_cached_metrics,
+            ..
+        } = trigger;
         if *use_cached_metrics && matches!(&**type_, "cpu" | "memory" | "cron") {
             return Err(Refused::new(
                 format!("spec.triggers[{index}].useCachedMetrics"),
@@ -190,7 +233,11 @@ fn triggers(spec: &Spec) -> Result<(), Refused> {
         }
     }
     // The webhook looks at the pods of these kinds, and only then at this.
-    let target = spec.scale_target_ref.as_ref().map(Target::resolved).unwrap_or_default();
+    let target = spec
+        .scale_target_ref
+        .as_ref()
+        .map(Target::resolved)
+        .unwrap_or_default();
     let is_known =
         target.api_version == "apps/v1" && matches!(&*target.kind, "Deployment" | "StatefulSet");
     let is_zero = spec.min_replica_count.unwrap_or(0) == 0;
@@ -215,6 +262,9 @@ fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
     // One that is not a number is not compared with 0.
     match modifiers.target_number() {
         Some(target) if target > 0.0 || target.is_nan() => Ok(()),
-        _ => Err(Refused::new(at("target"), "must be a number greater than 0")),
+        _ => Err(Refused::new(
+            at("target"),
+            "must be a number greater than 0",
+        )),
     }
 }

@@ -6,7 +6,13 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
     (0, 59, &[]),
     (0, 23, &[]),
     (1, 31, &[]),
-    (1, 12, &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]),
+    (
+        1,
+        12,
+        &[
+            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+        ],
+    ),
     (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
@@ -18,7 +24,9 @@ pub(super) fn is_schedule(text: &str) -> bool {
         fields.remove(0);
     }
     let of = |(text, field): (&&str, &(u32, u32, &[&str]))| {
-        text.split(',').filter(|it| !it.is_empty()).all(|it| is_range(it, *field))
+        text.split(',')
+            .filter(|it| !it.is_empty())
+            .all(|it| is_range(it, *field))
     };
     fields.len() == FIELDS.len() && fields.iter().zip(&FIELDS).all(of)
 }

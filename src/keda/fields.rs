@@ -182,11 +182,16 @@ fn is_words(words: &str, text: &str) -> bool {
     };
     let stated: Vec<&str> = text.split(',').map(str::trim).collect();
     let among = |group: &str| {
-        stated.iter().filter(|own| group.split('^').any(|word| word == **own)).count()
+        stated
+            .iter()
+            .filter(|own| group.split('^').any(|word| word == **own))
+            .count()
     };
     let groups = || words.split('|');
     groups().map(among).sum::<usize>() == stated.len()
-        && groups().filter(|group| group.contains('^')).all(|group| among(group) <= 1)
+        && groups()
+            .filter(|group| group.contains('^'))
+            .all(|group| among(group) <= 1)
 }
 
 /// Words for a reader.
@@ -194,7 +199,11 @@ fn in_words(words: &str) -> String {
     let words = words.trim_start_matches(['~', '|']).trim_end_matches(',');
     let exclusive = words.split('|').find(|group| group.contains('^'));
     let only = exclusive.map(|group| format!(", and only one of {}", group.replace('^', ", ")));
-    format!("one of {}{}", words.replace(['|', '^'], ", "), only.unwrap_or_default())
+    format!(
+        "one of {}{}",
+        words.replace(['|', '^'], ", "),
+        only.unwrap_or_default()
+    )
 }
 
 /// The nanoseconds of a duration as `setConfigValueHelper` in `typed_config.go` reads it: as Go writes it, or
@@ -226,17 +235,22 @@ fn is_attribute_values(text: &str) -> bool {
 
 /// Whether all values of an object are attribute values.
 fn are_attributes(all: &Json) -> bool {
-    all.as_object().is_none_or(|all| all.values().all(is_attribute))
+    all.as_object()
+        .is_none_or(|all| all.values().all(is_attribute))
 }
 
 /// `attributeValueFromInterface`: the type of the value is the only key. Of several, Go takes any.
 fn is_attribute(value: &Json) -> bool {
-    let Json::Object(types) = value else { return false };
+    let Json::Object(types) = value else {
+        return false;
+    };
     types.is_empty()
         || types.iter().any(|(type_, value)| match &**type_ {
             "S" | "N" | "B" => value.is_string(),
             "BOOL" => value.is_boolean(),
-            "L" => value.as_array().is_some_and(|all| all.iter().all(is_attribute)),
+            "L" => value
+                .as_array()
+                .is_some_and(|all| all.iter().all(is_attribute)),
             "M" => value.is_object() && are_attributes(value),
             "NULL" => true,
             _ => false,

@@ -20,7 +20,9 @@ pub(super) fn is_glob(text: &str) -> bool {
 /// Reads what follows a `[`: a range such as `a-z`, or characters, up to the `]`.
 fn is_set(rest: &mut Peekable<Chars<'_>>) -> bool {
     rest.next_if_eq(&'!');
-    let Some(first) = rest.next() else { return false };
+    let Some(first) = rest.next() else {
+        return false;
+    };
     if rest.next_if_eq(&'-').is_some() {
         return rest.next().is_some_and(|last| last >= first) && rest.next() == Some(']');
     }
@@ -48,9 +50,9 @@ mod tests {
         ] {
             assert!(is_glob(good), "{good}");
         }
-        for wrong in
-            ["[a", "[", "[!", "[]", "[!]", "[a-", "[a-]", "[z-a]", "[a-zA-Z]", "[a\\]", "{[}"]
-        {
+        for wrong in [
+            "[a", "[", "[!", "[]", "[!]", "[a-", "[a-]", "[z-a]", "[a-zA-Z]", "[a\\]", "{[}",
+        ] {
             assert!(!is_glob(wrong), "{wrong}");
         }
     }

@@ -39,11 +39,13 @@ pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = Source> + u
         None => own == name,
     };
     let own = fields(type_).find(|(own, _)| is_it(own));
-    own.map_or("", |(_, order)| order).chars().map(|letter| match letter {
-        'e' => Source::Environment,
-        'a' => Source::Authentication,
-        _ => Source::Metadata,
-    })
+    own.map_or("", |(_, order)| order)
+        .chars()
+        .map(|letter| match letter {
+            'e' => Source::Environment,
+            'a' => Source::Authentication,
+            _ => Source::Metadata,
+        })
 }
 
 #[cfg(test)]
@@ -58,7 +60,10 @@ mod tests {
         for line in KEYS.lines() {
             let (types, _) = line.split_once(' ').expect("types and names");
             for type_ in types.split(',') {
-                assert!(matches!(type_, "cpu" | "memory") || scaler(type_).is_ok(), "{type_}");
+                assert!(
+                    matches!(type_, "cpu" | "memory") || scaler(type_).is_ok(),
+                    "{type_}"
+                );
                 let names = rules(type_).flat_map(|(_, name)| {
                     let (name, _) = name.split_once('@').unwrap_or((name, ""));
                     name.trim_end_matches('!').split(';')
@@ -81,7 +86,10 @@ mod tests {
                 letters.sort_unstable();
                 letters.dedup();
                 let are_known = letters.iter().all(|letter| "mea".contains(*letter));
-                assert!(are_known && letters.len() == order.len() && order != "a", "{group}");
+                assert!(
+                    are_known && letters.len() == order.len() && order != "a",
+                    "{group}"
+                );
             }
             for type_ in types.split(',') {
                 let Ok(scaler) = scaler(type_) else { continue };

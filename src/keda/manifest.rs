@@ -170,7 +170,9 @@ fn hexadecimal(text: &str) -> Option<f64> {
         Some(text) => (-1.0, text),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    let text = text
+        .strip_prefix("0x")
+        .or_else(|| text.strip_prefix("0X"))?;
     let (digits, exponent) = text.split_once(['p', 'P'])?;
     let exponent: i32 = exponent.parse().ok()?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -209,7 +211,10 @@ const SPEC: &[(&str, Shape)] = &[
     (
         "advanced",
         Fields(&[
-            ("horizontalPodAutoscalerConfig", Fields(&[("behavior", BEHAVIOR), ("name", Any)])),
+            (
+                "horizontalPodAutoscalerConfig",
+                Fields(&[("behavior", BEHAVIOR), ("name", Any)]),
+            ),
             ("restoreToOriginalReplicaCount", Any),
             (
                 "scalingModifiers",
@@ -233,7 +238,14 @@ const SPEC: &[(&str, Shape)] = &[
             ("metricType", Any),
         ]),
     ),
-    ("fallback", Fields(&[("failureThreshold", Any), ("replicas", Any), ("behavior", Any)])),
+    (
+        "fallback",
+        Fields(&[
+            ("failureThreshold", Any),
+            ("replicas", Any),
+            ("behavior", Any),
+        ]),
+    ),
 ];
 
 /// The fields that a ScaledObject does not have.

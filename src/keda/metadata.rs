@@ -54,7 +54,14 @@ impl<'t> Metadata<'t> {
         is_authenticated: bool,
         namespace: Option<&'t str>,
     ) -> Self {
-        Self { index, type_, values, is_authenticated, namespace, assumed: RefCell::default() }
+        Self {
+            index,
+            type_,
+            values,
+            is_authenticated,
+            namespace,
+            assumed: RefCell::default(),
+        }
     }
 
     /// The trimmed value of a field that stands here, or of the first of several names (`one;other`); an empty
@@ -65,7 +72,9 @@ impl<'t> Metadata<'t> {
 
     /// The same with the name that is stated.
     fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
-        let values = names.split(';').filter_map(|name| Some((name, self.untrimmed(name)?.trim())));
+        let values = names
+            .split(';')
+            .filter_map(|name| Some((name, self.untrimmed(name)?.trim())));
         values.into_iter().find(|(_, value)| !value.is_empty())
     }
 
@@ -81,7 +90,10 @@ impl<'t> Metadata<'t> {
 
     /// Looks for a field in the order of its scaler.
     pub(super) fn find<'n>(&self, names: &'n str) -> Found<'n, 't> {
-        let mut found = Found { stated: None, elsewhere: None };
+        let mut found = Found {
+            stated: None,
+            elsewhere: None,
+        };
         let first = names.split(';').next().unwrap_or(names);
         for source in order(self.type_, first) {
             let mut is_named = names.split(';');
@@ -109,18 +121,30 @@ impl<'t> Metadata<'t> {
         names: &'static str,
     ) -> Result<Option<(&'static str, &'t str)>, Gap> {
         match self.find(names) {
-            Found { elsewhere: Some((name, Source::Environment)), .. } => {
+            Found {
+                elsewhere: Some((name, Source::Environment)),
+                ..
+            } => {
                 let why = format!("{name}FromEnv reads it from the container's environment");
                 Err(Gap::Open(why))
             }
-            Found { stated: None, elsewhere: Some((name, _)) } => {
-                Err(Gap::Open(format!("{name} may be in what authenticationRef leads to")))
-            }
-            Found { stated: Some(stated), elsewhere: Some(_) } => {
+            Found {
+                stated: None,
+                elsewhere: Some((name, _)),
+            } => Err(Gap::Open(format!(
+                "{name} may be in what authenticationRef leads to"
+            ))),
+            Found {
+                stated: Some(stated),
+                elsewhere: Some(_),
+            } => {
                 self.assumed.borrow_mut().push(stated.0);
                 Ok(Some(stated))
             }
-            Found { stated, elsewhere: None } => Ok(stated),
+            Found {
+                stated,
+                elsewhere: None,
+            } => Ok(stated),
         }
     }
 
@@ -150,7 +174,10 @@ impl<'t> Metadata<'t> {
     pub(super) fn missing(&self, names: &str) -> Refused {
         let name = names.split(';').next().unwrap_or(names);
         let error = self.refused(name, "required");
-        let unread = self.unread().find(|(_, meant)| meant == name).map(|(key, _)| key);
+        let unread = self
+            .unread()
+            .find(|(_, meant)| meant == name)
+            .map(|(key, _)| key);
         match unread {
             Some(key) => error.hint(format!("KEDA does not read {key}: {name} may be meant")),
             None => error,
@@ -166,11 +193,18 @@ impl<'t> Metadata<'t> {
                 _ => (&**key, false),
             };
             let has = |source| order(type_, name).any(|own| own == source);
-            let form = |of_environment| match of_environment {
-                true => format!("{name}FromEnv"),
-                false => name.to_owned(),
+            let form = |of_environment| {
+                if of_environment {
+                    format!("{name}FromEnv")
+                } else {
+                    name.to_owned()
+                }
             };
-            match (is_of_environment, has(Source::Metadata), has(Source::Environment)) {
+            match (
+                is_of_environment,
+                has(Source::Metadata),
+                has(Source::Environment),
+            ) {
                 (_, false, false) => Some((&**key, self.similar(key)?.to_owned())),
                 (true, _, false) => Some((key, form(false))),
                 (false, false, _) => Some((key, form(true))),
@@ -182,11 +216,14 @@ impl<'t> Metadata<'t> {
     /// Returns the field that an unknown key is probably meant to be: none that is stated.
     fn similar(&self, key: &str) -> Option<&'static str> {
         let is_here = |name: &&str| order(self.type_, name).any(|own| own == Source::Metadata);
-        let open = keys(self.type_).filter(is_here).filter(|name| !self.values.contains_key(*name));
+        let open = keys(self.type_)
+            .filter(is_here)
+            .filter(|name| !self.values.contains_key(*name));
         // A part of the name, such as replicas of desiredReplicas.
         let mut parts = open.clone().filter(|name| {
             let first = key.get(..1).unwrap_or_default().to_uppercase();
-            name.strip_suffix(key.get(1..).unwrap_or(key)).is_some_and(|it| it.ends_with(&first))
+            name.strip_suffix(key.get(1..).unwrap_or(key))
+                .is_some_and(|it| it.ends_with(&first))
         });
         let part = parts.next().filter(|_| parts.next().is_none());
         nearest(key, open).or(part)
@@ -211,6 +248,9 @@ impl<'t> Metadata<'t> {
 
     /// That the value of a field is refused.
     pub(super) fn refused(&self, name: &str, message: impl Into<String>) -> Refused {
-        Refused::new(format!("spec.triggers[{}].metadata.{name}", self.index), message)
+        Refused::new(
+            format!("spec.triggers[{}].metadata.{name}", self.index),
+            message,
+        )
     }
 }

@@ -104,11 +104,18 @@ pub struct Refused {
 
 impl Refused {
     fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into(), hint: None }
+        Self {
+            path: path.into(),
+            message: message.into(),
+            hint: None,
+        }
     }
 
     fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 }
 
@@ -130,7 +137,9 @@ impl From<DecodeError> for Refused {
 /// Returns the query of a ScaledObject's `prometheus` trigger for a metric of its HPA, which is named after the
 /// trigger's place: `s0-prometheus`.
 pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Option<&'o str> {
-    let MetricSource::External(source) = spec.source() else { return None };
+    let MetricSource::External(source) = spec.source() else {
+        return None;
+    };
     let (place, type_) = source.metric.name.strip_prefix('s')?.split_once('-')?;
     let is_its = type_ == "prometheus" || type_.starts_with("prometheus-");
     let place: usize = place.parse().ok().filter(|_| is_its)?;
@@ -151,13 +160,16 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
     ];
     let is_open = |letter: char| letter.is_whitespace() || letter == '(';
     let outer = query.trim_start_matches(is_open);
-    let name = outer.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next();
+    let name = outer
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .next();
     let divides = |divisor: &str| {
         let mut divisor = divisor.trim_start_matches(is_open);
-        while let Some(inner) = ["scalar", "sum", "max"]
-            .iter()
-            .find_map(|it| divisor.strip_prefix(it).filter(|inner| inner.starts_with(is_open)))
-        {
+        while let Some(inner) = ["scalar", "sum", "max"].iter().find_map(|it| {
+            divisor
+                .strip_prefix(it)
+                .filter(|inner| inner.starts_with(is_open))
+        }) {
             divisor = inner.trim_start_matches(is_open);
         }
         COUNTS.iter().any(|it| divisor.starts_with(it))
@@ -174,7 +186,10 @@ pub(crate) const OWNER: &str = "scaledobject.keda.sh/name";
 
 /// Whether a metric is one that KEDA's metrics server is asked for.
 pub fn is_of_trigger(spec: &MetricSpec) -> bool {
-    let metric = spec.external.as_ref().and_then(|external| external.metric.selector.as_ref());
+    let metric = spec
+        .external
+        .as_ref()
+        .and_then(|external| external.metric.selector.as_ref());
     metric.is_some_and(|selector| selector.match_labels.contains_key(OWNER))
 }
 
@@ -193,8 +208,14 @@ fn hpa_name(name: &str, spec: &Spec) -> String {
 /// The name of the HPA of a ScaledObject and what it scales, if they can be read.
 pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     let name = decode(json).map_or_else(|_| String::new(), |it: ScaledObject| it.metadata.name);
-    let spec = decode(json).ok().and_then(|it: Manifest| it.spec).unwrap_or_default();
-    let target = spec.scale_target_ref.as_ref().map(manifest::Target::resolved);
+    let spec = decode(json)
+        .ok()
+        .and_then(|it: Manifest| it.spec)
+        .unwrap_or_default();
+    let target = spec
+        .scale_target_ref
+        .as_ref()
+        .map(manifest::Target::resolved);
     (hpa_name(&name, &spec), target)
 }
 
@@ -210,11 +231,16 @@ pub fn unknown_fields(json: &str) -> Result<UnknownFields, Refused> {
 /// The path in a ScaledObject of a field of the HPA that KEDA makes of it.
 pub fn path_of(field: &str) -> String {
     const PATHS: [(&str, &str); 3] = [
-        ("spec.behavior", "spec.advanced.horizontalPodAutoscalerConfig.behavior"),
+        (
+            "spec.behavior",
+            "spec.advanced.horizontalPodAutoscalerConfig.behavior",
+        ),
         ("spec.minReplicas", "spec.minReplicaCount"),
         ("spec.maxReplicas", "spec.maxReplicaCount"),
     ];
-    let own = PATHS.iter().find_map(|(path, own)| Some((own, field.strip_prefix(path)?)));
+    let own = PATHS
+        .iter()
+        .find_map(|(path, own)| Some((own, field.strip_prefix(path)?)));
     own.map_or_else(|| field.to_owned(), |(own, rest)| format!("{own}{rest}"))
 }
 
@@ -239,14 +265,19 @@ impl KedaHpa {
         let spec = spec.ok_or_else(|| Refused::new("spec", "required"))?;
         let triggers = spec.triggers.len();
         if triggers > MAX_METRICS {
-            return Err(Refused::new("spec.triggers", too_many("triggers", triggers)));
+            return Err(Refused::new(
+                "spec.triggers",
+                too_many("triggers", triggers),
+            ));
         }
         check::schema(&spec)?;
         check::webhook(name, &spec)?;
         if let Some(annotation) = object.paused_by() {
             let path = format!("metadata.annotations[{annotation}]");
-            return Err(Refused::new(path, "KEDA deletes the HPA of a paused ScaledObject")
-                .hint("remove the annotation from the file to see what its HPA would decide"));
+            return Err(
+                Refused::new(path, "KEDA deletes the HPA of a paused ScaledObject")
+                    .hint("remove the annotation from the file to see what its HPA would decide"),
+            );
         }
         let own = object.metadata.namespace.as_deref();
         let owner = Owner {
@@ -260,7 +291,9 @@ impl KedaHpa {
         outside(&object, &spec, &mut notes);
         let reference = spec.scale_target_ref.as_ref();
         let hpa = HpaSpec {
-            scale_target_ref: reference.map(manifest::Target::resolved).unwrap_or_default(),
+            scale_target_ref: reference
+                .map(manifest::Target::resolved)
+                .unwrap_or_default(),
             min_replicas: Some(spec.hpa_min()),
             max_replicas: spec.hpa_max(),
             metrics,
@@ -272,7 +305,9 @@ impl KedaHpa {
             spec: hpa,
             open,
             takes_over: object.metadata.annotations.get(KEDA_TRANSFER) == Some("true")
-                && spec.hpa_config().is_some_and(|config| !config.name.is_empty()),
+                && spec
+                    .hpa_config()
+                    .is_some_and(|config| !config.name.is_empty()),
             env_container: reference
                 .map(|own| own.env_source_container_name.clone())
                 .filter(|container| !container.is_empty()),
@@ -288,14 +323,18 @@ impl KedaHpa {
 ///
 /// Its template has no such container.
 pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> Result<(), Refused> {
-    let (Some(name), Some(template)) = (container, template) else { return Ok(()) };
+    let (Some(name), Some(template)) = (container, template) else {
+        return Ok(());
+    };
     if template.containers.iter().any(|own| *own.name == *name) {
         return Ok(());
     }
     let names: Vec<&str> = template.containers.iter().map(|own| &*own.name).collect();
     let path = "spec.scaleTargetRef.envSourceContainerName";
-    Err(Refused::new(path, format!("the target has no container {name:?}"))
-        .hint(format!("it has {}", names.join(", "))))
+    Err(
+        Refused::new(path, format!("the target has no container {name:?}"))
+            .hint(format!("it has {}", names.join(", "))),
+    )
 }
 
 /// The metrics in KEDA's order, `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up to 12
@@ -323,14 +362,22 @@ fn metrics(
         all.extend(made);
     }
     // A target that is not a number makes no composite metric.
-    let modifiers = spec.modifiers().filter(|own| own.target_number().is_some_and(|it| it > 0.0));
+    let modifiers = spec
+        .modifiers()
+        .filter(|own| own.target_number().is_some_and(|it| it > 0.0));
     if let Some(modifiers) = modifiers {
         // Only Resource metrics are kept, so those of containers are lost with the external ones.
-        let lost = all.iter().filter(|it| it.type_() == "ContainerResource").count();
+        let lost = all
+            .iter()
+            .filter(|it| it.type_() == "ContainerResource")
+            .count();
         if lost > 0 {
             notes.push(KedaNote::ContainersLost { metrics: lost });
         }
-        let names = spec.triggers.iter().filter(|it| !it.is_resource() && !it.name.is_empty());
+        let names = spec
+            .triggers
+            .iter()
+            .filter(|it| !it.is_resource() && !it.name.is_empty());
         notes.push(KedaNote::Composite {
             metric: COMPOSITE,
             triggers: names.map(|it| it.name.clone()).collect(),
@@ -372,7 +419,10 @@ fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSp
 
 /// An External metric.
 fn external(name: String, selector: LabelSelector, target: MetricTarget) -> MetricSpec {
-    let metric = MetricIdentifier { name, selector: Some(selector) };
+    let metric = MetricIdentifier {
+        name,
+        selector: Some(selector),
+    };
     MetricSpec {
         type_: "External".to_owned(),
         external: Some(ExternalMetricSource { metric, target }),
@@ -383,7 +433,12 @@ fn external(name: String, selector: LabelSelector, target: MetricTarget) -> Metr
 /// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
 fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Option<Behavior> {
     let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
-    if let Some(Behavior { scale_up, scale_down, .. }) = &mut behavior {
+    if let Some(Behavior {
+        scale_up,
+        scale_down,
+        ..
+    }) = &mut behavior
+    {
         // KEDA sends no empty list, so that the API server sets its defaults.
         for rules in [scale_up, scale_down].into_iter().flatten() {
             rules.policies.take_if(|policies| policies.is_empty());
@@ -415,15 +470,19 @@ fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
     if let Some(replicas) = rests {
         let cooldown = spec.cooldown_period.unwrap_or(300);
         let returns = !object.is_set(KEDA_PAUSED_SCALE_OUT);
-        notes.push(KedaNote::RestsAt { replicas, cooldown, returns });
+        notes.push(KedaNote::RestsAt {
+            replicas,
+            cooldown,
+            returns,
+        });
     }
     if let Some(fallback) = &spec.fallback {
         // `HasValidFallback`.
         let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
         notes.push(match spec.modifiers() {
-            Some(ScalingModifiers { target, .. }) if !is_whole(target) => {
-                KedaNote::NoFallback { target: target.clone() }
-            }
+            Some(ScalingModifiers { target, .. }) if !is_whole(target) => KedaNote::NoFallback {
+                target: target.clone(),
+            },
             _ => KedaNote::Fallback {
                 failures: fallback.failure_threshold.unwrap_or_default(),
                 replicas: fallback.replicas.unwrap_or_default(),
@@ -433,11 +492,18 @@ fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
     }
     let own = [
         ("pollingInterval", spec.polling_interval.is_some()),
-        ("initialCooldownPeriod", spec.initial_cooldown_period.is_some()),
-        ("cooldownPeriod", spec.cooldown_period.is_some() && rests.is_none()),
+        (
+            "initialCooldownPeriod",
+            spec.initial_cooldown_period.is_some(),
+        ),
+        (
+            "cooldownPeriod",
+            spec.cooldown_period.is_some() && rests.is_none(),
+        ),
         (
             "advanced.scalingModifiers.activationTarget",
-            spec.modifiers().is_some_and(|it| !it.activation_target.is_empty()),
+            spec.modifiers()
+                .is_some_and(|it| !it.activation_target.is_empty()),
         ),
     ];
     let own = own.into_iter().filter(|(_, is_set)| *is_set);
@@ -445,7 +511,9 @@ fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
         let is_read = |key: &&String| keys::keys(&trigger.type_).any(|own| own == **key);
-        let activation = keys.filter(|key| key.starts_with("activation")).filter(is_read);
+        let activation = keys
+            .filter(|key| key.starts_with("activation"))
+            .filter(is_read);
         fields.extend(activation.map(|key| format!("spec.triggers[{index}].metadata.{key}")));
         if trigger.use_cached_metrics {
             fields.push(format!("spec.triggers[{index}].useCachedMetrics"));
@@ -465,16 +533,23 @@ pub(crate) fn moved(running: &[MetricSpec], new: &[MetricSpec]) -> Vec<(usize, u
         let (index, rest) = source.metric.name.strip_prefix('s')?.split_once('-')?;
         index.parse::<usize>().ok()?;
         let selector = source.metric.selector.as_ref()?;
-        selector.match_labels.contains_key(OWNER).then_some((rest, selector))
+        selector
+            .match_labels
+            .contains_key(OWNER)
+            .then_some((rest, selector))
     }
     let places = |metrics: &[MetricSpec], name: (&str, &LabelSelector)| -> Vec<usize> {
-        (0..metrics.len()).filter(|place| without_index(&metrics[*place]) == Some(name)).collect()
+        (0..metrics.len())
+            .filter(|place| without_index(&metrics[*place]) == Some(name))
+            .collect()
     };
     let all = new.iter().filter_map(without_index);
-    let pairs = all.filter_map(|name| match (&places(new, name)[..], &places(running, name)[..]) {
-        ([to], [from]) if new[*to].name() != running[*from].name() => Some((*to, *from)),
-        _ => None,
-    });
+    let pairs = all.filter_map(
+        |name| match (&places(new, name)[..], &places(running, name)[..]) {
+            ([to], [from]) if new[*to].name() != running[*from].name() => Some((*to, *from)),
+            _ => None,
+        },
+    );
     pairs.collect()
 }
 
@@ -490,9 +565,13 @@ impl OpenMetric {
     /// The error for a trigger without a metric.
     fn lacks(trigger: usize, why: &str, target: &OpenTarget, is_running: bool) -> Refused {
         // A running HPA can only be replaced by another.
-        let (lacks, flag) = match is_running {
-            true => (format!(", and the running HPA has no metric s{trigger}-..."), "--hpa"),
-            false => (String::new(), "-f"),
+        let (lacks, flag) = if is_running {
+            (
+                format!(", and the running HPA has no metric s{trigger}-..."),
+                "--hpa",
+            )
+        } else {
+            (String::new(), "-f")
         };
         let other = format!("use {flag} with the HPA that KEDA makes");
         let (what, hint) = match target {
@@ -518,10 +597,19 @@ impl OpenMetric {
     ) -> Result<Vec<Note>, Refused> {
         let mut notes = Vec::new();
         let mut further = 0;
-        for Self { at, trigger, type_, name, target, selector } in open {
+        for Self {
+            at,
+            trigger,
+            type_,
+            name,
+            target,
+            selector,
+        } in open
+        {
             let place = at + further;
             let mut add = |name: String, target: &MetricTarget| {
-                spec.metrics.insert(place, external(name, selector.clone(), target.clone()));
+                spec.metrics
+                    .insert(place, external(name, selector.clone(), target.clone()));
             };
             let why = match (name, target) {
                 (OpenName::OfNamespace(start), OpenTarget::Known(target)) => {
@@ -551,13 +639,21 @@ impl OpenMetric {
                 let metric = format!("s{trigger}-{type_}-unknown");
                 add(metric.clone(), target);
                 let why = why.clone();
-                notes.push(Note::Keda(KedaNote::PlaceHolder { trigger, type_, metric, why }));
+                notes.push(Note::Keda(KedaNote::PlaceHolder {
+                    trigger,
+                    type_,
+                    metric,
+                    why,
+                }));
                 continue;
             }
             notes.push(Note::Keda(KedaNote::NamedAsRunning {
                 trigger: *trigger,
                 type_: type_.clone(),
-                metrics: found.iter().map(|metric| metric.name().to_owned()).collect(),
+                metrics: found
+                    .iter()
+                    .map(|metric| metric.name().to_owned())
+                    .collect(),
                 with_target: matches!(target, OpenTarget::Number(_)),
             }));
             further += found.len() - 1;

@@ -55,7 +55,10 @@ pub(super) enum Target {
     /// The value of a field, with its default.
     Of(Number, &'static str, Option<&'static str>),
     /// The value of a field that a rule selects.
-    Rule(Number, for<'t> fn(&Metadata<'t>) -> Result<Field<'t>, Refused>),
+    Rule(
+        Number,
+        for<'t> fn(&Metadata<'t>) -> Result<Field<'t>, Refused>,
+    ),
 }
 
 /// A field and its value or default; none if it is missing.
@@ -72,7 +75,11 @@ pub(super) enum Number {
 
 /// The scaler of a type, or the type that may be meant.
 pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str>> {
-    let known = || SCALERS.iter().flat_map(|scaler| scaler.types.iter().copied());
+    let known = || {
+        SCALERS
+            .iter()
+            .flat_map(|scaler| scaler.types.iter().copied())
+    };
     let found = SCALERS.iter().find(|scaler| scaler.types.contains(&type_));
     found.ok_or_else(|| nearest(type_, known().chain(["cpu", "memory"])))
 }
@@ -98,12 +105,27 @@ const fn one(
     target: Target,
     required: &'static [&'static str],
 ) -> Scaler {
-    Scaler { types, metrics: Metrics::One(name, target), required, only: None }
+    Scaler {
+        types,
+        metrics: Metrics::One(name, target),
+        required,
+        only: None,
+    }
 }
 
 const fn only(type_: &'static str, scaler: Scaler) -> Scaler {
-    let Scaler { types, metrics, required, .. } = scaler;
-    Scaler { types, metrics, required, only: Some(type_) }
+    let Scaler {
+        types,
+        metrics,
+        required,
+        ..
+    } = scaler;
+    Scaler {
+        types,
+        metrics,
+        required,
+        only: Some(type_),
+    }
 }
 
 const fn whole(field: &'static str, default: &'static str) -> Target {
@@ -124,13 +146,33 @@ const fn milli_needed(field: &'static str) -> Target {
 
 static SCALERS: &[Scaler] = &[
     // activemq_scaler.go
-    one(&["activemq"], Rule(activemq), whole("targetQueueSize", "10"), &[]),
+    one(
+        &["activemq"],
+        Rule(activemq),
+        whole("targetQueueSize", "10"),
+        &[],
+    ),
     // apache_kafka_scaler.go
-    one(&["apache-kafka"], Rule(apache_kafka), whole("lagThreshold", "10"), &[]),
+    one(
+        &["apache-kafka"],
+        Rule(apache_kafka),
+        whole("lagThreshold", "10"),
+        &[],
+    ),
     // arangodb_scaler.go
-    one(&["arangodb"], Fixed("arangodb"), milli("queryValue", "0"), &["collection", "query"]),
+    one(
+        &["arangodb"],
+        Fixed("arangodb"),
+        milli("queryValue", "0"),
+        &["collection", "query"],
+    ),
     // artemis_scaler.go
-    one(&["artemis-queue"], Rule(artemis), whole("queueLength", "10"), &[]),
+    one(
+        &["artemis-queue"],
+        Rule(artemis),
+        whole("queueLength", "10"),
+        &[],
+    ),
     // aws_cloudwatch_scaler.go
     one(
         &["aws-cloudwatch"],
@@ -165,13 +207,22 @@ static SCALERS: &[Scaler] = &[
         &["streamName"],
     ),
     // aws_sqs_queue_scaler.go
-    one(&["aws-sqs-queue"], Rule(aws_sqs), whole("queueLength", "5"), &[]),
+    one(
+        &["aws-sqs-queue"],
+        Rule(aws_sqs),
+        whole("queueLength", "5"),
+        &[],
+    ),
     // azure_app_insights_scaler.go
     one(
         &["azure-app-insights"],
         Of("azure-app-insights-", "metricId"),
         milli("targetValue", "0"),
-        &["metricId", "metricAggregationTimespan", "metricAggregationType"],
+        &[
+            "metricId",
+            "metricAggregationTimespan",
+            "metricAggregationType",
+        ],
     ),
     // azure_blob_scaler.go
     one(
@@ -190,7 +241,12 @@ static SCALERS: &[Scaler] = &[
     // azure_eventhub_scaler.go, azure/azure_eventhub.go
     one(
         &["azure-eventhub"],
-        Rule(|it| Ok(format!("azure-eventhub-{}", it.get("consumerGroup").unwrap_or("$Default")))),
+        Rule(|it| {
+            Ok(format!(
+                "azure-eventhub-{}",
+                it.get("consumerGroup").unwrap_or("$Default")
+            ))
+        }),
         whole("unprocessedEventThreshold", "64"),
         &[],
     ),
@@ -216,7 +272,12 @@ static SCALERS: &[Scaler] = &[
         ],
     ),
     // azure_pipelines_scaler.go
-    one(&["azure-pipelines"], Rule(azure_pipelines), whole("targetPipelinesQueueLength", "1"), &[]),
+    one(
+        &["azure-pipelines"],
+        Rule(azure_pipelines),
+        whole("targetPipelinesQueueLength", "1"),
+        &[],
+    ),
     // azure_queue_scaler.go
     one(
         &["azure-queue"],
@@ -225,7 +286,12 @@ static SCALERS: &[Scaler] = &[
         &["queueName"],
     ),
     // azure_servicebus_scaler.go
-    one(&["azure-servicebus"], Rule(azure_servicebus), whole("messageCount", "5"), &[]),
+    one(
+        &["azure-servicebus"],
+        Rule(azure_servicebus),
+        whole("messageCount", "5"),
+        &[],
+    ),
     // beanstalkd_scaler.go
     one(
         &["beanstalkd"],
@@ -243,11 +309,26 @@ static SCALERS: &[Scaler] = &[
     // couchdb_scaler.go
     one(&["couchdb"], Rule(couchdb), whole("queryValue", "0"), &[]),
     // cron_scaler.go
-    one(&["cron"], Rule(cron), Target::Fixed(1), &["start", "end", "timezone", "desiredReplicas"]),
+    one(
+        &["cron"],
+        Rule(cron),
+        Target::Fixed(1),
+        &["start", "end", "timezone", "desiredReplicas"],
+    ),
     // datadog_scaler.go
-    one(&["datadog"], Name::Whole(datadog), milli("targetValue;queryValue", "-1"), &[]),
+    one(
+        &["datadog"],
+        Name::Whole(datadog),
+        milli("targetValue;queryValue", "-1"),
+        &[],
+    ),
     // dynatrace_scaler.go
-    one(&["dynatrace"], Fixed("dynatrace"), milli_needed("threshold"), &[]),
+    one(
+        &["dynatrace"],
+        Fixed("dynatrace"),
+        milli_needed("threshold"),
+        &[],
+    ),
     // elastic_forecast_scaler.go
     one(
         &["elastic-forecast"],
@@ -263,7 +344,12 @@ static SCALERS: &[Scaler] = &[
         &[],
     ),
     // etcd_scaler.go
-    one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value"), &["endpoints", "watchKey"]),
+    one(
+        &["etcd"],
+        Of("etcd-", "watchKey"),
+        milli_needed("value"),
+        &["endpoints", "watchKey"],
+    ),
     // external_mock_scaler.go, which reads nothing
     only(
         "Value",
@@ -282,7 +368,12 @@ static SCALERS: &[Scaler] = &[
         only: None,
     },
     // forgejo_runner_scaler.go
-    one(&["forgejo-runner"], Fixed("forgejo"), Target::Fixed(1), &["address", "labels"]),
+    one(
+        &["forgejo-runner"],
+        Fixed("forgejo"),
+        Target::Fixed(1),
+        &["address", "labels"],
+    ),
     // gcp_cloud_tasks_scaler.go
     one(
         &["gcp-cloudtasks"],
@@ -332,7 +423,10 @@ static SCALERS: &[Scaler] = &[
         &["ibmmq"],
         Rule(|it| {
             let queues = it.need("queueName;queueNames")?;
-            Ok(format!("ibmmq-{}", queues.split(',').next().unwrap_or_default().trim()))
+            Ok(format!(
+                "ibmmq-{}",
+                queues.split(',').next().unwrap_or_default().trim()
+            ))
         }),
         whole("queueDepth", "20"),
         &["host"],
@@ -352,19 +446,33 @@ static SCALERS: &[Scaler] = &[
         &["query"],
     ),
     // kafka_scaler.go
-    one(&["kafka"], Rule(|it| kafka(it, ToOwned::to_owned)), whole("lagThreshold", "10"), &[]),
+    one(
+        &["kafka"],
+        Rule(|it| kafka(it, ToOwned::to_owned)),
+        whole("lagThreshold", "10"),
+        &[],
+    ),
     // kubernetes_resource_scaler.go
     one(
         &["kubernetes-resource"],
         Rule(|it| {
             let kind = it.need("resourceKind")?.to_lowercase();
-            Ok(format!("{kind}-{}-{}", it.need("resourceName")?, it.need("key")?))
+            Ok(format!(
+                "{kind}-{}-{}",
+                it.need("resourceName")?,
+                it.need("key")?
+            ))
         }),
         milli_needed("targetValue"),
         &["resourceKind", "resourceName", "key"],
     ),
     // kubernetes_workload_scaler.go
-    one(&["kubernetes-workload"], Rule(workload), milli("value", "0"), &["podSelector"]),
+    one(
+        &["kubernetes-workload"],
+        Rule(workload),
+        milli("value", "0"),
+        &["podSelector"],
+    ),
     // liiklus_scaler.go
     one(
         &["liiklus"],
@@ -373,7 +481,12 @@ static SCALERS: &[Scaler] = &[
         &["address", "topic", "group"],
     ),
     // loki_scaler.go
-    one(&["loki"], Fixed("loki"), milli_needed("threshold"), &["serverAddress", "query"]),
+    one(
+        &["loki"],
+        Fixed("loki"),
+        milli_needed("threshold"),
+        &["serverAddress", "query"],
+    ),
     // metrics_api_scaler.go
     one(
         &["metrics-api"],
@@ -389,9 +502,19 @@ static SCALERS: &[Scaler] = &[
         &["collection", "query"],
     ),
     // mssql_scaler.go
-    one(&["mssql"], Fixed("mssql"), milli_needed("targetValue"), &["query"]),
+    one(
+        &["mssql"],
+        Fixed("mssql"),
+        milli_needed("targetValue"),
+        &["query"],
+    ),
     // mysql_scaler.go
-    one(&["mysql"], Rule(mysql), milli_needed("queryValue"), &["query"]),
+    one(
+        &["mysql"],
+        Rule(mysql),
+        milli_needed("queryValue"),
+        &["query"],
+    ),
     // nats_jetstream_scaler.go
     one(
         &["nats-jetstream"],
@@ -400,16 +523,32 @@ static SCALERS: &[Scaler] = &[
         &["stream", "consumer"],
     ),
     // newrelic_scaler.go
-    one(&["new-relic"], Fixed("new-relic"), milli_needed("threshold"), &["nrql"]),
+    one(
+        &["new-relic"],
+        Fixed("new-relic"),
+        milli_needed("threshold"),
+        &["nrql"],
+    ),
     // nsq_scaler.go
     one(
         &["nsq"],
-        Rule(|it| Ok(format!("nsq-{}-{}", it.known_need("topic")?, it.known_need("channel")?))),
+        Rule(|it| {
+            Ok(format!(
+                "nsq-{}-{}",
+                it.known_need("topic")?,
+                it.known_need("channel")?
+            ))
+        }),
         whole("depthThreshold", "10"),
         &[],
     ),
     // opensearch_scaler.go
-    one(&["opensearch"], Rule(|it| search("opensearch", it)), milli_needed("targetValue"), &[]),
+    one(
+        &["opensearch"],
+        Rule(|it| search("opensearch", it)),
+        milli_needed("targetValue"),
+        &[],
+    ),
     // openstack_metrics_scaler.go
     one(
         &["openstack-metric"],
@@ -423,19 +562,33 @@ static SCALERS: &[Scaler] = &[
         Rule(|it| {
             let prefix = it.get("objectPrefix").map(|prefix| format!("-{prefix}"));
             let container = it.need("containerName")?;
-            Ok(format!("openstack-swift-{container}{}", prefix.unwrap_or_default()))
+            Ok(format!(
+                "openstack-swift-{container}{}",
+                prefix.unwrap_or_default()
+            ))
         }),
         whole("objectCount", "2"),
         &["containerName"],
     ),
     // postgresql_scaler.go
-    one(&["postgresql"], Fixed("postgresql"), milli("targetQueryValue", "0"), &["query"]),
+    one(
+        &["postgresql"],
+        Fixed("postgresql"),
+        milli("targetQueryValue", "0"),
+        &["query"],
+    ),
     // predictkube_scaler.go
     one(
         &["predictkube"],
         Fixed("predictkube-predictkube_metric"),
         milli("threshold", "0"),
-        &["prometheusAddress", "query", "predictHorizon", "queryStep", "historyTimeWindow"],
+        &[
+            "prometheusAddress",
+            "query",
+            "predictHorizon",
+            "queryStep",
+            "historyTimeWindow",
+        ],
     ),
     // prometheus_scaler.go
     one(
@@ -474,13 +627,22 @@ static SCALERS: &[Scaler] = &[
     ),
     // redis_streams_scaler.go
     one(
-        &["redis-streams", "redis-cluster-streams", "redis-sentinel-streams"],
+        &[
+            "redis-streams",
+            "redis-cluster-streams",
+            "redis-sentinel-streams",
+        ],
         Of("redis-streams-", "stream"),
         Target::Rule(Number::Whole, redis_streams),
         &["stream"],
     ),
     // selenium_grid_scaler.go
-    one(&["selenium-grid"], Rule(selenium_grid), Target::Fixed(1), &[]),
+    one(
+        &["selenium-grid"],
+        Rule(selenium_grid),
+        Target::Fixed(1),
+        &[],
+    ),
     // solace_dm_scaler.go
     Scaler {
         types: &["solace-direct-messaging"],
@@ -515,7 +677,12 @@ static SCALERS: &[Scaler] = &[
         &["host", "metricName", "aggregation", "intervalS"],
     ),
     // solr_scaler.go
-    one(&["solr"], Fixed("solr"), milli_needed("targetQueryValue"), &["host", "collection"]),
+    one(
+        &["solr"],
+        Fixed("solr"),
+        milli_needed("targetQueryValue"),
+        &["host", "collection"],
+    ),
     // splunk_observability_scaler.go, which does not look at metricType
     only(
         "Value",
@@ -523,7 +690,12 @@ static SCALERS: &[Scaler] = &[
             &["splunk-observability"],
             Fixed("signalfx"),
             milli_needed("targetValue"),
-            &["query", "duration", "queryAggregator", "activationTargetValue"],
+            &[
+                "query",
+                "duration",
+                "queryAggregator",
+                "activationTargetValue",
+            ],
         ),
     ),
     // splunk_scaler.go
@@ -541,15 +713,36 @@ static SCALERS: &[Scaler] = &[
         &["host", "queryType", "timerange"],
     ),
     // temporal_scaler.go
-    one(&["temporal"], Rule(temporal), whole("targetQueueSize", "5"), &[]),
+    one(
+        &["temporal"],
+        Rule(temporal),
+        whole("targetQueueSize", "5"),
+        &[],
+    ),
 ];
 
 /// The ends of the names are the fields.
 const SOLACE_DM: &[(&str, &str, i64)] = &[
-    ("aggregatedClientTxByteRateTarget", "aggregatedClientTxByteRateTarget", 1),
-    ("aggregatedClientAverageTxByteRateTarget", "aggregatedClientAverageTxByteRateTarget", 1),
-    ("aggregatedClientTxMsgRateTarget", "aggregatedClientTxMsgRateTarget", 1),
-    ("aggregatedClientAverageTxMsgRateTarget", "aggregatedClientAverageTxMsgRateTarget", 1),
+    (
+        "aggregatedClientTxByteRateTarget",
+        "aggregatedClientTxByteRateTarget",
+        1,
+    ),
+    (
+        "aggregatedClientAverageTxByteRateTarget",
+        "aggregatedClientAverageTxByteRateTarget",
+        1,
+    ),
+    (
+        "aggregatedClientTxMsgRateTarget",
+        "aggregatedClientTxMsgRateTarget",
+        1,
+    ),
+    (
+        "aggregatedClientAverageTxMsgRateTarget",
+        "aggregatedClientAverageTxMsgRateTarget",
+        1,
+    ),
 ];
 
 /// `Validate` in `activemq_scaler.go`: the name may be in a URL.
@@ -594,19 +787,31 @@ fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Optio
 /// That a template has no names.
 fn no_template<const N: usize>(metadata: &Metadata<'_>, field: &str, names: [&str; N]) -> Refused {
     let names = names.join(", ");
-    metadata.refused(field, format!("must be a URL of Jolokia with {names} in its path"))
+    metadata.refused(
+        field,
+        format!("must be a URL of Jolokia with {names} in its path"),
+    )
 }
 
 /// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.
 fn apache_kafka(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    kafka(metadata, |topics| topics.split(',').map(str::trim).collect::<Vec<_>>().join(","))
+    kafka(metadata, |topics| {
+        topics
+            .split(',')
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(",")
+    })
 }
 
 /// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group where there is no topic.
 fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
     match metadata.known("topic")? {
         Some(topic) => Ok(format!("kafka-{}", topics(topic))),
-        None => Ok(format!("kafka-{}-topics", metadata.known_need("consumerGroup")?)),
+        None => Ok(format!(
+            "kafka-{}-topics",
+            metadata.known_need("consumerGroup")?
+        )),
     }
 }
 
@@ -619,14 +824,18 @@ fn aws_sqs(metadata: &Metadata<'_>) -> Result<String, Gap> {
     };
     match path.decoded.split('/').collect::<Vec<_>>()[..] {
         [_, _, name] if !name.is_empty() => Ok(format!("aws-sqs-{name}")),
-        _ => Err(metadata.refused("queueURL", "no queue name in the path of the URL").into()),
+        _ => Err(metadata
+            .refused("queueURL", "no queue name in the path of the URL")
+            .into()),
     }
 }
 
 /// `parseAzurePipelinesMetadata` in `azure_pipelines_scaler.go`: Azure knows the number of a name.
 fn azure_pipelines(metadata: &Metadata<'_>) -> Result<String, Gap> {
     if metadata.get("poolName").is_some() {
-        return Err(Gap::Open("only Azure knows the number of the pool in poolName".to_owned()));
+        return Err(Gap::Open(
+            "only Azure knows the number of the pool in poolName".to_owned(),
+        ));
     }
     let id = metadata.need("poolID")?;
     let id: i64 = id
@@ -639,7 +848,9 @@ fn azure_pipelines(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let [queue, topic, subscription] =
         ["queueName", "topicName", "subscriptionName"].map(|name| metadata.get(name));
-    let is_regex = metadata.get("useRegex").is_some_and(|it| go::parse_bool(it) == Some(true));
+    let is_regex = metadata
+        .get("useRegex")
+        .is_some_and(|it| go::parse_bool(it) == Some(true));
     let refused = |name, message| Err(metadata.refused(name, message).into());
     let (type_, name) = match (queue, topic) {
         (Some(_), Some(_)) => return refused("topicName", "queueName is set, too"),
@@ -653,9 +864,10 @@ fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
         (None, Some(topic)) => ("topic", topic),
         (None, None) => return refused("queueName", "required, or topicName"),
     };
-    Ok(match is_regex {
-        true => format!("azure-servicebus-{type_}-regex"),
-        false => format!("azure-servicebus-{name}"),
+    Ok(if is_regex {
+        format!("azure-servicebus-{type_}-regex")
+    } else {
+        format!("azure-servicebus-{name}")
     })
 }
 
@@ -663,9 +875,10 @@ fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
 /// be without the name.
 fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let Found { stated, elsewhere } = metadata.find("connectionString");
-    let name = match stated.is_some() || elsewhere.is_some() {
-        true => metadata.known("dbName")?.unwrap_or_default(),
-        false => metadata.known_need("dbName")?,
+    let name = if stated.is_some() || elsewhere.is_some() {
+        metadata.known("dbName")?.unwrap_or_default()
+    } else {
+        metadata.known_need("dbName")?
     };
     Ok(format!("coucdb-{name}"))
 }
@@ -674,9 +887,10 @@ fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let schedule = |name| {
         let text = metadata.need(name)?;
-        match is_schedule(text) {
-            true => Ok(text),
-            false => Err(metadata.refused(name, "not a cron schedule".to_owned())),
+        if is_schedule(text) {
+            Ok(text)
+        } else {
+            Err(metadata.refused(name, "not a cron schedule".to_owned()))
         }
     };
     let (start, end) = (schedule("start")?, schedule("end")?);
@@ -692,7 +906,12 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
         let text = text.replace(' ', "").replace('*', "x").replace('/', "Sl");
         text.replace('?', "Qm").replace(',', "Cm")
     };
-    Ok(format!("cron-{}-{}-{}", metadata.need("timezone")?, plain(start), plain(end)))
+    Ok(format!(
+        "cron-{}-{}-{}",
+        metadata.need("timezone")?,
+        plain(start),
+        plain(end)
+    ))
 }
 
 /// `Validate`, `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric
@@ -700,16 +919,24 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
     // Braces on different lines do not count.
     let is_scoped = |query: &str| {
-        query.split('\n').filter_map(|line| line.split_once('{')).any(|(_, it)| it.contains('}'))
+        query
+            .split('\n')
+            .filter_map(|line| line.split_once('{'))
+            .any(|(_, it)| it.contains('}'))
     };
     if metadata.get("query").is_some_and(|query| !is_scoped(query)) {
-        return Err(metadata.refused("query", "has no scope in braces, such as {*}").into());
+        return Err(metadata
+            .refused("query", "has no scope in braces, such as {*}")
+            .into());
     }
-    let of_agent =
-        metadata.get("useClusterAgentProxy").is_some_and(|it| go::parse_bool(it) == Some(true));
+    let of_agent = metadata
+        .get("useClusterAgentProxy")
+        .is_some_and(|it| go::parse_bool(it) == Some(true));
     if of_agent {
-        let (namespace, name) =
-            (metadata.need("datadogMetricNamespace")?, metadata.need("datadogMetricName")?);
+        let (namespace, name) = (
+            metadata.need("datadogMetricNamespace")?,
+            metadata.need("datadogMetricName")?,
+        );
         return Ok(format!("datadogmetric@{namespace}:{name}"));
     }
     let query = metadata.need("query")?;
@@ -721,7 +948,10 @@ fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn search(prefix: &str, metadata: &Metadata<'_>) -> Result<String, Gap> {
     match metadata.get("query") {
         Some(_) if metadata.get("searchTemplateName").is_none() => Ok(format!("{prefix}-query")),
-        _ => Ok(format!("{prefix}-{}", metadata.known_need("searchTemplateName")?)),
+        _ => Ok(format!(
+            "{prefix}-{}",
+            metadata.known_need("searchTemplateName")?
+        )),
     }
 }
 
@@ -730,7 +960,9 @@ fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let [subscription, topic] = ["subscriptionName", "topicName"].map(|name| metadata.get(name));
     let name = match (subscription, topic) {
         (Some(_), Some(_)) => {
-            return Err(metadata.refused("topicName", "subscriptionName is set, too").into());
+            return Err(metadata
+                .refused("topicName", "subscriptionName is set, too")
+                .into());
         }
         (Some(name), None) | (None, Some(name)) => name,
         (None, None) => match metadata.known("topicName")? {
@@ -757,7 +989,10 @@ fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
     } else {
         metadata.known("connectionString")?;
     }
-    Ok(format!("mysql-{}", metadata.known("dbName")?.unwrap_or_default()))
+    Ok(format!(
+        "mysql-{}",
+        metadata.known("dbName")?.unwrap_or_default()
+    ))
 }
 
 /// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
@@ -770,26 +1005,35 @@ fn rabbitmq<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
         "ExpectedQueueConsumptionTime",
     ];
     let number = |name: &'static str| -> Result<Option<_>, Refused> {
-        let Some(text) = metadata.get(name) else { return Ok(None) };
+        let Some(text) = metadata.get(name) else {
+            return Ok(None);
+        };
         Ok((metadata.number(name, text)? != 0.0).then_some(text))
     };
     let (length, value) = (number("queueLength")?, number("value")?);
-    match (length, metadata.get("mode").filter(|mode| *mode != "Unknown"), value) {
+    match (
+        length,
+        metadata.get("mode").filter(|mode| *mode != "Unknown"),
+        value,
+    ) {
         (None, None, None) => Ok(("value", Some("20"))),
         (Some(_), None, None) => Ok(("queueLength", length)),
         (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
         (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
         (None, Some(_), None) => Err(metadata.missing("value")),
-        (None, Some(mode), Some(_)) if !MODES.contains(&mode) => {
-            Err(metadata.refused("mode", format!("{mode:?} is not one of {}", MODES.join(", "))))
-        }
+        (None, Some(mode), Some(_)) if !MODES.contains(&mode) => Err(metadata.refused(
+            "mode",
+            format!("{mode:?} is not one of {}", MODES.join(", ")),
+        )),
         (None, Some(_), Some(_)) => Ok(("value", value)),
     }
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
 fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
-    let lag = metadata.get("lagCount").map(|text| metadata.whole("lagCount", text));
+    let lag = metadata
+        .get("lagCount")
+        .map(|text| metadata.whole("lagCount", text));
     let has_lag = lag.transpose()?.is_some_and(|lag| lag != 0);
     let field = match (metadata.get("consumerGroup"), has_lag) {
         (None, _) => "streamLength",
@@ -802,8 +1046,10 @@ fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
 /// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
 fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let parts = ["browserName", "browserVersion", "platformName"].map(|name| metadata.get(name));
-    let parts: Vec<&str> =
-        ["selenium-grid"].into_iter().chain(parts.into_iter().flatten()).collect();
+    let parts: Vec<&str> = ["selenium-grid"]
+        .into_iter()
+        .chain(parts.into_iter().flatten())
+        .collect();
     Ok(parts.join("-"))
 }
 
@@ -811,11 +1057,17 @@ fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn temporal(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let namespace = metadata.known("namespace")?.unwrap_or("default");
     let name = format!("temporal-{namespace}-{}", metadata.known_need("taskQueue")?);
-    match (metadata.known("workerDeploymentName")?, metadata.known("workerDeploymentBuildId")?) {
+    match (
+        metadata.known("workerDeploymentName")?,
+        metadata.known("workerDeploymentBuildId")?,
+    ) {
         (Some(deployment), Some(build)) => Ok(format!("{name}-{deployment}-{build}")),
         (None, None) => Ok(name),
         _ => Err(metadata
-            .refused("workerDeploymentName", "needs workerDeploymentBuildId, and that needs it")
+            .refused(
+                "workerDeploymentName",
+                "needs workerDeploymentBuildId, and that needs it",
+            )
             .into()),
     }
 }

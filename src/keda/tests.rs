@@ -30,7 +30,12 @@ fn hpa(json: &str) -> KedaHpa {
 
 /// `metrics` as JSON.
 fn metrics(json: &str) -> Vec<Json> {
-    hpa(json).spec.metrics.iter().map(|it| serde_json::to_value(it).expect("JSON")).collect()
+    hpa(json)
+        .spec
+        .metrics
+        .iter()
+        .map(|it| serde_json::to_value(it).expect("JSON"))
+        .collect()
 }
 
 fn prometheus() -> Json {
@@ -54,21 +59,30 @@ fn at(index: usize, trigger: &Json) -> String {
 
 /// The cases of a table, a JSON object a line.
 fn cases(table: &'static str) -> impl Iterator<Item = Json> {
-    table.lines().map(|line| serde_json::from_str(line).expect("JSON"))
+    table
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
 }
 
 /// Names of metrics as the scalers' tests expect them, and the targets that follow from the same metadata.
 #[test]
 fn the_names_of_the_scalers_tests() {
     for case in cases(include_str!("tests/names.jsonl")) {
-        let index =
-            case["index"].as_u64().and_then(|index| index.try_into().ok()).expect("an index");
+        let index = case["index"]
+            .as_u64()
+            .and_then(|index| index.try_into().ok())
+            .expect("an index");
         let trigger = json!({"type": case["type"], "metadata": case["metadata"]});
         let expected = json!({"type": "External", "external": {
             "metric": {"name": case["name"], "selector": {"matchLabels": {"scaledobject.keda.sh/name": "web"}}},
             "target": {"type": "AverageValue", "averageValue": case["target"]},
         }});
-        assert_eq!(metrics(&at(index, &trigger))[index], expected, "{}", case["place"]);
+        assert_eq!(
+            metrics(&at(index, &trigger))[index],
+            expected,
+            "{}",
+            case["place"]
+        );
     }
 }
 
@@ -137,7 +151,13 @@ fn the_answers_of_keda_itself() {
             "s0-influxdb-db",
             average("3"),
         ),
-        ("influxdb", "", influx(json!({"influxVersion": "2,3"})), "s0-influxdb-", average("3")),
+        (
+            "influxdb",
+            "",
+            influx(json!({"influxVersion": "2,3"})),
+            "s0-influxdb-",
+            average("3"),
+        ),
         (
             "artemis-queue",
             "",
@@ -145,12 +165,42 @@ fn the_answers_of_keda_itself() {
             "s0-artemis-\"orders\"",
             average("10"),
         ),
-        ("pulsar", "Utilization", pulsar.clone(), "s0-pulsar-t-s", average("10")),
+        (
+            "pulsar",
+            "Utilization",
+            pulsar.clone(),
+            "s0-pulsar-t-s",
+            average("10"),
+        ),
         ("pulsar", "Value", pulsar, "s0-pulsar-t-s", average("10")),
-        ("splunk-observability", "Foo", signalfx, "s0-signalfx", ("Value", "5".to_owned())),
-        ("rabbitmq", "", rabbit("queueLength", "0", "Unknown"), "s0-rabbitmq-q", average("20")),
-        ("rabbitmq", "", rabbit("queueLength", "5", "Unknown"), "s0-rabbitmq-q", average("5")),
-        ("rabbitmq", "", rabbit("value", "0.0", "Unknown"), "s0-rabbitmq-q", average("20")),
+        (
+            "splunk-observability",
+            "Foo",
+            signalfx,
+            "s0-signalfx",
+            ("Value", "5".to_owned()),
+        ),
+        (
+            "rabbitmq",
+            "",
+            rabbit("queueLength", "0", "Unknown"),
+            "s0-rabbitmq-q",
+            average("20"),
+        ),
+        (
+            "rabbitmq",
+            "",
+            rabbit("queueLength", "5", "Unknown"),
+            "s0-rabbitmq-q",
+            average("5"),
+        ),
+        (
+            "rabbitmq",
+            "",
+            rabbit("value", "0.0", "Unknown"),
+            "s0-rabbitmq-q",
+            average("20"),
+        ),
         (
             "rabbitmq",
             "Value",
@@ -165,23 +215,80 @@ fn the_answers_of_keda_itself() {
             "s0-aws-sqs-https---h-port-1-q",
             average("5"),
         ),
-        ("aws-sqs-queue", "", sqs("https://h/1/q%zz"), "s0-aws-sqs-https---h-1-q-zz", average("5")),
-        ("aws-sqs-queue", "", sqs("https://h:443/1/q%41"), "s0-aws-sqs-qA", average("5")),
-        ("aws-cloudwatch", "", cloudwatch, "s0-aws-cloudwatch", average("1")),
-        ("gcp-stackdriver", "", period_unset, "s0-gcp-stackdriver-p", average("5")),
+        (
+            "aws-sqs-queue",
+            "",
+            sqs("https://h/1/q%zz"),
+            "s0-aws-sqs-https---h-1-q-zz",
+            average("5"),
+        ),
+        (
+            "aws-sqs-queue",
+            "",
+            sqs("https://h:443/1/q%41"),
+            "s0-aws-sqs-qA",
+            average("5"),
+        ),
+        (
+            "aws-cloudwatch",
+            "",
+            cloudwatch,
+            "s0-aws-cloudwatch",
+            average("1"),
+        ),
+        (
+            "gcp-stackdriver",
+            "",
+            period_unset,
+            "s0-gcp-stackdriver-p",
+            average("5"),
+        ),
         ("kafka", "", kafka, "s0-kafka-c", average("10")),
-        ("predictkube", "", predictkube, "s0-predictkube-predictkube_metric", average("2")),
-        ("aws-dynamodb", "", dynamo, "s0-aws-dynamodb-t", average("3")),
+        (
+            "predictkube",
+            "",
+            predictkube,
+            "s0-predictkube-predictkube_metric",
+            average("2"),
+        ),
+        (
+            "aws-dynamodb",
+            "",
+            dynamo,
+            "s0-aws-dynamodb-t",
+            average("3"),
+        ),
         ("graphite", "", graphite, "s0-graphite", average("100")),
-        ("beanstalkd", "", beanstalkd, "s0-beanstalkd-t", average("3")),
-        ("solace-event-queue", "", spool, "s0-solace-q-msgcount", average("7")),
+        (
+            "beanstalkd",
+            "",
+            beanstalkd,
+            "s0-beanstalkd-t",
+            average("3"),
+        ),
+        (
+            "solace-event-queue",
+            "",
+            spool,
+            "s0-solace-q-msgcount",
+            average("7"),
+        ),
     ] {
         let trigger = json!({"type": type_, "metadata": metadata, "metricType": metric_type});
         let made = metrics(&scaled(json!({"triggers": [trigger]})));
-        let field = if target_type == "Value" { "value" } else { "averageValue" };
+        let field = if target_type == "Value" {
+            "value"
+        } else {
+            "averageValue"
+        };
         let expected = json!({"type": target_type, field: value});
-        let [only] = &made[..] else { panic!("{made:?}") };
-        assert_eq!(only["external"]["metric"]["name"], name, "{type_} {metadata}");
+        let [only] = &made[..] else {
+            panic!("{made:?}")
+        };
+        assert_eq!(
+            only["external"]["metric"]["name"], name,
+            "{type_} {metadata}"
+        );
         assert_eq!(only["external"]["target"], expected, "{type_} {metadata}");
     }
 }
@@ -204,10 +311,17 @@ fn what_keda_drops() {
         metrics(&scaled(spec))[0]["external"].clone()
     };
     assert_eq!(composed("NaN")["metric"]["name"], "s0-prometheus");
-    for (target, expected) in
-        [("1_000", "1k"), ("0x1p4", "16"), ("+0X.8p1", "1"), ("0xA.8P-1", "5250m")]
-    {
-        assert_eq!(composed(target)["target"]["averageValue"], expected, "{target}");
+    for (target, expected) in [
+        ("1_000", "1k"),
+        ("0x1p4", "16"),
+        ("+0X.8p1", "1"),
+        ("0xA.8P-1", "5250m"),
+    ] {
+        assert_eq!(
+            composed(target)["target"]["averageValue"],
+            expected,
+            "{target}"
+        );
     }
 }
 
@@ -217,12 +331,18 @@ fn what_keda_drops() {
 fn authentication_comes_before_the_metadata() {
     let notes = |type_: &str, metadata: Json, reference: Json| {
         let trigger = json!({"type": type_, "metadata": metadata, "authenticationRef": reference});
-        hpa(&scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}))).notes
+        hpa(&scaled(
+            json!({"minReplicaCount": 1, "triggers": [trigger]}),
+        ))
+        .notes
     };
     let first = |field| Note::Keda(KedaNote::AuthenticationFirst { trigger: 0, field });
     let couch = json!({"dbName": "d", "query": "q", "queryValue": "3"});
     let reference = json!({"name": "auth"});
-    assert_eq!(notes("couchdb", couch.clone(), reference.clone()), [first("dbName")]);
+    assert_eq!(
+        notes("couchdb", couch.clone(), reference.clone()),
+        [first("dbName")]
+    );
     assert_eq!(notes("couchdb", couch, json!(null)), []);
     let search = json!({
         "addresses": "a", "index": "i", "valueLocation": "v", "searchTemplateName": "s", "targetValue": "1",
@@ -230,7 +350,10 @@ fn authentication_comes_before_the_metadata() {
     let expected = [first("targetValue"), first("searchTemplateName")];
     assert_eq!(notes("elasticsearch", search, reference.clone()), expected);
     let mysql = json!({"query": "q", "queryValue": "3", "dbName": "d"});
-    assert_eq!(notes("mysql", mysql.clone(), reference), [first("connectionString")]);
+    assert_eq!(
+        notes("mysql", mysql.clone(), reference),
+        [first("connectionString")]
+    );
     assert_eq!(notes("mysql", mysql, json!(null)), []);
 }
 
@@ -263,15 +386,33 @@ fn each_field_has_its_own_sources() {
         all[field] = json!(value);
         all
     };
-    let (sql, couch) = (json!({"query": "q", "queryValue": "3"}), json!({"queryValue": "3"}));
+    let (sql, couch) = (
+        json!({"query": "q", "queryValue": "3"}),
+        json!({"queryValue": "3"}),
+    );
     let influx = json!({"serverURL": "u", "query": "q", "thresholdValue": "1"});
     let third = with(influx.clone(), "influxVersion", "3");
     let temporal = json!({"endpoint": "e", "taskQueue": "t"});
     for (type_, metadata, reference, expected) in [
         // order=triggerMetadata;resolvedEnv
-        ("gcp-pubsub", json!({}), auth.clone(), required("subscriptionName")),
-        ("gcp-pubsub", json!({"topicNameFromEnv": "T"}), json!(null), of_environment("topicName")),
-        ("temporal", temporal.clone(), auth.clone(), "s0-temporal-default-t".to_owned()),
+        (
+            "gcp-pubsub",
+            json!({}),
+            auth.clone(),
+            required("subscriptionName"),
+        ),
+        (
+            "gcp-pubsub",
+            json!({"topicNameFromEnv": "T"}),
+            json!(null),
+            of_environment("topicName"),
+        ),
+        (
+            "temporal",
+            temporal.clone(),
+            auth.clone(),
+            "s0-temporal-default-t".to_owned(),
+        ),
         (
             "temporal",
             with(temporal, "namespaceFromEnv", "N"),
@@ -285,9 +426,24 @@ fn each_field_has_its_own_sources() {
             "s0-kafka-g-topics".to_owned(),
         ),
         // order=triggerMetadata;authParams
-        ("mysql", with(sql.clone(), "dbNameFromEnv", "D"), json!(null), "s0-mysql-".to_owned()),
-        ("mysql", with(sql.clone(), "dbName", "d"), auth.clone(), "s0-mysql-d".to_owned()),
-        ("mysql", sql.clone(), auth.clone(), of_authentication("connectionString")),
+        (
+            "mysql",
+            with(sql.clone(), "dbNameFromEnv", "D"),
+            json!(null),
+            "s0-mysql-".to_owned(),
+        ),
+        (
+            "mysql",
+            with(sql.clone(), "dbName", "d"),
+            auth.clone(),
+            "s0-mysql-d".to_owned(),
+        ),
+        (
+            "mysql",
+            sql.clone(),
+            auth.clone(),
+            of_authentication("connectionString"),
+        ),
         (
             "mysql",
             with(with(sql, "dbName", "d"), "connectionStringFromEnv", "C"),
@@ -300,7 +456,12 @@ fn each_field_has_its_own_sources() {
             json!(null),
             required("database"),
         ),
-        ("influxdb", third, auth.clone(), of_authentication("database")),
+        (
+            "influxdb",
+            third,
+            auth.clone(),
+            of_authentication("database"),
+        ),
         // order=triggerMetadata;resolvedEnv;authParams
         (
             "influxdb",
@@ -308,12 +469,26 @@ fn each_field_has_its_own_sources() {
             json!(null),
             of_environment("organizationName"),
         ),
-        ("influxdb", influx, json!(null), required("organizationName")),
+        (
+            "influxdb",
+            influx,
+            json!(null),
+            required("organizationName"),
+        ),
         // order=authParams;triggerMetadata
-        ("couchdb", with(couch.clone(), "dbNameFromEnv", "D"), json!(null), required("dbName")),
         (
             "couchdb",
-            with(with(couch.clone(), "dbNameFromEnv", "D"), "connectionStringFromEnv", "C"),
+            with(couch.clone(), "dbNameFromEnv", "D"),
+            json!(null),
+            required("dbName"),
+        ),
+        (
+            "couchdb",
+            with(
+                with(couch.clone(), "dbNameFromEnv", "D"),
+                "connectionStringFromEnv",
+                "C",
+            ),
             json!(null),
             "s0-coucdb-".to_owned(),
         ),
@@ -330,7 +505,12 @@ fn each_field_has_its_own_sources() {
             json!(null),
             required("targetValue"),
         ),
-        ("opensearch", search("query", "q"), auth.clone(), of_authentication("targetValue")),
+        (
+            "opensearch",
+            search("query", "q"),
+            auth.clone(),
+            of_authentication("targetValue"),
+        ),
         // order=authParams;resolvedEnv: a value in the metadata does not count
         (
             "mysql",
@@ -346,7 +526,11 @@ fn each_field_has_its_own_sources() {
             "s0-azure-pipelines-7".to_owned(),
         ),
     ] {
-        assert_eq!(answer(type_, metadata.clone(), reference), expected, "{type_} {metadata}");
+        assert_eq!(
+            answer(type_, metadata.clone(), reference),
+            expected,
+            "{type_} {metadata}"
+        );
     }
 }
 
@@ -357,7 +541,9 @@ fn values_of_single_fields() {
         metadata[field] = json!(value);
         let trigger = json!({"type": type_, "metadata": metadata});
         let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
-        KedaHpa::of(&object, None).map(|made| made.spec.metrics[0].clone()).ok()
+        KedaHpa::of(&object, None)
+            .map(|made| made.spec.metrics[0].clone())
+            .ok()
     };
     let dynamo = |names: &str| {
         json!({
@@ -414,8 +600,20 @@ fn values_of_single_fields() {
             &["1", "1, 3 - 5,7", "5-1"],
             &["01", "+1", "1-02", "-1", "1-2-3", "1,", "null"],
         ),
-        ("kafka", &kafka, limitation, &["01", "+1", "1, 3 - 5,7"], &["a", "-1", "1-2-3", "1,"]),
-        ("azure-blob", &blob, "globPattern", &["*.json", "/[a-z]/**"], &["[a", "[]"]),
+        (
+            "kafka",
+            &kafka,
+            limitation,
+            &["01", "+1", "1, 3 - 5,7"],
+            &["a", "-1", "1-2-3", "1,"],
+        ),
+        (
+            "azure-blob",
+            &blob,
+            "globPattern",
+            &["*.json", "/[a-z]/**"],
+            &["[a", "[]"],
+        ),
         (
             "azure-blob",
             &blob,
@@ -423,7 +621,13 @@ fn values_of_single_fields() {
             &["", "azurecloud", "PRIVATE"],
             &[" ", " AzureCloud", "Mars"],
         ),
-        ("azure-queue", &queue, "cloud", &["", "AzureChinaCloud"], &[" ", "AzureChinaCloud "]),
+        (
+            "azure-queue",
+            &queue,
+            "cloud",
+            &["", "AzureChinaCloud"],
+            &[" ", "AzureChinaCloud "],
+        ),
         (
             "azure-pipelines",
             &pipelines,
@@ -431,8 +635,20 @@ fn values_of_single_fields() {
             &["https://a/b", "b"],
             &["https://a/b/"],
         ),
-        ("datadog", &datadog, "query", &["", "sum:x{*}"], &["sum:x", "sum:x{a\n}"]),
-        ("datadog", &direct, "query", &["sum:x{a}", "a\nb{c}"], &["sum:x}{", "sum:x{a\n}"]),
+        (
+            "datadog",
+            &datadog,
+            "query",
+            &["", "sum:x{*}"],
+            &["sum:x", "sum:x{a\n}"],
+        ),
+        (
+            "datadog",
+            &direct,
+            "query",
+            &["sum:x{a}", "a\nb{c}"],
+            &["sum:x}{", "sum:x{a\n}"],
+        ),
     ] {
         for value in good {
             let taken = is_taken(type_, metadata.clone(), field, value);
@@ -447,7 +663,9 @@ fn values_of_single_fields() {
         let mut trigger = prometheus();
         trigger["authenticationRef"] = json!({"name": "a", "kind": kind});
         let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
-        KedaHpa::of(&object, None).map(|_| ()).map_err(|refused| refused.to_string())
+        KedaHpa::of(&object, None)
+            .map(|_| ())
+            .map_err(|refused| refused.to_string())
     };
     assert_eq!(kind(json!("ClusterTriggerAuthentication")), Ok(()));
     let expected = "spec.triggers[0].authenticationRef.kind: \"\" is not one of TriggerAuthentication, \
@@ -467,10 +685,16 @@ fn what_streams_are_counted_by() {
         let mut metadata = json!({
             "address": "r:1", "stream": "s", "pendingEntriesCount": "8", "streamLength": "9",
         });
-        metadata.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        metadata
+            .as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let trigger = json!({"type": "redis-streams", "metadata": metadata});
         let made = metrics(&scaled(json!({"triggers": [trigger]})));
-        assert_eq!(made[0]["external"]["target"]["averageValue"], expected, "{fields}");
+        assert_eq!(
+            made[0]["external"]["target"]["averageValue"], expected,
+            "{fields}"
+        );
     }
 }
 
@@ -491,7 +715,10 @@ fn the_namespace_of_a_workload() {
     };
     let stated = json!({"name": "web", "namespace": "a"});
     assert_eq!(name(stated, Some("b"), "c"), "s0-workload-a");
-    assert_eq!(name(json!({"name": "web"}), Some("b"), "c"), "s0-workload-b");
+    assert_eq!(
+        name(json!({"name": "web"}), Some("b"), "c"),
+        "s0-workload-b"
+    );
     assert_eq!(name(json!({"name": "web"}), None, "c"), "s0-workload-c");
 }
 
@@ -513,8 +740,10 @@ fn the_container_of_the_environment() {
     assert_eq!(check(None), Ok(()));
     assert_eq!(check(Some(&template("app"))), Ok(()));
     let path = "spec.scaleTargetRef.envSourceContainerName";
-    let error =
-        (format!("{path}: the target has no container \"app\""), Some("it has web".to_owned()));
+    let error = (
+        format!("{path}: the target has no container \"app\""),
+        Some("it has web".to_owned()),
+    );
     assert_eq!(check(Some(&template("web"))), Err(error));
 }
 
@@ -538,7 +767,10 @@ fn an_annotation_disables_a_direction() {
             "scaleTargetRef": {"name": "web"}, "triggers": [cron()],
             "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}},
         });
-        let hpa = hpa(&object(json!({"name": "web", "annotations": annotations}), spec));
+        let hpa = hpa(&object(
+            json!({"name": "web", "annotations": annotations}),
+            spec,
+        ));
         serde_json::to_value(hpa.spec.behavior).expect("JSON")
     };
     for (annotations, behavior, expected) in [
@@ -563,7 +795,11 @@ fn an_annotation_disables_a_direction() {
             json!({"scaleDown": {"selectPolicy": "Min"}}),
         ),
     ] {
-        assert_eq!(made(annotations.clone(), behavior), expected, "{annotations}");
+        assert_eq!(
+            made(annotations.clone(), behavior),
+            expected,
+            "{annotations}"
+        );
     }
 }
 
@@ -577,9 +813,15 @@ fn names_and_targets() {
     let named = hpa(&object(json!({"name": "web"}), spec));
     assert_eq!((&*named.name, named.namespace), ("mine", None));
     assert_eq!(named.spec.scale_target_ref.to_string(), "Rollout/web");
-    assert_eq!(named.spec.scale_target_ref.api_version, "argoproj.io/v1alpha1");
+    assert_eq!(
+        named.spec.scale_target_ref.api_version,
+        "argoproj.io/v1alpha1"
+    );
     let given = hpa(&scaled(json!({"triggers": [cron()]})));
-    assert_eq!((&*given.name, given.namespace.as_deref()), ("keda-hpa-web", Some("test")));
+    assert_eq!(
+        (&*given.name, given.namespace.as_deref()),
+        ("keda-hpa-web", Some("test"))
+    );
 }
 
 /// What KEDA or the API server refuses, each with the field.
@@ -587,8 +829,9 @@ fn names_and_targets() {
 fn what_is_refused() {
     for mut case in cases(include_str!("tests/refused.jsonl")) {
         let json = scaled(case["spec"].take());
-        let refused =
-            KedaHpa::of(&json, None).map(|_| ()).map_err(|refused| json!(refused.to_string()));
+        let refused = KedaHpa::of(&json, None)
+            .map(|_| ())
+            .map_err(|refused| json!(refused.to_string()));
         assert_eq!(refused, Err(case["refused"].take()), "{json}");
     }
     for (metadata, expected) in [
@@ -612,9 +855,13 @@ fn what_is_refused() {
             "metadata.annotations[autoscaling.keda.sh/paused-replicas]: KEDA deletes the HPA of a paused ScaledObject",
         ),
     ] {
-        let json =
-            object(metadata, json!({"scaleTargetRef": {"name": "web"}, "triggers": [cron()]}));
-        let refused = KedaHpa::of(&json, None).map(|_| ()).map_err(|refused| refused.to_string());
+        let json = object(
+            metadata,
+            json!({"scaleTargetRef": {"name": "web"}, "triggers": [cron()]}),
+        );
+        let refused = KedaHpa::of(&json, None)
+            .map(|_| ())
+            .map_err(|refused| refused.to_string());
         assert_eq!(refused, Err(expected.to_owned()), "{json}");
     }
 }
@@ -689,10 +936,20 @@ fn open_names_come_from_the_running_hpa() {
     assert_eq!(notes, Ok(expected));
     let of = |metric: &crate::snapshot::hpa::MetricSpec| {
         let target = metric.target().and_then(|it| it.average_value.as_ref());
-        format!("{} {}", metric.name(), target.map(ToString::to_string).unwrap_or_default())
+        format!(
+            "{} {}",
+            metric.name(),
+            target.map(ToString::to_string).unwrap_or_default()
+        )
     };
     let all: Vec<String> = made.spec.metrics.iter().map(of).collect();
-    let external = ["s0-prometheus 100", "s1-a 7", "s1-b 7", "s2-kafka-orders 10", "s3-nsq-b-c 7"];
+    let external = [
+        "s0-prometheus 100",
+        "s1-a 7",
+        "s1-b 7",
+        "s2-kafka-orders 10",
+        "s3-nsq-b-c 7",
+    ];
     assert_eq!(all, [&external[..], &["cpu "]].concat());
 
     // The trigger decides on the type, and the scaler on the number.
@@ -703,8 +960,12 @@ fn open_names_come_from_the_running_hpa() {
         let metadata = json!({"scalerAddress": "scaler:9090"});
         let trigger = json!({"type": "external", "metricType": metric_type, "metadata": metadata});
         let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
-        let filled =
-            OpenMetric::fill(&made.open, &mut made.spec, Some(&running(&["s0-a"])), "test");
+        let filled = OpenMetric::fill(
+            &made.open,
+            &mut made.spec,
+            Some(&running(&["s0-a"])),
+            "test",
+        );
         assert!(filled.is_ok());
         let made = serde_json::to_value(made.spec.metrics[0].target()).expect("JSON");
         assert_eq!(made, target, "{metric_type}");
@@ -732,7 +993,10 @@ fn open_names_come_from_the_running_hpa() {
     let message = "spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
                    environment, and the running HPA has no metric s0-...";
     let hint = "state the value in the file, or use --hpa with the HPA that KEDA makes";
-    assert_eq!((&*refused.to_string(), refused.hint.as_deref()), (message, Some(hint)));
+    assert_eq!(
+        (&*refused.to_string(), refused.hint.as_deref()),
+        (message, Some(hint))
+    );
     let external = json!({"type": "external", "metadata": {"scalerAddress": "scaler:9090"}});
     let lacks = |running| {
         let refused = fill(external.clone(), running).expect_err("refused");
@@ -751,11 +1015,25 @@ fn open_names_come_from_the_running_hpa() {
 #[test]
 fn what_is_outside_of_the_hpa() {
     let notes = |spec: Json| hpa(&scaled(spec)).notes;
-    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [prometheus()]})), []);
-    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [cpu()]})), []);
-    let rests =
-        |replicas, cooldown| Note::Keda(KedaNote::RestsAt { replicas, cooldown, returns: true });
-    assert_eq!(notes(json!({"triggers": [prometheus(), cpu()]})), [rests(0, 300)]);
+    assert_eq!(
+        notes(json!({"minReplicaCount": 1, "triggers": [prometheus()]})),
+        []
+    );
+    assert_eq!(
+        notes(json!({"minReplicaCount": 1, "triggers": [cpu()]})),
+        []
+    );
+    let rests = |replicas, cooldown| {
+        Note::Keda(KedaNote::RestsAt {
+            replicas,
+            cooldown,
+            returns: true,
+        })
+    };
+    assert_eq!(
+        notes(json!({"triggers": [prometheus(), cpu()]})),
+        [rests(0, 300)]
+    );
     let idle = json!({"idleReplicaCount": 0, "minReplicaCount": 2, "cooldownPeriod": 60, "triggers": [prometheus()]});
     assert_eq!(notes(idle), [rests(0, 60)]);
     let mut trigger = prometheus();
@@ -772,15 +1050,24 @@ fn what_is_outside_of_the_hpa() {
         "spec.triggers[0].useCachedMetrics",
     ];
     let expected = [
-        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6, behavior: String::new() }),
-        Note::Keda(KedaNote::NotInHpa { fields: fields.map(str::to_owned).to_vec() }),
+        Note::Keda(KedaNote::Fallback {
+            failures: 3,
+            replicas: 6,
+            behavior: String::new(),
+        }),
+        Note::Keda(KedaNote::NotInHpa {
+            fields: fields.map(str::to_owned).to_vec(),
+        }),
     ];
     assert_eq!(notes(all), expected);
 
     // Only fields that the scaler reads are used.
     let mut trigger = prometheus();
     trigger["metadata"]["activationFoo"] = json!("5");
-    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [trigger]})), []);
+    assert_eq!(
+        notes(json!({"minReplicaCount": 1, "triggers": [trigger]})),
+        []
+    );
 
     // `HasValidFallback` reads the target of the composite metric as a whole number.
     let fallback = |target: &str| {
@@ -793,11 +1080,17 @@ fn what_is_outside_of_the_hpa() {
         }));
         notes.last().cloned()
     };
-    let applies =
-        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6, behavior: String::new() });
+    let applies = Note::Keda(KedaNote::Fallback {
+        failures: 3,
+        replicas: 6,
+        behavior: String::new(),
+    });
     assert_eq!(fallback("2"), Some(applies));
     let target = "2.5".to_owned();
-    assert_eq!(fallback("2.5"), Some(Note::Keda(KedaNote::NoFallback { target })));
+    assert_eq!(
+        fallback("2.5"),
+        Some(Note::Keda(KedaNote::NoFallback { target }))
+    );
 }
 
 /// What annotations change of that (`RequestScale`, `scaleToZeroOrIdle` and `scaleFromZeroOrIdle` in
@@ -807,10 +1100,13 @@ fn an_annotation_keeps_keda_from_scaling() {
     let rests = |annotation: &str, value: &str| {
         let metadata = json!({"name": "web", "annotations": {annotation: value}});
         let spec = json!({"scaleTargetRef": {"name": "web"}, "triggers": [prometheus()]});
-        let rests = hpa(&object(metadata, spec)).notes.into_iter().filter_map(|note| match note {
-            Note::Keda(KedaNote::RestsAt { returns, .. }) => Some(returns),
-            _ => None,
-        });
+        let rests = hpa(&object(metadata, spec))
+            .notes
+            .into_iter()
+            .filter_map(|note| match note {
+                Note::Keda(KedaNote::RestsAt { returns, .. }) => Some(returns),
+                _ => None,
+            });
         rests.collect::<Vec<_>>()
     };
     for (annotation, expected) in [
@@ -829,12 +1125,17 @@ fn an_annotation_keeps_keda_from_scaling() {
 fn keys_that_no_scaler_reads() {
     let kafka = |more: Json| {
         let mut all = json!({"bootstrapServers": "a", "consumerGroup": "b", "topic": "c"});
-        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         json!({"type": "kafka", "metadata": all})
     };
     let unread = |trigger: Json| {
         let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
-        let notes = KedaHpa::of(&object, None).expect("an HPA").notes.into_iter();
+        let notes = KedaHpa::of(&object, None)
+            .expect("an HPA")
+            .notes
+            .into_iter();
         let named = notes.filter_map(|note| match note {
             Note::Keda(KedaNote::NotRead { key, meant }) => Some((key, meant)),
             _ => None,
@@ -843,27 +1144,47 @@ fn keys_that_no_scaler_reads() {
     };
     let at = |key: &str| format!("spec.triggers[0].metadata.{key}");
     for (more, expected) in [
-        (json!({"lagTreshold": "5"}), vec![("lagTreshold", "lagThreshold")]),
-        (json!({"threshold": "5"}), vec![("threshold", "lagThreshold")]),
+        (
+            json!({"lagTreshold": "5"}),
+            vec![("lagTreshold", "lagThreshold")],
+        ),
+        (
+            json!({"threshold": "5"}),
+            vec![("threshold", "lagThreshold")],
+        ),
         (json!({"lagThreshold": "5", "lagTreshold": "6"}), vec![]),
-        (json!({"madeUp": "5", "activationLagThreshold": "1"}), vec![]),
+        (
+            json!({"madeUp": "5", "activationLagThreshold": "1"}),
+            vec![],
+        ),
         // A field that is not read from there, but from elsewhere.
-        (json!({"lagThresholdFromEnv": "LAG"}), vec![("lagThresholdFromEnv", "lagThreshold")]),
+        (
+            json!({"lagThresholdFromEnv": "LAG"}),
+            vec![("lagThresholdFromEnv", "lagThreshold")],
+        ),
         (json!({"topicFromEnv": "TOPIC"}), vec![]),
     ] {
-        let expected = expected.into_iter().map(|(key, meant)| (at(key), meant.to_owned()));
+        let expected = expected
+            .into_iter()
+            .map(|(key, meant)| (at(key), meant.to_owned()));
         assert_eq!(unread(kafka(more)), expected.collect::<Vec<_>>());
     }
     let mysql = json!({"query": "q", "queryValue": "3", "dbName": "d", "password": "p"});
     let meant = "passwordFromEnv".to_owned();
-    assert_eq!(unread(json!({"type": "mysql", "metadata": mysql})), [(at("password"), meant)]);
+    assert_eq!(
+        unread(json!({"type": "mysql", "metadata": mysql})),
+        [(at("password"), meant)]
+    );
     let sumo = json!({"host": "https://a", "query.A": "q", "query.B": "r", "resultQueryRowID": "A",
         "quantization": "1s", "queryType": "metrics", "timerange": "5m", "timezone": "UTC",
         "threshold": "1", "resultQuery": "A"});
     assert_eq!(unread(json!({"type": "sumologic", "metadata": sumo})), []);
 
     let mut trigger = cron();
-    trigger["metadata"].as_object_mut().unwrap().remove("desiredReplicas");
+    trigger["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("desiredReplicas");
     trigger["metadata"]["replicas"] = json!("5");
     let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
     let refused = KedaHpa::of(&object, None).expect_err("no target");
@@ -875,7 +1196,10 @@ fn keys_that_no_scaler_reads() {
     let resource = json!({"resourceName": "n", "key": "k", "targetValue": "1"});
     let trigger = json!({"type": "kubernetes-resource", "metadata": resource});
     let refused = KedaHpa::of(&scaled(json!({"triggers": [trigger]})), None).expect_err("no kind");
-    assert_eq!((refused.to_string(), refused.hint), (at("resourceKind") + ": required", None));
+    assert_eq!(
+        (refused.to_string(), refused.hint),
+        (at("resourceKind") + ": required", None)
+    );
 }
 
 /// Unknown fields are named with what may be meant.

@@ -26,7 +26,10 @@ impl Owner<'_> {
     /// What all its external metrics are selected by, `getScaledObjectMetricSpecs` in `hpa.go`.
     pub(super) fn selector(&self) -> LabelSelector {
         let labels = BTreeMap::from([(OWNER.to_owned(), self.name.to_owned())]);
-        LabelSelector { match_labels: labels, ..LabelSelector::default() }
+        LabelSelector {
+            match_labels: labels,
+            ..LabelSelector::default()
+        }
     }
 }
 
@@ -86,9 +89,16 @@ pub(super) fn metrics(
         return Ok(vec![Made::Known(Box::new(metric))]);
     }
     let path = |field: &str| format!("spec.triggers[{index}].{field}");
-    let Scaler { metrics, required, only, .. } = scaler(&trigger.type_).map_err(|meant| {
-        let error =
-            Refused::new(path("type"), format!("KEDA 2.20 has no scaler {:?}", trigger.type_));
+    let Scaler {
+        metrics,
+        required,
+        only,
+        ..
+    } = scaler(&trigger.type_).map_err(|meant| {
+        let error = Refused::new(
+            path("type"),
+            format!("KEDA 2.20 has no scaler {:?}", trigger.type_),
+        );
         match meant {
             Some(meant) => error.hint(format!("did you mean {meant}?")),
             None => error,
@@ -112,7 +122,10 @@ pub(super) fn metrics(
     fields::check(&trigger.type_, &metadata)?;
     let made = external_metrics(metrics, &metadata, type_, trigger, index, owner)?;
     let assumed = metadata.assumed().into_iter();
-    notes.extend(assumed.map(|field| KedaNote::AuthenticationFirst { trigger: index, field }));
+    notes.extend(assumed.map(|field| KedaNote::AuthenticationFirst {
+        trigger: index,
+        field,
+    }));
     Ok(made)
 }
 
@@ -152,11 +165,17 @@ fn external_metrics(
                 Err(gap) => open(OpenName::of(gap, metadata)?, OpenTarget::Known(target)),
             }])
         }
-        Metrics::Each { prefix, field, metrics } => {
+        Metrics::Each {
+            prefix,
+            field,
+            metrics,
+        } => {
             let name = metadata.need(field)?;
             let mut made = Vec::new();
             for (suffix, field, factor) in *metrics {
-                let Some(text) = metadata.get(field) else { continue };
+                let Some(text) = metadata.get(field) else {
+                    continue;
+                };
                 let value = metadata.whole(field, text)?.wrapping_mul(*factor);
                 if value > 0 {
                     let name = metadata.with_index(&format!("{prefix}{name}-{suffix}"));
@@ -291,14 +310,27 @@ fn milli(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<Quantity, Re
 /// `GetMetricTarget` and `GetMetricTargetMili` in `scaler.go`.
 pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
     let own = match type_ {
-        "AverageValue" => MetricTarget { average_value: Some(value), ..MetricTarget::default() },
-        _ => MetricTarget { value: Some(value), ..MetricTarget::default() },
+        "AverageValue" => MetricTarget {
+            average_value: Some(value),
+            ..MetricTarget::default()
+        },
+        _ => MetricTarget {
+            value: Some(value),
+            ..MetricTarget::default()
+        },
     };
-    MetricTarget { type_: type_.to_owned(), ..own }
+    MetricTarget {
+        type_: type_.to_owned(),
+        ..own
+    }
 }
 
 /// `resource.NewQuantity`.
 fn quantity(value: i64) -> Quantity {
-    let exact = value.checked_mul(1000).map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
-    exact.or_else(|| Quantity::parse(&value.to_string()).ok()).unwrap_or_default()
+    let exact = value
+        .checked_mul(1000)
+        .map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
+    exact
+        .or_else(|| Quantity::parse(&value.to_string()).ok())
+        .unwrap_or_default()
 }

@@ -15,7 +15,11 @@ const PATH: AsciiSet = UNRESERVED
     .remove(b';')
     .remove(b'=')
     .remove(b'@');
-const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// The path of a URL, `url.ParseRequestURI`.
 pub(super) struct Path<'u> {
@@ -32,11 +36,16 @@ impl<'u> Path<'u> {
             return None;
         }
         if text == "*" {
-            return Some(Self { decoded: text.to_owned(), raw: None });
+            return Some(Self {
+                decoded: text.to_owned(),
+                raw: None,
+            });
         }
         let is_scheme = |text: &str| {
             text.starts_with(|c: char| c.is_ascii_alphabetic())
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         };
         let (scheme, rest) = match text.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
@@ -58,7 +67,10 @@ impl<'u> Path<'u> {
         };
         let decoded = decoded(path)?;
         let is_default = utf8_percent_encode(&decoded, &PATH).to_string() == path;
-        Some(Self { decoded, raw: (!is_default).then_some(path) })
+        Some(Self {
+            decoded,
+            raw: (!is_default).then_some(path),
+        })
     }
 }
 
@@ -71,13 +83,22 @@ fn is_authority(scheme: &str, text: &str) -> bool {
     };
     let is_port = |text: &str| {
         text.is_empty()
-            || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
+            || text
+                .strip_prefix(':')
+                .is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
     };
-    let is_host = match host.strip_prefix('[').and_then(|rest| rest.rsplit_once(']')) {
+    let is_host = match host
+        .strip_prefix('[')
+        .and_then(|rest| rest.rsplit_once(']'))
+    {
         Some((address, port)) => address.parse::<Ipv6Addr>().is_ok() && is_port(port),
         None => {
             let is_web = matches!(scheme, "http" | "https");
-            let colon = if is_web { host.find(':') } else { host.rfind(':') };
+            let colon = if is_web {
+                host.find(':')
+            } else {
+                host.rfind(':')
+            };
             !host.contains('[') && is_port(&host[colon.unwrap_or(host.len())..])
         }
     };
@@ -93,7 +114,9 @@ fn decoded(text: &str) -> Option<String> {
     parts.next();
     let is_escape =
         |part: &str| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
-    parts.all(is_escape).then(|| percent_decode_str(text).decode_utf8_lossy().into_owned())
+    parts
+        .all(is_escape)
+        .then(|| percent_decode_str(text).decode_utf8_lossy().into_owned())
 }
 
 /// The first value of each of these parameters, `url.ParseQuery`; none if the query cannot be parsed or lacks
@@ -105,10 +128,16 @@ pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Optio
             return None;
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        values.push((decoded(&name.replace('+', " "))?, decoded(&value.replace('+', " "))?));
+        values.push((
+            decoded(&name.replace('+', " "))?,
+            decoded(&value.replace('+', " "))?,
+        ));
     }
     let first = |name: &str| {
-        let value = values.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+        let value = values
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.clone());
         value.filter(|value| !value.is_empty())
     };
     let all: Option<Vec<String>> = names.into_iter().map(first).collect();
@@ -117,5 +146,7 @@ pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Optio
 
 /// `url.QueryEscape`.
 pub(super) fn query_escaped(text: &str) -> String {
-    utf8_percent_encode(text, &UNRESERVED).to_string().replace("%20", "+")
+    utf8_percent_encode(text, &UNRESERVED)
+        .to_string()
+        .replace("%20", "+")
 }

@@ -60,7 +60,13 @@ pub fn inherit(
     let sighting = match known.status_since {
         Some(since) => {
             let counted = evidence.counted.as_slice();
-            states::sighted(hpa, controller, counted, since..=now, Some(scale.status_replicas))
+            states::sighted(
+                hpa,
+                controller,
+                counted,
+                since..=now,
+                Some(scale.status_replicas),
+            )
         }
         None => {
             grounds.push(Ground::StatusSilent(if known.status_may_lag() {
@@ -96,7 +102,14 @@ pub fn inherit(
         scale_down_events,
     };
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
-    let possible = Possible { highest, lowest, changes, later, down, up };
+    let possible = Possible {
+        highest,
+        lowest,
+        changes,
+        later,
+        down,
+        up,
+    };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {
@@ -105,7 +118,12 @@ pub fn inherit(
     if knowledge == Knowledge::Inferred {
         grounds.push(Ground::Controller(running(&known)));
     }
-    let mut remembered = Remembered { likely, knowledge, possible: Some(possible), grounds };
+    let mut remembered = Remembered {
+        likely,
+        knowledge,
+        possible: Some(possible),
+        grounds,
+    };
     if let Some(past) = &evidence.recorded {
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
     }
@@ -114,9 +132,16 @@ pub fn inherit(
 
 /// Returns the memory of a controller that has found the count some time before the next pass.
 fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> Memory {
-    let found = Recommendation { replicas: known.current, time: known.now.minus(age) };
+    let found = Recommendation {
+        replicas: known.current,
+        time: known.now.minus(age),
+    };
     let (scale_up_events, scale_down_events) = scale_events::split(Some(&changes.to_vec()));
-    Memory { recommendations: vec![found], scale_up_events, scale_down_events }
+    Memory {
+        recommendations: vec![found],
+        scale_up_events,
+        scale_down_events,
+    }
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
@@ -140,16 +165,39 @@ fn times<'a>(
     now: Timestamp,
     evidence: &'a Evidence,
 ) -> impl Iterator<Item = Timestamp> + 'a {
-    let Written { created, spec, status, .. } = hpa.written;
-    let conditions = hpa.status.conditions.iter().map(|it| it.last_transition_time);
-    let events = evidence.events.iter().flat_map(|event| [event.first, event.last]);
-    let scaled = evidence.scaled.iter().flat_map(|event| [event.first, event.last]);
-    let lease = evidence.lease.into_iter().flat_map(|it| [it.acquired, it.renewed]);
-    let seen = evidence.seen.iter().flat_map(|seen| [seen.time, seen.until]);
-    let rescales = evidence
-        .rescales
+    let Written {
+        created,
+        spec,
+        status,
+        ..
+    } = hpa.written;
+    let conditions = hpa
+        .status
+        .conditions
         .iter()
-        .flat_map(|it| it.changes.iter().map(|change| change.time).chain([it.since]));
+        .map(|it| it.last_transition_time);
+    let events = evidence
+        .events
+        .iter()
+        .flat_map(|event| [event.first, event.last]);
+    let scaled = evidence
+        .scaled
+        .iter()
+        .flat_map(|event| [event.first, event.last]);
+    let lease = evidence
+        .lease
+        .into_iter()
+        .flat_map(|it| [it.acquired, it.renewed]);
+    let seen = evidence
+        .seen
+        .iter()
+        .flat_map(|seen| [seen.time, seen.until]);
+    let rescales = evidence.rescales.iter().flat_map(|it| {
+        it.changes
+            .iter()
+            .map(|change| change.time)
+            .chain([it.since])
+    });
     let stated = [Some(now), created, spec, status, hpa.status.last_scale_time];
     stated
         .into_iter()
@@ -178,31 +226,59 @@ fn running(known: &Known<'_>) -> Running {
 /// Whether the answer may rely on the HPA's events, which report rescales but not scaling by others, and
 /// the target is a Deployment, whose own events report that.
 pub fn trusts_events(input: &Input) -> bool {
-    let Input { snapshot, evidence, .. } = input;
-    let since = snapshot.now.checked_sub(window(&snapshot.hpa, &snapshot.controller));
+    let Input {
+        snapshot, evidence, ..
+    } = input;
+    let since = snapshot
+        .now
+        .checked_sub(window(&snapshot.hpa, &snapshot.controller));
     let is_seen = evidence.rescales.as_ref().zip(since.ok());
-    let Some(possible) = Remembered::of(input).possible else { return false };
+    let Some(possible) = Remembered::of(input).possible else {
+        return false;
+    };
     snapshot.hpa.spec.scale_target_ref.kind == DEPLOYMENT
         && is_seen.is_none_or(|(seen, since)| seen.since > since)
-        && possible.changes.iter().flatten().any(|list| !list.is_empty())
+        && possible
+            .changes
+            .iter()
+            .flatten()
+            .any(|list| !list.is_empty())
 }
 
 /// Whether a status reveals what an earlier pass asked for, if the target's replicas at that time are
 /// known.
 pub fn averages_over_target(spec: &HpaSpec) -> bool {
-    spec.metrics.iter().any(past_proposal::is_average_over_target)
+    spec.metrics
+        .iter()
+        .any(past_proposal::is_average_over_target)
 }
 
 /// Returns how long the controller's history of an HPA counts, and a little more.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
-    let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
-    up.max(down).max(period.unwrap_or_default()).plus(Rhythm::of(controller).longest)
+    let period = hpa
+        .spec
+        .behavior
+        .as_ref()
+        .and_then(|behavior| periods(behavior).pop_last());
+    up.max(down)
+        .max(period.unwrap_or_default())
+        .plus(Rhythm::of(controller).longest)
 }
 
 /// Returns when the next pass over the HPA of an input is most likely.
 pub fn next_pass(input: &Input) -> Timestamp {
-    let Input { snapshot: Snapshot { hpa, controller, now, .. }, evidence, .. } = input;
+    let Input {
+        snapshot:
+            Snapshot {
+                hpa,
+                controller,
+                now,
+                ..
+            },
+        evidence,
+        ..
+    } = input;
     if !times(hpa, *now, evidence).all(is_ordinary) {
         return *now;
     }

@@ -115,8 +115,10 @@ impl<'k> Known<'k> {
         evidence: &'k Evidence,
     ) -> Self {
         let (up_window, down_window) = windows(next, controller);
-        let (own, others): (Vec<&Event>, Vec<&Event>) =
-            evidence.events.iter().partition(|event| event.is_about(hpa));
+        let (own, others): (Vec<&Event>, Vec<&Event>) = evidence
+            .events
+            .iter()
+            .partition(|event| event.is_about(hpa));
         let lease = evidence.lease.filter(|lease| lease.is_held(now));
         let mut known = Self {
             hpa,
@@ -135,7 +137,10 @@ impl<'k> Known<'k> {
             rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
             counts_rescale: false,
-            event_counts: own.iter().map(|it| (it.last, i64::from(it.count))).collect(),
+            event_counts: own
+                .iter()
+                .map(|it| (it.last, i64::from(it.count)))
+                .collect(),
             rescale_failed: last_of(&own, "FailedRescale"),
             status_since: None,
             running_since: None,
@@ -161,18 +166,23 @@ impl Known<'_> {
     pub(super) fn condition_since(&self, type_: &str, status: &str) -> Option<Timestamp> {
         let mut conditions = self.hpa.status.conditions.iter();
         let found = conditions.find(|condition| condition.type_ == type_)?;
-        found.last_transition_time.filter(|_| found.status == status)
+        found
+            .last_transition_time
+            .filter(|_| found.status == status)
     }
 
     /// Whether a condition has had a status since some time.
     pub(super) fn has_been(&self, type_: &str, status: &str, since: Timestamp) -> bool {
-        self.condition_since(type_, status).is_some_and(|changed| changed <= since)
+        self.condition_since(type_, status)
+            .is_some_and(|changed| changed <= since)
     }
 
     /// Whether every rescale since some time was written: no later failure has shown in `AbleToScale`, or an event
     /// would report it.
     pub(super) fn has_written_since(&self, time: Timestamp) -> bool {
-        let failed = self.rescale_failed.is_some_and(|failed| failed.plus(SECOND) >= time);
+        let failed = self
+            .rescale_failed
+            .is_some_and(|failed| failed.plus(SECOND) >= time);
         let is_told = || self.drops_no_event_since(time) && !failed;
         self.has_been("AbleToScale", "True", time) || is_told()
     }
@@ -187,8 +197,12 @@ impl Known<'_> {
         let refilled = time.duration_since(start).as_secs() / REFILL.as_secs();
         // Those before the start have used nothing of what it has had since.
         let counts = |last: &Option<Timestamp>| last.is_none_or(|last| last.plus(SECOND) >= start);
-        let used: i64 =
-            self.event_counts.iter().filter(|(last, _)| counts(last)).map(|(_, count)| count).sum();
+        let used: i64 = self
+            .event_counts
+            .iter()
+            .filter(|(last, _)| counts(last))
+            .map(|(_, count)| count)
+            .sum();
         used < BURST.min(full + refilled.max(0))
     }
 
@@ -216,13 +230,22 @@ impl Known<'_> {
     /// the next one from now: the earliest and the latest time of the first and the last of these.
     fn scheduled(&self) -> Option<(Timestamp, Timestamp)> {
         let written = self.on_schedule_since().filter(|_| !self.next_is_extra())?;
-        let earliest =
-            |pass: i32| written.minus(SECOND).plus(self.rhythm.period.saturating_mul(pass));
-        let latest =
-            |pass: i32| written.plus(SECOND).plus(self.rhythm.longest.saturating_mul(pass));
+        let earliest = |pass: i32| {
+            written
+                .minus(SECOND)
+                .plus(self.rhythm.period.saturating_mul(pass))
+        };
+        let latest = |pass: i32| {
+            written
+                .plus(SECOND)
+                .plus(self.rhythm.longest.saturating_mul(pass))
+        };
         let first = (1..=MOST_GAPS).find(|pass| latest(*pass) >= self.now)?;
         let follows = |pass: &i32| earliest(pass - 1) < self.now;
-        let last = (first..=MOST_GAPS).take_while(follows).last().unwrap_or(first);
+        let last = (first..=MOST_GAPS)
+            .take_while(follows)
+            .last()
+            .unwrap_or(first);
         // The one before it has run by now.
         let follows = self.now.plus(self.rhythm.longest);
         let end = match last {
@@ -240,7 +263,9 @@ impl Known<'_> {
         let expected = self.status_written().map_or(earliest, |written| {
             let past = self.now.duration_since(written).as_millis().max(0);
             let gap = usual.as_millis().max(1);
-            let gaps = i32::try_from((past + gap - 1) / gap).unwrap_or(i32::MAX).max(1);
+            let gaps = i32::try_from((past + gap - 1) / gap)
+                .unwrap_or(i32::MAX)
+                .max(1);
             written.plus(usual.saturating_mul(gaps))
         });
         expected.max(earliest).min(latest)
@@ -248,8 +273,12 @@ impl Known<'_> {
 
     /// Returns when the last pass most likely ran.
     pub(super) fn likely_last_pass(&self) -> Timestamp {
-        let before = self.likely_pass().minus(self.rhythm.period).minus(USUAL_DELAY);
-        self.status_written().map_or(before, |written| before.max(written))
+        let before = self
+            .likely_pass()
+            .minus(self.rhythm.period)
+            .minus(USUAL_DELAY);
+        self.status_written()
+            .map_or(before, |written| before.max(written))
     }
 
     /// Whether no pass at a time or later was an extra one.
@@ -266,7 +295,11 @@ impl Known<'_> {
     /// Returns the minimum age of the last pass's effects at the next pass.
     pub(super) fn least_gap(&self) -> SignedDuration {
         let regular = !self.next_is_extra() && self.is_regular_since(self.last_pass());
-        if regular { self.rhythm.period } else { SignedDuration::ZERO }
+        if regular {
+            self.rhythm.period
+        } else {
+            SignedDuration::ZERO
+        }
     }
 
     /// Returns how long the passes so far have kept a recommendation: one that is older than both windows may
@@ -284,7 +317,8 @@ impl Known<'_> {
 
     /// Returns the earliest time at which the next pass may read its clock.
     pub(super) fn earliest_pass(&self) -> Timestamp {
-        self.scheduled().map_or(self.now, |(earliest, _)| self.now.max(earliest))
+        self.scheduled()
+            .map_or(self.now, |(earliest, _)| self.now.max(earliest))
     }
 
     /// Returns the latest such time.
@@ -310,14 +344,22 @@ impl Known<'_> {
     /// Returns the earliest time of the last pass before a time, if the controller was running then; and, if it
     /// was since the pass that wrote its status at another time, with the passes between the two.
     pub(super) fn last_before(&self, time: Timestamp, since: Option<Timestamp>) -> Timestamp {
-        let Rhythm { period, longest, .. } = self.rhythm;
+        let Rhythm {
+            period, longest, ..
+        } = self.rhythm;
         let running = time.minus(longest).minus(SECOND);
-        since.filter(|since| self.is_regular_since(since.minus(SECOND))).map_or(running, |since| {
-            let span = running.duration_since(since).minus(SECOND).as_millis().max(0);
-            let passes = (span + longest.as_millis() - 1) / longest.as_millis().max(1);
-            let passes = i32::try_from(passes).unwrap_or(i32::MAX);
-            running.max(since.minus(SECOND).plus(period.saturating_mul(passes)))
-        })
+        since
+            .filter(|since| self.is_regular_since(since.minus(SECOND)))
+            .map_or(running, |since| {
+                let span = running
+                    .duration_since(since)
+                    .minus(SECOND)
+                    .as_millis()
+                    .max(0);
+                let passes = (span + longest.as_millis() - 1) / longest.as_millis().max(1);
+                let passes = i32::try_from(passes).unwrap_or(i32::MAX);
+                running.max(since.minus(SECOND).plus(period.saturating_mul(passes)))
+            })
     }
 
     /// Whether the controller may have restarted since. If its first pass comes a sync period
@@ -357,9 +399,10 @@ impl Known<'_> {
     /// Returns since when statuses show that the controller that wrote the last one was running.
     fn unbroken_since(&self) -> Option<Timestamp> {
         // Between consecutive passes there is no time for a restart.
-        let first_pass = match self.rhythm.at_once_on_start {
-            true => SignedDuration::ZERO,
-            false => self.rhythm.period,
+        let first_pass = if self.rhythm.at_once_on_start {
+            SignedDuration::ZERO
+        } else {
+            self.rhythm.period
         };
         let unbroken = RESTART.plus(first_pass).minus(SECOND);
         let mut since = self.status_written()?;
@@ -374,27 +417,39 @@ impl Known<'_> {
             }
         }
         // The last pass still counts its last rescale.
-        let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
-        Some(rescale.map_or(since, |rescale| since.min(rescale)).minus(SECOND))
+        let rescale = self
+            .hpa
+            .status
+            .last_scale_time
+            .filter(|_| self.counts_rescale);
+        Some(
+            rescale
+                .map_or(since, |rescale| since.min(rescale))
+                .minus(SECOND),
+        )
     }
 
     /// Returns the same for the controller of the next pass, if it is the same one.
     pub(super) fn still_running_since(&self) -> Option<Timestamp> {
-        self.fresh().filter(|written| self.now <= written.minus(SECOND).plus(TAKEOVER))?;
+        self.fresh()
+            .filter(|written| self.now <= written.minus(SECOND).plus(TAKEOVER))?;
         self.running_since
     }
 
     /// Returns how old the count may be that a controller found which has forgotten a rescale, if that count still
     /// holds in either direction: it found it a while after the last sign of its predecessor.
     pub(super) fn held_since_restart(&self, rescale: Timestamp) -> Option<SignedDuration> {
-        let delay = match self.rhythm.at_once_on_start {
-            true => SignedDuration::ZERO,
-            false => self.rhythm.period,
+        let delay = if self.rhythm.at_once_on_start {
+            SignedDuration::ZERO
+        } else {
+            self.rhythm.period
         };
         let start = match self.lease {
             Some(lease) => lease.acquired,
             None => {
-                let ran = self.running_since.is_some_and(|since| since <= rescale.plus(SECOND));
+                let ran = self
+                    .running_since
+                    .is_some_and(|since| since <= rescale.plus(SECOND));
                 let sign = self.status_written().filter(|_| ran).unwrap_or(rescale);
                 // Without an election it would be back sooner.
                 let away = if sign == rescale { RESTART } else { TAKEOVER };
@@ -403,7 +458,10 @@ impl Known<'_> {
         };
         let window = self.up_window.min(self.down_window).min(self.retention());
         // It is young at the first pass, whenever that is.
-        let age = self.latest_pass().duration_since(start.plus(delay)).max(SignedDuration::ZERO);
+        let age = self
+            .latest_pass()
+            .duration_since(start.plus(delay))
+            .max(SignedDuration::ZERO);
         (age < window).then_some(age)
     }
 
@@ -417,7 +475,10 @@ impl Known<'_> {
     /// Whether the observed earlier passes ran under a spec other than the last one.
     pub(super) fn seen_is_outdated(&self) -> bool {
         let until = self.seen.last().map(|seen| seen.until);
-        self.hpa.written.spec.is_none_or(|spec| until.is_none_or(|until| until < spec))
+        self.hpa
+            .written
+            .spec
+            .is_none_or(|spec| until.is_none_or(|until| until < spec))
     }
 
     /// Returns what was observed of all passes since some time, except those that left the status as it is;
@@ -437,7 +498,9 @@ impl Known<'_> {
 
     /// Whether all passes in a window that ends with the next pass have left the current status.
     pub(super) fn are_all_current(&self, window: SignedDuration) -> bool {
-        let written = self.status_written().filter(|_| self.status_since.is_some());
+        let written = self
+            .status_written()
+            .filter(|_| self.status_since.is_some());
         written.is_some_and(|written| self.least_age_before(written) >= window)
     }
 
@@ -450,11 +513,15 @@ impl Known<'_> {
         is_over: impl Fn(Timestamp) -> bool,
     ) -> Option<&[SeenPass]> {
         let first = self.seen.first()?;
-        let recommended = self.seen.iter().find(|seen| !seen.may_lack_recommendation)?;
+        let recommended = self
+            .seen
+            .iter()
+            .find(|seen| !seen.may_lack_recommendation)?;
         // A changed spec may not have had a pass at once.
-        let passed = match recommended.spec_changed {
-            true => recommended.time.plus(SECOND).plus(self.rhythm.longest),
-            false => recommended.time,
+        let passed = if recommended.spec_changed {
+            recommended.time.plus(SECOND).plus(self.rhythm.longest)
+        } else {
+            recommended.time
         };
         let told = (starts_early(passed) || self.begins_with(first))
             && self.are_all_seen()
@@ -466,17 +533,24 @@ impl Known<'_> {
 
     /// Whether every status since the first that was observed was.
     fn are_all_seen(&self) -> bool {
-        let (Some(first), Some(last)) = (self.seen.first(), self.seen.last()) else { return false };
+        let (Some(first), Some(last)) = (self.seen.first(), self.seen.last()) else {
+            return false;
+        };
         let written = self.hpa.written.status.max(self.hpa.written.spec);
-        self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time)
+        self.seen
+            .windows(2)
+            .all(|pair| pair[0].until >= pair[1].time)
             && written.is_some_and(|written| last.until >= written)
-            && self.status_lost.is_none_or(|lost| lost.plus(SECOND) < first.time)
+            && self
+                .status_lost
+                .is_none_or(|lost| lost.plus(SECOND) < first.time)
     }
 
     /// Whether no pass that still counts ran before those that were observed to leave a status.
     fn begins_with(&self, first: &SeenPass) -> bool {
-        let since_leader =
-            self.lease.is_some_and(|lease| first.time.plus(SECOND) <= lease.acquired);
+        let since_leader = self
+            .lease
+            .is_some_and(|lease| first.time.plus(SECOND) <= lease.acquired);
         first.replicas.is_some()
             && (since_leader || !first.spec_changed && self.is_first_pass(first.time))
     }
@@ -484,7 +558,11 @@ impl Known<'_> {
     /// Whether a status that was written at some time is the first one of the HPA.
     pub(super) fn is_first_pass(&self, written: Timestamp) -> bool {
         let passes = if self.rhythm.at_once_on_start { 1 } else { 2 };
-        let second = self.rhythm.period.saturating_mul(passes).minus(SECOND.saturating_mul(2));
+        let second = self
+            .rhythm
+            .period
+            .saturating_mul(passes)
+            .minus(SECOND.saturating_mul(2));
         let created = self.hpa.written.created.filter(|_| !self.replaces_another);
         created.is_some_and(|created| written < created.plus(second))
     }
@@ -496,7 +574,9 @@ impl Known<'_> {
             Some(first) => (first.replicas.filter(|_| !first.spec_changed)?, first.time),
             None => (sighting::found(self.hpa)?, self.status_written()?),
         };
-        let is_lost = self.status_lost.is_some_and(|lost| lost.plus(SECOND) >= time);
+        let is_lost = self
+            .status_lost
+            .is_some_and(|lost| lost.plus(SECOND) >= time);
         (self.is_first_pass(time) && !is_lost).then_some((replicas, time))
     }
 
@@ -506,9 +586,14 @@ impl Known<'_> {
     pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
         let last = self.hpa.status.current_replicas;
         let own = self.current.min(last)..=self.current.max(last);
-        let seen = &self.seen[self.seen.partition_point(|seen| seen.until.plus(SECOND) <= time)..];
+        let seen = &self.seen[self
+            .seen
+            .partition_point(|seen| seen.until.plus(SECOND) <= time)..];
         let Some(first) = self.seen.first() else {
-            return self.status_written().filter(|own| own.minus(SECOND) <= time).map(|_| own);
+            return self
+                .status_written()
+                .filter(|own| own.minus(SECOND) <= time)
+                .map(|_| own);
         };
         if first.time.minus(SECOND) > time || !self.are_all_seen() {
             return None;
@@ -522,7 +607,10 @@ impl Known<'_> {
     /// Returns the bounds of what the passes that left a status have put into the list: what they
     /// recommended, and what they found if one of them may be the first of a controller.
     pub(super) fn listed(&self, seen: &SeenPass) -> (i32, i32) {
-        match seen.replicas.filter(|_| self.may_be_first(seen.time, seen.until)) {
+        match seen
+            .replicas
+            .filter(|_| self.may_be_first(seen.time, seen.until))
+        {
             Some(found) => (seen.at_least.min(found), seen.at_most.max(found)),
             None => (seen.at_least, seen.at_most),
         }
@@ -533,11 +621,17 @@ impl Known<'_> {
     /// age of that at the next pass.
     pub(super) fn listed_last(&self) -> Option<(i32, SignedDuration)> {
         let written = self.hpa.written.status?;
-        let leads = self.lease.is_some_and(|lease| lease.acquired.plus(SECOND) <= written);
-        let age = match self.is_first_pass(written) {
-            true if leads => self.least_age(written),
-            false if !self.may_have_started(written, self.now) => return None,
-            _ => self.least_gap(),
+        let leads = self
+            .lease
+            .is_some_and(|lease| lease.acquired.plus(SECOND) <= written);
+        let is_first = self.is_first_pass(written);
+        if !is_first && !self.may_have_started(written, self.now) {
+            return None;
+        }
+        let age = if is_first && leads {
+            self.least_age(written)
+        } else {
+            self.least_gap()
         };
         Some((self.hpa.status.current_replicas, age))
     }
@@ -553,14 +647,20 @@ impl Known<'_> {
         match self.lease {
             Some(lease) => {
                 // The first pass comes a sync period after the start, unless it comes at once.
-                let delay = match self.rhythm.at_once_on_start {
-                    true => SignedDuration::ZERO,
-                    false => self.rhythm.period,
+                let delay = if self.rhythm.at_once_on_start {
+                    SignedDuration::ZERO
+                } else {
+                    self.rhythm.period
                 };
-                let latest = lease.acquired.plus(self.rhythm.longest).plus(self.rhythm.period);
+                let latest = lease
+                    .acquired
+                    .plus(self.rhythm.longest)
+                    .plus(self.rhythm.period);
                 until.plus(SECOND) >= lease.acquired.plus(delay) && written <= latest
             }
-            None => self.running_since.is_none_or(|since| written <= since.plus(SECOND * 2)),
+            None => self
+                .running_since
+                .is_none_or(|since| written <= since.plus(SECOND * 2)),
         }
     }
 
@@ -569,15 +669,25 @@ impl Known<'_> {
     pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
         let wrote = self.writes().any(|write| write == time);
         let regular = wrote && self.is_regular_since(time.minus(self.rhythm.period));
-        let before = if regular { self.rhythm.period } else { SignedDuration::ZERO };
+        let before = if regular {
+            self.rhythm.period
+        } else {
+            SignedDuration::ZERO
+        };
         before.plus(self.least_age(time))
     }
 
     /// Returns when passes wrote their status, where known.
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
-        let own = self.status_written().filter(|own| last.is_none_or(|last| last < *own));
-        self.seen.iter().filter(|seen| !seen.spec_changed).map(|seen| seen.time).chain(own)
+        let own = self
+            .status_written()
+            .filter(|own| last.is_none_or(|last| last < *own));
+        self.seen
+            .iter()
+            .filter(|seen| !seen.spec_changed)
+            .map(|seen| seen.time)
+            .chain(own)
     }
 
     /// Returns the minimum age, at the next pass, of what a pass did by some time. Regular passes are whole
@@ -589,10 +699,17 @@ impl Known<'_> {
         }
         let latest = self.rhythm.period.plus(SLACK);
         let (mut periods, mut before) = (0, time);
-        for until in self.writes().filter(|write| *write > time).chain([self.now]) {
+        for until in self
+            .writes()
+            .filter(|write| *write > time)
+            .chain([self.now])
+        {
             let span = until.duration_since(before).minus(SECOND);
             let many = (span.as_millis() + latest.as_millis() - 1) / latest.as_millis().max(1);
-            periods = i32::try_from(many).unwrap_or(i32::MAX).max(1).saturating_add(periods);
+            periods = i32::try_from(many)
+                .unwrap_or(i32::MAX)
+                .max(1)
+                .saturating_add(periods);
             before = until;
         }
         passed.max(self.rhythm.period.saturating_mul(periods))
@@ -607,12 +724,18 @@ impl Known<'_> {
 
 /// Returns the time of the last event with a reason.
 fn last_of(events: &[&Event], reason: &str) -> Option<Timestamp> {
-    events.iter().filter(|event| event.reason == reason).filter_map(|event| event.last).max()
+    events
+        .iter()
+        .filter(|event| event.reason == reason)
+        .filter_map(|event| event.last)
+        .max()
 }
 
 /// Returns the first and the last time of each event about rescales.
 fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
-    let rescales = events.iter().filter(|event| event.reason == "SuccessfulRescale");
+    let rescales = events
+        .iter()
+        .filter(|event| event.reason == "SuccessfulRescale");
     rescales
         .filter_map(|event| event.first.or(event.last).zip(event.last.or(event.first)))
         .collect()
@@ -622,9 +745,14 @@ fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
 /// its last time.
 fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
-    for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
+    for event in events
+        .iter()
+        .filter(|event| event.reason == "SuccessfulRescale")
+    {
         // The recorder merges frequent events, and keeps only the last message.
-        let separate = event.message.strip_prefix("(combined from similar events): ");
+        let separate = event
+            .message
+            .strip_prefix("(combined from similar events): ");
         let Some((size, reason)) = size_and_reason(separate.unwrap_or(&event.message)) else {
             continue;
         };
@@ -635,7 +763,12 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
             reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
             _ => RescaleReason::None,
         };
-        let rescale = |time, gap| Rescale { time, size, reason, gap };
+        let rescale = |time, gap| Rescale {
+            time,
+            size,
+            reason,
+            gap,
+        };
         let (first, last) = (event.first.or(event.last), event.last.or(event.first));
         if event.count > 1 {
             rescales.extend(first.map(|time| rescale(time, separate.is_some())));
@@ -655,7 +788,9 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
 
 /// Reads `New size: 4; reason: cpu resource utilization (...) above target`.
 fn size_and_reason(message: &str) -> Option<(i32, &str)> {
-    let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
+    let (size, reason) = message
+        .strip_prefix("New size: ")?
+        .split_once("; reason: ")?;
     Some((size.parse().ok()?, reason))
 }
 

@@ -100,11 +100,17 @@ pub struct Extreme {
 impl Remembered {
     /// Returns the memory that the input states. If it states none, the controller has just started.
     pub fn from_stated(stated: &Memory) -> Self {
-        let knowledge = match *stated == Memory::default() {
-            true => Knowledge::JustStarted,
-            false => Knowledge::Stated,
+        let knowledge = if *stated == Memory::default() {
+            Knowledge::JustStarted
+        } else {
+            Knowledge::Stated
         };
-        Self { likely: stated.clone(), knowledge, possible: None, grounds: Vec::new() }
+        Self {
+            likely: stated.clone(),
+            knowledge,
+            possible: None,
+            grounds: Vec::new(),
+        }
     }
 
     /// Whether the bounds differ.
@@ -116,11 +122,20 @@ impl Remembered {
     #[must_use]
     pub fn without_recommendations(mut self) -> Self {
         // An entry older than every window prevents the list from being seeded.
-        let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+        let forgotten = Recommendation {
+            replicas: 0,
+            time: Timestamp::MIN,
+        };
         self.likely.recommendations = vec![forgotten];
         if let Some(possible) = &mut self.possible {
-            possible.highest = Extreme { at_least: None, at_most: Some(0) };
-            possible.lowest = Extreme { at_least: Some(i32::MAX), at_most: None };
+            possible.highest = Extreme {
+                at_least: None,
+                at_most: Some(0),
+            };
+            possible.lowest = Extreme {
+                at_least: Some(i32::MAX),
+                at_most: None,
+            };
             possible.down = Ends::default();
             possible.up = Ends::default();
         }
@@ -129,8 +144,19 @@ impl Remembered {
 
     /// Returns the memory that the input states, else what can be inferred.
     pub fn of(input: &Input) -> Self {
-        let Input { snapshot, observed, stated_memory, evidence, .. } = input;
-        let Snapshot { hpa, controller, now, .. } = snapshot;
+        let Input {
+            snapshot,
+            observed,
+            stated_memory,
+            evidence,
+            ..
+        } = input;
+        let Snapshot {
+            hpa,
+            controller,
+            now,
+            ..
+        } = snapshot;
         match (stated_memory, &snapshot.scale) {
             (Some(stated), _) => Self::from_stated(stated),
             (None, Ok(scale)) => {
@@ -138,8 +164,13 @@ impl Remembered {
                     return sampled::remember(past, &hpa.spec, controller, *now);
                 }
                 if let Some(lease) = lost_leader(input) {
-                    let grounds = vec![Ground::LeaderLost { renewed: lease.renewed }];
-                    return Self { grounds, ..Self::from_stated(&Memory::default()) };
+                    let grounds = vec![Ground::LeaderLost {
+                        renewed: lease.renewed,
+                    }];
+                    return Self {
+                        grounds,
+                        ..Self::from_stated(&Memory::default())
+                    };
                 }
                 let observed = observed.as_ref().unwrap_or(hpa);
                 infer::inherit(observed, &hpa.spec, scale, controller, *now, evidence)
@@ -157,9 +188,16 @@ impl Remembered {
     pub fn unknown(now: Timestamp) -> Self {
         let ends = |replicas| Ends {
             soonest: Vec::new(),
-            last: vec![Recommendation { replicas, time: now }],
+            last: vec![Recommendation {
+                replicas,
+                time: now,
+            }],
         };
-        let possible = Possible { down: ends(i32::MAX), up: ends(0), ..Possible::default() };
+        let possible = Possible {
+            down: ends(i32::MAX),
+            up: ends(0),
+            ..Possible::default()
+        };
         Self {
             likely: Memory::default(),
             knowledge: Knowledge::Unknown,
@@ -193,10 +231,19 @@ mod tests {
     fn a_stated_memory_is_known() {
         let mut memory = Memory::default();
         let found = Remembered::from_stated(&memory);
-        assert_eq!((found.knowledge, found.is_open()), (Knowledge::JustStarted, false));
-        memory.recommendations = vec![Recommendation { replicas: 3, time: second(0) }];
+        assert_eq!(
+            (found.knowledge, found.is_open()),
+            (Knowledge::JustStarted, false)
+        );
+        memory.recommendations = vec![Recommendation {
+            replicas: 3,
+            time: second(0),
+        }];
         let found = Remembered::from_stated(&memory);
-        assert_eq!((found.knowledge, found.is_open()), (Knowledge::Stated, false));
+        assert_eq!(
+            (found.knowledge, found.is_open()),
+            (Knowledge::Stated, false)
+        );
         assert_eq!(found.likely, memory);
     }
 
@@ -208,7 +255,10 @@ mod tests {
         let possible = found.possible.unwrap();
         let ends = |replicas| Ends {
             soonest: Vec::new(),
-            last: vec![Recommendation { replicas, time: second(0) }],
+            last: vec![Recommendation {
+                replicas,
+                time: second(0),
+            }],
         };
         assert_eq!((possible.down, possible.up), (ends(i32::MAX), ends(0)));
         assert_eq!(possible.changes, None);

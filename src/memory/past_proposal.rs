@@ -42,8 +42,16 @@ impl PastProposal {
         };
         // The highest proposal counts: one is as high, and none is higher.
         let lowest = self.metrics.iter().map(|values| least(values, 0));
-        let lowest = lowest.collect::<Option<Vec<i32>>>()?.into_iter().max()?.max(*range.start());
-        let low = self.metrics.iter().filter_map(|values| least(values, lowest)).min()?;
+        let lowest = lowest
+            .collect::<Option<Vec<i32>>>()?
+            .into_iter()
+            .max()?
+            .max(*range.start());
+        let low = self
+            .metrics
+            .iter()
+            .filter_map(|values| least(values, lowest))
+            .min()?;
         let highest = self.metrics.iter().map(|values| most(values, *range.end()));
         let high = highest.collect::<Option<Vec<i32>>>()?.into_iter().max()?;
         (low <= high).then_some((low, high))
@@ -64,11 +72,19 @@ pub(super) fn read(
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
     // A pass that could not compute a metric leaves a gap; older controllers leave none.
     if reported.is_empty() || reported.len() != hpa.spec.metrics.len() {
-        return PastProposal { metrics: vec![vec![UNKNOWN]], likely: None };
+        return PastProposal {
+            metrics: vec![vec![UNKNOWN]],
+            likely: None,
+        };
     }
     let replicas = counted.map(|counted| counted.replicas);
     let version = &controller.version;
-    let terms = Terms { version, tolerances, requested, counted };
+    let terms = Terms {
+        version,
+        tolerances,
+        requested,
+        counted,
+    };
     let (mut metrics, mut likely) = (Vec::new(), None);
     for (spec, status) in hpa.spec.metrics.iter().zip(reported) {
         let Some(current) = status.current().filter(|_| status.type_ == spec.type_) else {
@@ -104,7 +120,12 @@ impl Terms<'_> {
             return None;
         }
         let wanted = spec.target()?;
-        let averages = || wanted.average_value.as_ref().zip(reported.average_value.as_ref());
+        let averages = || {
+            wanted
+                .average_value
+                .as_ref()
+                .zip(reported.average_value.as_ref())
+        };
         let values = || wanted.value.as_ref().zip(reported.value.as_ref());
         let utilization = wanted.average_utilization.zip(reported.average_utilization);
         let ratio = if let Some((wanted, percent)) = utilization {
@@ -135,7 +156,8 @@ impl Terms<'_> {
     }
 
     fn is_within(&self, ratio: f64) -> bool {
-        self.tolerances.contain(ratio, self.version.has_tolerance_interval())
+        self.tolerances
+            .contain(ratio, self.version.has_tolerance_interval())
     }
 
     /// Returns the fewest replicas to which a utilization above the target can have led, of pods with the same
@@ -148,7 +170,10 @@ impl Terms<'_> {
         };
         // A percentage is truncated, so the pods with metrics may have had anything below the next one.
         let of_all = |measured: i64| {
-            let (least, most) = (percent * measured / all, ((percent + 1) * measured - 1) / all);
+            let (least, most) = (
+                percent * measured / all,
+                ((percent + 1) * measured - 1) / all,
+            );
             (least..=most).find(scales_up)
         };
         let share = (1..=all).find_map(of_all)?;
@@ -212,7 +237,10 @@ fn of_total(
     // Most totals are whole, as lengths of queues are.
     let whole = most / 1000 * 1000;
     let [_, likely] = proposals(if whole >= least { whole } else { most });
-    let found = OfTotal { proposals: low as i32..=high as i32, likely: likely as i32 };
+    let found = OfTotal {
+        proposals: low as i32..=high as i32,
+        likely: likely as i32,
+    };
     (high <= f64::from(i32::MAX)).then_some(found)
 }
 
@@ -227,7 +255,10 @@ fn of_pods(
     let ratio = match (wanted.average_utilization, reported.average_utilization) {
         (Some(wanted), Some(share)) => f64::from(share) / f64::from(wanted),
         _ => {
-            let averages = wanted.average_value.as_ref().zip(reported.average_value.as_ref());
+            let averages = wanted
+                .average_value
+                .as_ref()
+                .zip(reported.average_value.as_ref());
             let values = wanted.value.as_ref().zip(reported.value.as_ref());
             let (wanted, value) = averages.or(values)?;
             value.milli_value() as f64 / wanted.milli_value() as f64
@@ -237,7 +268,9 @@ fn of_pods(
         return Some(current);
     }
     let multiplied = (ratio * f64::from(pods)).ceil();
-    (0.0..=f64::from(i32::MAX)).contains(&multiplied).then_some(multiplied as i32)
+    (0.0..=f64::from(i32::MAX))
+        .contains(&multiplied)
+        .then_some(multiplied as i32)
 }
 
 #[cfg(test)]
@@ -256,7 +289,12 @@ mod tests {
 
     fn of(replicas: i32) -> Counted {
         let (since, until, alike) = (Timestamp::MIN, Timestamp::MAX, false);
-        Counted { replicas, since, until, alike }
+        Counted {
+            replicas,
+            since,
+            until,
+            alike,
+        }
     }
 
     fn external(wanted: &str, average: &str) -> [Value; 2] {
@@ -273,7 +311,10 @@ mod tests {
             _ => (build::average(wanted), json!({"averageValue": found})),
         };
         let spec = json!({"type": "Object", "object": {"target": target}});
-        [spec, json!({"type": "Object", "object": {"current": current}})]
+        [
+            spec,
+            json!({"type": "Object", "object": {"current": current}}),
+        ]
     }
 
     fn cpu(wanted: i32, share: i32) -> [Value; 2] {
@@ -284,7 +325,12 @@ mod tests {
 
     /// An HPA whose last pass was over 10 replicas.
     fn hpa(metrics: &[[Value; 2]]) -> Hpa {
-        let of = |place: usize| metrics.iter().map(|it| it[place].clone()).collect::<Vec<_>>();
+        let of = |place: usize| {
+            metrics
+                .iter()
+                .map(|it| it[place].clone())
+                .collect::<Vec<_>>()
+        };
         let spec = json!({"maxReplicas": 20, "metrics": of(0)});
         let status = json!({"currentReplicas": 10, "currentMetrics": of(1)});
         Hpa::of(&spec, status)
@@ -305,12 +351,32 @@ mod tests {
             // 1.999 to 2.004 in total.
             (vec![external("1", "334m")], Some(6), 2..=3, Some(2)),
             (vec![external("10", "0")], Some(10), 0..=0, Some(0)),
-            (vec![object("AverageValue", "10", "2")], Some(10), 2..=2, Some(2)),
+            (
+                vec![object("AverageValue", "10", "2")],
+                Some(10),
+                2..=2,
+                Some(2),
+            ),
             // The highest counts.
-            (vec![external("10", "1"), external("1", "400m")], Some(10), 4..=4, Some(4)),
+            (
+                vec![external("10", "1"), external("1", "400m")],
+                Some(10),
+                4..=4,
+                Some(4),
+            ),
             // Pods without metrics lead to no more than the replicas.
-            (vec![external("10", "3"), cpu(50, 20)], Some(10), 3..=10, Some(4)),
-            (vec![external("10", "3"), cpu(50, 48)], Some(10), 10..=10, Some(10)),
+            (
+                vec![external("10", "3"), cpu(50, 20)],
+                Some(10),
+                3..=10,
+                Some(4),
+            ),
+            (
+                vec![external("10", "3"), cpu(50, 48)],
+                Some(10),
+                10..=10,
+                Some(10),
+            ),
             (vec![object("Value", "10", "2")], Some(10), 0..=ANY, Some(2)),
             // Without a count, or with totals that floats cannot represent, nothing follows.
             (vec![external("10", "1")], None, 0..=ANY, Some(1)),
@@ -324,13 +390,27 @@ mod tests {
             // On the lower edge of the tolerance versions differ as well.
             (vec![external("1e10", "9e9")], Some(10), 9..=10, Some(10)),
             // 2^52 thousandths in total, and more.
-            (vec![external("1e10", "4503599627370496m")], Some(1), 451..=451, Some(451)),
+            (
+                vec![external("1e10", "4503599627370496m")],
+                Some(1),
+                451..=451,
+                Some(451),
+            ),
             (vec![external("1e10", "5e11")], Some(10), 0..=ANY, Some(500)),
         ] {
             let counted = counted.map(of);
-            let asked = read(&hpa(&metrics), &Controller::default(), counted.as_ref(), None);
+            let asked = read(
+                &hpa(&metrics),
+                &Controller::default(),
+                counted.as_ref(),
+                None,
+            );
             let found = asked.within(&(0..=ANY));
-            assert_eq!((found, asked.likely), (Some(range.into_inner()), likely), "{metrics:?}");
+            assert_eq!(
+                (found, asked.likely),
+                (Some(range.into_inner()), likely),
+                "{metrics:?}"
+            );
         }
     }
 
@@ -340,16 +420,27 @@ mod tests {
         let metrics = hpa.status.current_metrics.as_mut().unwrap();
         metrics.pop();
         let asked = read(&hpa, &Controller::default(), Some(&of(10)), None);
-        assert_eq!((asked.within(&(0..=ANY)), asked.likely), (Some((0, ANY)), None));
+        assert_eq!(
+            (asked.within(&(0..=ANY)), asked.likely),
+            (Some((0, ANY)), None)
+        );
     }
 
     /// With 4 of 10 pods, a mean within the tolerance keeps the 10, and any other counts 4.
     #[test]
     fn a_mean_over_pods_within_the_tolerance_keeps_the_replicas() {
         for (share, likely) in [(44, 4), (45, 10), (48, 10), (52, 10), (55, 10), (56, 5)] {
-            let asked = read(&hpa(&[cpu(50, share)]), &Controller::default(), None, Some(4));
+            let asked = read(
+                &hpa(&[cpu(50, share)]),
+                &Controller::default(),
+                None,
+                Some(4),
+            );
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };
-            assert_eq!((asked.within(&(0..=ANY)), asked.likely), (Some(range), Some(likely)));
+            assert_eq!(
+                (asked.within(&(0..=ANY)), asked.likely),
+                (Some(range), Some(likely))
+            );
         }
     }
 
@@ -365,12 +456,27 @@ mod tests {
             (vec![cpu(60, 600)], false, 11..=ANY, Some((11, ANY))),
             // With fewer than all of them, it is 55 % at most.
             (vec![cpu(50, 61)], true, 11..=ANY, Some((13, ANY))),
-            (vec![cpu(60, 600), external("10", "15")], true, 11..=ANY, Some((15, ANY))),
+            (
+                vec![cpu(60, 600), external("10", "15")],
+                true,
+                11..=ANY,
+                Some((15, ANY)),
+            ),
             // Below the target nothing asks for more replicas.
             (vec![cpu(50, 44)], false, 0..=ANY, Some((0, 10))),
             (vec![cpu(50, 44)], false, 11..=ANY, None),
-            (vec![cpu(50, 44), external("10", "4")], false, 0..=ANY, Some((4, 10))),
-            (vec![cpu(50, 44), external("10", "4")], false, 11..=ANY, None),
+            (
+                vec![cpu(50, 44), external("10", "4")],
+                false,
+                0..=ANY,
+                Some((4, 10)),
+            ),
+            (
+                vec![cpu(50, 44), external("10", "4")],
+                false,
+                11..=ANY,
+                None,
+            ),
         ] {
             let counted = Counted { alike, ..of(10) };
             let asked = read(&hpa(&metrics), &Controller::default(), Some(&counted), None);
@@ -399,7 +505,10 @@ mod tests {
                     let reported = cpu(50, i32::try_from(share).unwrap());
                     let mut hpa = hpa(&[reported]);
                     hpa.status.current_replicas = i32::try_from(pods).unwrap();
-                    let counted = Counted { alike: true, ..of(i32::try_from(pods).unwrap()) };
+                    let counted = Counted {
+                        alike: true,
+                        ..of(i32::try_from(pods).unwrap())
+                    };
                     let asked = read(&hpa, &Controller::default(), Some(&counted), None);
                     let one = i32::try_from(proposal).unwrap();
                     assert_eq!(
@@ -430,7 +539,10 @@ mod tests {
             let target = build::average("10");
             let spec = json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "target": target}});
             let current = json!({"averageValue": found});
-            [spec, json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "current": current}})]
+            [
+                spec,
+                json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "current": current}}),
+            ]
         };
         for (version, metric, is_known) in [
             ("v1.28", average("10"), true),

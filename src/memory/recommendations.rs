@@ -31,9 +31,20 @@ pub(super) struct Held {
 impl Held {
     fn new(replicas: RangeInclusive<i32>, earliest: Timestamp, likely: Timestamp) -> Self {
         let (low, high) = (*replicas.start(), *replicas.end());
-        let likeliest = if low == 0 && high < i32::MAX { high } else { low };
-        let likely = Recommendation { replicas: likeliest, time: likely };
-        Self { replicas, earliest, likely }
+        let likeliest = if low == 0 && high < i32::MAX {
+            high
+        } else {
+            low
+        };
+        let likely = Recommendation {
+            replicas: likeliest,
+            time: likely,
+        };
+        Self {
+            replicas,
+            earliest,
+            likely,
+        }
     }
 
     /// Returns the same with the most likely number of replicas.
@@ -54,7 +65,10 @@ pub(super) fn held(
         let last_pass = known.last_pass();
         let written = known.status_written();
         let age = written.map(|written| known.now.duration_since(written));
-        grounds.push(Ground::LastStatus { sighting: seen.clone(), age });
+        grounds.push(Ground::LastStatus {
+            sighting: seen.clone(),
+            age,
+        });
         let likely = known.likely_last_pass().max(last_pass);
         // The next pass follows it within the longest time between two.
         let earliest = last_pass.max(known.latest_pass().minus(known.rhythm.longest));
@@ -77,45 +91,62 @@ fn holding(known: &Known<'_>, sighting: &Sighting, others: &[Held]) -> impl Iter
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
     let (up_window, down_window) = known.windows_before;
-    let down =
-        sighting.held_down_by.map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), down_window));
+    let down = sighting
+        .held_down_by
+        .map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), down_window));
     let up = sighting.held_up_by.map(|high| (0..=high, up_window));
-    [down, up].into_iter().flatten().map(move |(replicas, window)| {
-        let oldest = last_pass.minus(window);
-        // If everything in the window is known, it is one of the entries that qualify.
-        let told = known.passes_since(oldest).unwrap_or_default();
-        let fits = |seen: &&SeenPass| {
-            let (at_least, at_most) = known.listed(seen);
-            at_most >= *replicas.start() && at_least <= *replicas.end()
-        };
-        let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
-        let earliest =
-            fitting.first().map(|seen| seen.time.minus(SECOND)).max(known.nothing_before());
-        let looks =
-            |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
-        // A pass that does not look like it counted fewer pods, most likely right after they were added.
-        let latest = match fitting.iter().rfind(looks) {
-            Some(seen) => Some(seen.time.max(seen.until.minus(known.rhythm.period))),
-            None => fitting.last().map(|seen| seen.time),
-        };
-        let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
-        // The status has changed with the first pass that it held back, unless an earlier one shows itself.
-        let before = written.minus(known.rhythm.period).minus(USUAL_DELAY);
-        let holds = |held: &&Held| {
-            held.replicas.start() >= replicas.start() && held.replicas.end() <= replicas.end()
-        };
-        let shown = others.iter().filter(holds).map(|held| held.likely.time).max();
-        let latest = latest.unwrap_or(before.max(shown.unwrap_or(before)));
-        Held::new(replicas, earliest, latest.max(earliest))
-    })
+    [down, up]
+        .into_iter()
+        .flatten()
+        .map(move |(replicas, window)| {
+            let oldest = last_pass.minus(window);
+            // If everything in the window is known, it is one of the entries that qualify.
+            let told = known.passes_since(oldest).unwrap_or_default();
+            let fits = |seen: &&SeenPass| {
+                let (at_least, at_most) = known.listed(seen);
+                at_most >= *replicas.start() && at_least <= *replicas.end()
+            };
+            let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
+            let earliest = fitting
+                .first()
+                .map(|seen| seen.time.minus(SECOND))
+                .max(known.nothing_before());
+            let looks =
+                |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
+            // A pass that does not look like it counted fewer pods, most likely right after they were added.
+            let latest = match fitting.iter().rfind(looks) {
+                Some(seen) => Some(seen.time.max(seen.until.minus(known.rhythm.period))),
+                None => fitting.last().map(|seen| seen.time),
+            };
+            let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
+            // The status has changed with the first pass that it held back, unless an earlier one shows itself.
+            let before = written.minus(known.rhythm.period).minus(USUAL_DELAY);
+            let holds = |held: &&Held| {
+                held.replicas.start() >= replicas.start() && held.replicas.end() <= replicas.end()
+            };
+            let shown = others
+                .iter()
+                .filter(holds)
+                .map(|held| held.likely.time)
+                .max();
+            let latest = latest.unwrap_or(before.max(shown.unwrap_or(before)));
+            Held::new(replicas, earliest, latest.max(earliest))
+        })
 }
 
 /// What statuses that have since been overwritten showed.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
-    let seen = if known.seen_is_outdated() { &[] } else { known.seen };
-    for seen in seen.iter().filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX)) {
+    let seen = if known.seen_is_outdated() {
+        &[]
+    } else {
+        known.seen
+    };
+    for seen in seen
+        .iter()
+        .filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX))
+    {
         // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
         let mut earliest = seen.time.minus(SECOND);
@@ -127,12 +158,20 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         let Some(replicas) = survived(known, seen.at_least..=seen.at_most, earliest) else {
             continue;
         };
-        let likely = seen.until.minus(known.rhythm.period).max(seen.time).max(earliest);
+        let likely = seen
+            .until
+            .minus(known.rhythm.period)
+            .max(seen.time)
+            .max(earliest);
         list.push(Held::new(replicas, earliest, likely).likely(seen.likely));
         told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
     if let Some((first, last)) = told {
-        grounds.push(Ground::EarlierStatuses { count: list.len(), first, last });
+        grounds.push(Ground::EarlierStatuses {
+            count: list.len(),
+            first,
+            last,
+        });
     }
     list
 }
@@ -190,18 +229,29 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         }
         // The proposal was above the count. With `behavior`, nothing else can have raised it this far.
         let own = (rescale.size, rescale.time.minus(SECOND));
-        let told = if spec.behavior.is_some() { Some(own) } else { raised(known, place) };
-        let Some((low, earliest)) = told else { continue };
+        let told = if spec.behavior.is_some() {
+            Some(own)
+        } else {
+            raised(known, place)
+        };
+        let Some((low, earliest)) = told else {
+            continue;
+        };
         // If the controller has restarted since, it has used the count as a recommendation,
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
-        let seed = later.chain([known.current, known.hpa.status.current_replicas]).min();
+        let seed = later
+            .chain([known.current, known.hpa.status.current_replicas])
+            .min();
         let low = if known.may_have_restarted_since(earliest) {
             seed.map_or(low, |seed| low.min(seed))
         } else {
             low
         };
-        grounds.push(Ground::Rescale { at_least: low, time: rescale.time });
+        grounds.push(Ground::Rescale {
+            at_least: low,
+            time: rescale.time,
+        });
         list.push(Held::new(low..=i32::MAX, earliest, rescale.time));
     }
     list
@@ -218,7 +268,10 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
         return None;
     }
     let by_metrics = |rescale: &Rescale| {
-        !matches!(rescale.reason, RescaleReason::AboveMax | RescaleReason::BelowMin)
+        !matches!(
+            rescale.reason,
+            RescaleReason::AboveMax | RescaleReason::BelowMin
+        )
     };
     for place in (1..=place).rev() {
         let (before, after) = (known.rescales[place - 1], known.rescales[place]);
@@ -243,7 +296,10 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
         let is_free = count.filter(|_| !before.gap).is_some_and(|count| {
             // Otherwise someone else has scaled in between.
             let follows = count < before.size || before.reason != RescaleReason::AboveTarget;
-            let limit = count.saturating_mul(2).max(4).min(known.hpa.spec.max_replicas);
+            let limit = count
+                .saturating_mul(2)
+                .max(4)
+                .min(known.hpa.spec.max_replicas);
             follows && before.size < limit
         });
         if lower && is_free && (is_own || after != rescale) {
@@ -280,11 +336,18 @@ fn limited(known: &Known<'_>) -> Option<Held> {
     let evaluated = ["AbleToScale", "ScalingActive"]
         .iter()
         .all(|type_| known.has_been(type_, "True", before.minus(longest)));
-    let is_steady = status.last_scale_time.is_none_or(|last| last.plus(SECOND) < before)
+    let is_steady = status
+        .last_scale_time
+        .is_none_or(|last| last.plus(SECOND) < before)
         && status.current_replicas == status.desired_replicas;
     // What `apply` wrote, or a pass could not write, is not what the pass before has left.
-    let is_own = known.seen.iter().all(|seen| seen.until < before || seen.replicas.is_some())
-        && known.status_lost.is_none_or(|lost| lost.plus(SECOND) < before.minus(longest));
+    let is_own = known
+        .seen
+        .iter()
+        .all(|seen| seen.until < before || seen.replicas.is_some())
+        && known
+            .status_lost
+            .is_none_or(|lost| lost.plus(SECOND) < before.minus(longest));
     if !evaluated
         || !is_steady
         || !is_own
@@ -293,19 +356,29 @@ fn limited(known: &Known<'_>) -> Option<Held> {
         return None;
     }
     let (count, min) = (status.current_replicas, spec.min_replicas.unwrap_or(1));
-    let (earliest, likely) = match is_limited {
-        true => (changed.minus(SECOND), changed),
-        false => (before, changed.minus(known.rhythm.period).minus(USUAL_DELAY)),
+    let (earliest, likely) = if is_limited {
+        (changed.minus(SECOND), changed)
+    } else {
+        (
+            before,
+            changed.minus(known.rhythm.period).minus(USUAL_DELAY),
+        )
     };
     let (up, down) = match &spec.behavior {
-        None => (is_limited && count == spec.max_replicas && count > min, false),
+        None => (
+            is_limited && count == spec.max_replicas && count > min,
+            false,
+        ),
         Some(behavior) => {
             let longest = periods(behavior).pop_last().unwrap_or_default();
             // Without a rescale to count, each policy leaves room for a change.
-            let is_counted =
-                status.last_scale_time.is_some_and(|last| last.plus(longest) >= earliest);
+            let is_counted = status
+                .last_scale_time
+                .is_some_and(|last| last.plus(longest) >= earliest);
             let may_stop = |rules: &Option<ScalingRules>| {
-                let select = rules.as_ref().and_then(|rules| rules.select_policy.as_deref());
+                let select = rules
+                    .as_ref()
+                    .and_then(|rules| rules.select_policy.as_deref());
                 is_counted || select == Some("Disabled")
             };
             // The last rescale was to the count, and its recommendation still held the count up, or down.
@@ -412,7 +485,9 @@ impl Side {
     /// Returns those that are certainly inside the window at the next pass, and that no pass so far can
     /// have overwritten.
     fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
-        let oldest = known.latest_pass().minus(self.window(known).min(known.retention()));
+        let oldest = known
+            .latest_pass()
+            .minus(self.window(known).min(known.retention()));
         // It was made later than that, by less than a second.
         held.iter().filter(move |held| held.earliest >= oldest)
     }
@@ -434,7 +509,11 @@ fn soonest(known: &Known<'_>, held: &[Held], restarted: bool, side: Side) -> Vec
     let recommendation = |held: &Held| {
         let replicas = side.less(*held.replicas.start(), *held.replicas.end());
         Recommendation {
-            replicas: if restarted { side.less(replicas, known.current) } else { replicas },
+            replicas: if restarted {
+                side.less(replicas, known.current)
+            } else {
+                replicas
+            },
             time: held.earliest.minus(later),
         }
     };
@@ -447,10 +526,15 @@ fn last(
     restarted: bool,
     side: Side,
 ) -> Vec<Recommendation> {
-    let aged = |replicas, age| Recommendation { replicas, time: known.now.minus(age) };
+    let aged = |replicas, age| Recommendation {
+        replicas,
+        time: known.now.minus(age),
+    };
     // What was in the list of the last pass was made before it, and its own recommendation may
     // have been made again since.
-    let furthest = sighting.and_then(|seen| side.furthest(known, seen)).unwrap_or(side.most());
+    let furthest = sighting
+        .and_then(|seen| side.furthest(known, seen))
+        .unwrap_or(side.most());
     // A window no longer than the time since the last pass contains none of its effects.
     let window = side.window(known);
     let is_over = window <= known.least_gap() && sighting.is_some();
@@ -461,11 +545,15 @@ fn last(
                 let (at_least, at_most) = known.listed(seen);
                 side.less(side.more(at_least, at_most), furthest)
             };
-            told.iter().map(|it| aged(replicas(it), known.least_age_before(it.until))).collect()
+            told.iter()
+                .map(|it| aged(replicas(it), known.least_age_before(it.until)))
+                .collect()
         }
         None => {
             let written = known.status_written();
-            let age = written.map(|written| known.least_age(written)).unwrap_or_default();
+            let age = written
+                .map(|written| known.least_age(written))
+                .unwrap_or_default();
             vec![aged(furthest, age)]
         }
     };
@@ -490,20 +578,27 @@ fn told<'k>(
 
 /// Returns the furthest that the last pass may have recommended.
 fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
-    sighting.map_or(side.most(), |seen| side.more(*seen.proposal.start(), *seen.proposal.end()))
+    sighting.map_or(side.most(), |seen| {
+        side.more(*seen.proposal.start(), *seen.proposal.end())
+    })
 }
 
 /// Returns the furthest that the passes which left the current status may have added to a window of the next.
 fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
     let proposed = proposed(sighting, side);
-    let found = known.listed_last().filter(|(_, age)| *age < side.window(known));
+    let found = known
+        .listed_last()
+        .filter(|(_, age)| *age < side.window(known));
     found.map_or(proposed, |(found, _)| side.more(proposed, found))
 }
 
 /// Returns the bounds of what the last pass added to the list.
 pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
     let of = |side| added(known, sighting, side);
-    Bounds { at_least: of(Side::Up), at_most: of(Side::Down) }
+    Bounds {
+        at_least: of(Side::Up),
+        at_most: of(Side::Down),
+    }
 }
 
 /// Returns bounds of the highest recommendation that holds back scaling down at the next pass, and of
@@ -530,22 +625,37 @@ pub(super) fn extremes(
                 told.iter()
                     .map(|seen| known.listed(seen))
                     .map(|(at_least, at_most)| side.more(at_least, at_most))
-                    .fold(added(known, sighting, side), |one, other| side.more(one, other))
+                    .fold(added(known, sighting, side), |one, other| {
+                        side.more(one, other)
+                    })
             }),
         };
         let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told];
-        let possible = possible.into_iter().flatten().reduce(|one, other| side.less(one, other));
-        match restarted {
+        let possible = possible
+            .into_iter()
+            .flatten()
+            .reduce(|one, other| side.less(one, other));
+        if restarted {
             // Then the count is the only recommendation.
-            true => (
+            (
                 sure.map(|sure| side.less(sure, known.current)),
                 possible.map(|possible| side.more(possible, known.current)),
-            ),
-            false => (sure, possible),
+            )
+        } else {
+            (sure, possible)
         }
     };
     let ((highest, above), (lowest, below)) = (of(Side::Down), of(Side::Up));
-    (Extreme { at_least: highest, at_most: above }, Extreme { at_least: below, at_most: lowest })
+    (
+        Extreme {
+            at_least: highest,
+            at_most: above,
+        },
+        Extreme {
+            at_least: below,
+            at_most: lowest,
+        },
+    )
 }
 
 #[cfg(test)]

@@ -23,15 +23,23 @@ pub(super) fn narrow(
         remembered.grounds.push(Ground::Contradicted(contradiction));
         return;
     }
-    let Some(possible) = &mut remembered.possible else { return };
+    let Some(possible) = &mut remembered.possible else {
+        return;
+    };
     let passes = passes(known, past);
-    let recorded = Recorded { known, passes: &passes };
+    let recorded = Recorded {
+        known,
+        passes: &passes,
+    };
     let own = recommendations::added_bounds(known, sighting);
     let (highest, lowest) = (recorded.highest(own), recorded.lowest(own));
-    let (Some(highest), Some(lowest)) =
-        (both(possible.highest, highest), both(possible.lowest, lowest))
-    else {
-        remembered.grounds.push(Ground::Contradicted(Contradiction::Recommendations));
+    let (Some(highest), Some(lowest)) = (
+        both(possible.highest, highest),
+        both(possible.lowest, lowest),
+    ) else {
+        remembered
+            .grounds
+            .push(Ground::Contradicted(Contradiction::Recommendations));
         return;
     };
     if (highest, lowest) != (possible.highest, possible.lowest) {
@@ -42,7 +50,11 @@ pub(super) fn narrow(
         if let Some(first) = told.next() {
             let last = told.next_back().unwrap_or(first).time;
             let (first, source) = (first.time, past.source.clone());
-            remembered.grounds.push(Ground::Recorded { first, last, source });
+            remembered.grounds.push(Ground::Recorded {
+                first,
+                last,
+                source,
+            });
         }
         let likely = &mut remembered.likely.recommendations;
         likely.extend(recorded.likely());
@@ -57,8 +69,12 @@ pub(super) fn narrow(
         let memory = &mut remembered.likely;
         (memory.scale_up_events, memory.scale_down_events) = super::split(Some(&likely));
         possible.changes = Some(lists);
-        remembered.grounds.retain(|ground| !matches!(ground, Ground::RateLimits(_)));
-        remembered.grounds.push(Ground::RateLimits(Counted::Recorded(likely)));
+        remembered
+            .grounds
+            .retain(|ground| !matches!(ground, Ground::RateLimits(_)));
+        remembered
+            .grounds
+            .push(Ground::RateLimits(Counted::Recorded(likely)));
     }
 }
 
@@ -77,7 +93,10 @@ fn contradiction(
     }
     let near = |time: Timestamp| {
         let is_near = |pass: &&PastPass| pass.time.duration_since(time).abs() <= DRIFT;
-        past.passes.iter().find(is_near).map(|pass| pass.recommended)
+        past.passes
+            .iter()
+            .find(is_near)
+            .map(|pass| pass.recommended)
     };
     let own = known.status_written().zip(sighting);
     let own = own.map(|(written, seen)| (written, *seen.proposal.start(), *seen.proposal.end()));
@@ -141,7 +160,9 @@ impl Recorded<'_> {
     fn possible(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
         let oldest = self.known.earliest_pass().minus(window).minus(DRIFT);
         let is_empty = window.is_zero();
-        self.passes.iter().filter(move |pass| !is_empty && pass.time >= oldest)
+        self.passes
+            .iter()
+            .filter(move |pass| !is_empty && pass.time >= oldest)
     }
 
     /// Whether no pass in a window is older than the first of these.
@@ -177,13 +198,21 @@ impl Recorded<'_> {
 
     /// Adds what is certain to the lists with which holds end soonest.
     fn shorten(&self, down: &mut Ends, up: &mut Ends) {
-        let later = self.known.latest_pass().duration_since(self.known.now).plus(DRIFT);
-        let entry =
-            |replicas, time: Timestamp| Recommendation { replicas, time: time.minus(later) };
+        let later = self
+            .known
+            .latest_pass()
+            .duration_since(self.known.now)
+            .plus(DRIFT);
+        let entry = |replicas, time: Timestamp| Recommendation {
+            replicas,
+            time: time.minus(later),
+        };
         let certain = self.certain(self.known.down_window);
-        down.soonest.extend(certain.map(|it| entry(it.recommended.at_least, it.time)));
+        down.soonest
+            .extend(certain.map(|it| entry(it.recommended.at_least, it.time)));
         let certain = self.certain(self.known.up_window);
-        up.soonest.extend(certain.map(|it| entry(it.recommended.at_most, it.time)));
+        up.soonest
+            .extend(certain.map(|it| entry(it.recommended.at_most, it.time)));
     }
 
     /// The most likely recommendations, as old as they will be at the next pass.
@@ -191,9 +220,15 @@ impl Recorded<'_> {
         let later = self.known.likely_pass().duration_since(self.known.now);
         let written = self.known.status_written();
         // What the last status shows is known better.
-        let passes = self.passes.iter().filter(move |pass| written.is_none_or(|it| pass.time < it));
+        let passes = self
+            .passes
+            .iter()
+            .filter(move |pass| written.is_none_or(|it| pass.time < it));
         passes.filter_map(move |pass| {
-            Some(Recommendation { replicas: pass.likely?, time: pass.time.minus(later) })
+            Some(Recommendation {
+                replicas: pass.likely?,
+                time: pass.time.minus(later),
+            })
         })
     }
 
@@ -227,13 +262,20 @@ fn changes(known: &Known<'_>, past: &Past) -> Option<Vec<Vec<ScaleEvent>>> {
     if !is_whole || !agrees {
         return None;
     }
-    let passes = [known.likely_pass(), known.earliest_pass(), known.latest_pass()];
+    let passes = [
+        known.likely_pass(),
+        known.earliest_pass(),
+        known.latest_pass(),
+    ];
     let mut lists = Vec::new();
     for pass in passes {
         let later = pass.duration_since(known.now);
         let (all, likely) = sampled::changes(past, known.next, pass);
         for list in [likely].into_iter().chain(all) {
-            let at = |it: &ScaleEvent| ScaleEvent { time: it.time.minus(later), ..*it };
+            let at = |it: &ScaleEvent| ScaleEvent {
+                time: it.time.minus(later),
+                ..*it
+            };
             lists.push(list.iter().map(at).collect());
         }
     }

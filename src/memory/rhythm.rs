@@ -27,9 +27,10 @@ impl Rhythm {
     pub(super) fn of(controller: &Controller) -> Self {
         let period = controller.sync_period;
         // A skipped pass is made up for a period later (1.37; kubernetes#139025).
-        let skipped = match controller.gates.stale_controller_consistency {
-            true => period,
-            false => SignedDuration::ZERO,
+        let skipped = if controller.gates.stale_controller_consistency {
+            period
+        } else {
+            SignedDuration::ZERO
         };
         Self {
             period,
@@ -81,13 +82,21 @@ mod tests {
             controller.gates.stale_controller_consistency = stale;
             let rhythm = Rhythm::of(&controller);
             assert_eq!(rhythm.period, SignedDuration::from_secs(15));
-            assert_eq!(rhythm.longest, SignedDuration::from_secs(longest), "{version} {stale}");
+            assert_eq!(
+                rhythm.longest,
+                SignedDuration::from_secs(longest),
+                "{version} {stale}"
+            );
             assert_eq!(rhythm.at_once_on_start, at_once, "{version}");
         }
     }
 
     fn rhythm(extra_on_change: bool, at_once_on_start: bool) -> Rhythm {
-        Rhythm { extra_on_change, at_once_on_start, ..Rhythm::of(&of("v1.36")) }
+        Rhythm {
+            extra_on_change,
+            at_once_on_start,
+            ..Rhythm::of(&of("v1.36"))
+        }
     }
 
     /// An extra pass comes within a second, as the API counts, and the delay of a pass.
@@ -105,9 +114,17 @@ mod tests {
             ((true, false), None, 1, 57, true),
             ((true, false), None, 2, 107, false),
         ] {
-            let written = Written { created: Some(second(50)), spec, ..Written::default() };
+            let written = Written {
+                created: Some(second(50)),
+                spec,
+                ..Written::default()
+            };
             let generation = Some(generation);
-            let hpa = Hpa { written, generation, ..Hpa::of(&json!({"maxReplicas": 2}), json!({})) };
+            let hpa = Hpa {
+                written,
+                generation,
+                ..Hpa::of(&json!({"maxReplicas": 2}), json!({}))
+            };
             let found = rhythm(flags.0, flags.1).is_regular_since(second(time), &hpa);
             assert_eq!(found, regular, "{flags:?} {spec:?} {generation:?} {time}");
         }
@@ -128,7 +145,10 @@ mod tests {
             hpa.generation = generation;
             hpa.status.observed_generation = observed;
             let found = rhythm(extra, false).is_pending(&hpa);
-            assert_eq!(found, pending, "{extra} {by_us} {generation:?} {observed:?}");
+            assert_eq!(
+                found, pending,
+                "{extra} {by_us} {generation:?} {observed:?}"
+            );
         }
     }
 }

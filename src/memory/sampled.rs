@@ -20,9 +20,10 @@ pub(crate) const LITTLE: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Returns when the first pass over an HPA may have been.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
-    let delay = match controller.version.minor() >= 37 {
-        true => SignedDuration::ZERO,
-        false => controller.sync_period.minus(SECOND),
+    let delay = if controller.version.minor() >= 37 {
+        SignedDuration::ZERO
+    } else {
+        controller.sync_period.minus(SECOND)
     };
     created.checked_add(delay).unwrap_or(created)
 }
@@ -36,7 +37,9 @@ pub fn remember(
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
     let certain = |window: SignedDuration| {
-        past.passes.iter().filter(move |pass| pass.time > now.minus(window.minus(DRIFT)))
+        past.passes
+            .iter()
+            .filter(move |pass| pass.time > now.minus(window.minus(DRIFT)))
     };
     let possible = |window: SignedDuration| {
         let is_empty = window.is_zero();
@@ -46,22 +49,42 @@ pub fn remember(
     };
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
     let highest = Extreme {
-        at_least: certain(down_window).map(|pass| pass.recommended.at_least).max(),
-        at_most: known(possible(down_window).map(|it| it.recommended.at_most).max().unwrap_or(0)),
+        at_least: certain(down_window)
+            .map(|pass| pass.recommended.at_least)
+            .max(),
+        at_most: known(
+            possible(down_window)
+                .map(|it| it.recommended.at_most)
+                .max()
+                .unwrap_or(0),
+        ),
     };
     let below = possible(up_window).map(|it| it.recommended.at_least).min();
     let lowest = Extreme {
         at_least: Some(below.unwrap_or(i32::MAX)),
-        at_most: certain(up_window).filter_map(|it| known(it.recommended.at_most)).min(),
+        at_most: certain(up_window)
+            .filter_map(|it| known(it.recommended.at_most))
+            .min(),
     };
-    let entry = |pass: &PastPass, replicas| Recommendation { replicas, time: pass.time };
+    let entry = |pass: &PastPass, replicas| Recommendation {
+        replicas,
+        time: pass.time,
+    };
     let down = Ends {
-        soonest: certain(down_window).map(|it| entry(it, it.recommended.at_least)).collect(),
-        last: possible(down_window).map(|it| entry(it, it.recommended.at_most)).collect(),
+        soonest: certain(down_window)
+            .map(|it| entry(it, it.recommended.at_least))
+            .collect(),
+        last: possible(down_window)
+            .map(|it| entry(it, it.recommended.at_most))
+            .collect(),
     };
     let up = Ends {
-        soonest: certain(up_window).map(|it| entry(it, it.recommended.at_most)).collect(),
-        last: possible(up_window).map(|it| entry(it, it.recommended.at_least)).collect(),
+        soonest: certain(up_window)
+            .map(|it| entry(it, it.recommended.at_most))
+            .collect(),
+        last: possible(up_window)
+            .map(|it| entry(it, it.recommended.at_least))
+            .collect(),
     };
     let (changes, likely_changes) = changes(past, spec, now);
     let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
@@ -72,18 +95,26 @@ pub fn remember(
         grounds.push(Ground::Played { count, first, last });
     }
     if spec.behavior.is_some() {
-        grounds.push(Ground::RateLimits(match is_counted {
-            true => Counted::Recorded(likely_changes),
-            false => Counted::Any(Uncounted::ReplicasNotRecorded),
+        grounds.push(Ground::RateLimits(if is_counted {
+            Counted::Recorded(likely_changes)
+        } else {
+            Counted::Any(Uncounted::ReplicasNotRecorded)
         }));
     }
     let retention = up_window.max(down_window);
     // Passes are a little more than a sync period apart: what is as old as a window has left it.
     let likely = possible(retention).filter_map(|it| {
-        Some(Recommendation { replicas: it.likely?, time: it.time.minus(LITTLE) })
+        Some(Recommendation {
+            replicas: it.likely?,
+            time: it.time.minus(LITTLE),
+        })
     });
     Remembered {
-        likely: Memory { recommendations: likely.collect(), scale_up_events, scale_down_events },
+        likely: Memory {
+            recommendations: likely.collect(),
+            scale_up_events,
+            scale_down_events,
+        },
         knowledge: Knowledge::Inferred,
         possible: Some(Possible {
             highest,
@@ -103,8 +134,13 @@ pub(super) fn changes(
     spec: &HpaSpec,
     now: Timestamp,
 ) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
-    let longest = spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
-    let Some(longest) = longest else { return (vec![Vec::new()], Vec::new()) };
+    let longest = spec
+        .behavior
+        .as_ref()
+        .and_then(|behavior| periods(behavior).pop_last());
+    let Some(longest) = longest else {
+        return (vec![Vec::new()], Vec::new());
+    };
     let list = |time: &dyn Fn(&PastRescale) -> Timestamp| -> Vec<ScaleEvent> {
         let changes = past.rescales.iter().map(|it| ScaleEvent {
             replicas: it.replicas,
@@ -115,9 +151,9 @@ pub(super) fn changes(
     };
     let mut lists: Vec<Vec<ScaleEvent>> = Vec::new();
     for (added, removed) in [(false, false), (true, true), (true, false), (false, true)] {
-        let one = list(&|it| match if it.replicas > 0 { added } else { removed } {
-            true => it.until,
-            false => it.from,
+        let one = list(&|it| {
+            let is_late = if it.replicas > 0 { added } else { removed };
+            if is_late { it.until } else { it.from }
         });
         if !lists.contains(&one) {
             lists.push(one);

@@ -29,7 +29,10 @@ pub(super) struct Counts {
 /// pass runs.
 pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Counts> {
     let mut rests_on = |counted| grounds.push(Ground::RateLimits(counted));
-    let nothing = Some(Counts { next: vec![Vec::new()], later: Vec::new() });
+    let nothing = Some(Counts {
+        next: vec![Vec::new()],
+        later: Vec::new(),
+    });
     let Some(behavior) = &known.next.behavior else {
         return nothing;
     };
@@ -77,20 +80,28 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         }
     };
     let is_stored = |event: &ScaleEvent| {
-        let is_forgotten =
-            known.nothing_before().is_some_and(|start| event.time.plus(SECOND) < start);
+        let is_forgotten = known
+            .nothing_before()
+            .is_some_and(|start| event.time.plus(SECOND) < start);
         known.may_have_stored(event.time) && !is_forgotten
     };
     let stored = |events: Vec<ScaleEvent>| events.into_iter().filter(is_stored).collect();
     let alternatives: Vec<Vec<ScaleEvent>> = alternatives.into_iter().map(stored).collect();
     rests_on(by(alternatives.first().cloned().unwrap_or_default()));
-    let mut counts = Counts { next: Vec::new(), later: Vec::new() };
+    let mut counts = Counts {
+        next: Vec::new(),
+        later: Vec::new(),
+    };
     for counted in alternatives {
         let Counts { next, later } = remembered(known, &counted);
-        counts.next.extend(at_all_times(known, &counted, &periods, &next));
+        counts
+            .next
+            .extend(at_all_times(known, &counted, &periods, &next));
         for (list, age) in later {
             let lists = at_all_times(known, &counted, &periods, &[list]);
-            counts.later.extend(lists.into_iter().map(|list| (list, age)));
+            counts
+                .later
+                .extend(lists.into_iter().map(|list| (list, age)));
         }
     }
     Some(counts)
@@ -122,8 +133,13 @@ fn at_all_times(
                     let youngest = known.now.minus(known.least_age(event.time.plus(SECOND)));
                     youngest.min(event.time.plus(later).plus(within))
                 };
-                let list: Vec<ScaleEvent> =
-                    kept.iter().map(|event| ScaleEvent { time: at(event), ..*event }).collect();
+                let list: Vec<ScaleEvent> = kept
+                    .iter()
+                    .map(|event| ScaleEvent {
+                        time: at(event),
+                        ..*event
+                    })
+                    .collect();
                 // For the passes after it, the time matters as well.
                 if seen.insert((pass == known.latest_pass(), sums(&list, periods, known.now))) {
                     lists.push(list);
@@ -132,7 +148,9 @@ fn at_all_times(
         }
     }
     let likely = sums(counted, periods, known.likely_pass());
-    let place = lists.iter().position(|list| sums(list, periods, known.now) == likely);
+    let place = lists
+        .iter()
+        .position(|list| sums(list, periods, known.now) == likely);
     if let Some(first) = lists.get_mut(..=place.unwrap_or(0)) {
         first.rotate_right(1);
     }
@@ -148,21 +166,31 @@ fn sums(
     let sum = |period: &SignedDuration, up: bool| -> i32 {
         let these = changes.iter().filter(|event| (event.replicas > 0) == up);
         let inside = these.filter(|event| event.time > end.minus(*period));
-        inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
+        inside
+            .map(|event| event.replicas)
+            .fold(0, i32::wrapping_add)
     };
-    periods.iter().map(|period| (sum(period, true), sum(period, false))).collect()
+    periods
+        .iter()
+        .map(|period| (sum(period, true), sum(period, false)))
+        .collect()
 }
 
 /// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let reaches = |seen: &&Rescales| {
         // No older change is remembered.
-        let is_all = known.nothing_before().is_some_and(|start| seen.since <= start)
+        let is_all = known
+            .nothing_before()
+            .is_some_and(|start| seen.since <= start)
             || known.is_first_pass(seen.since);
         is_all || seen.since.plus(SECOND) <= oldest
     };
     let seen = known.rescales_seen.filter(reaches)?;
-    let counted = seen.changes.iter().filter(|change| change.time.plus(SECOND) > oldest);
+    let counted = seen
+        .changes
+        .iter()
+        .filter(|change| change.time.plus(SECOND) > oldest);
     Some(counted.copied().collect())
 }
 
@@ -178,7 +206,10 @@ fn told_by_events(
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND
         && known.drops_no_event_since(known.now.minus(longest));
-    let first = known.rescales.iter().position(|rescale| rescale.time.plus(SECOND) > oldest);
+    let first = known
+        .rescales
+        .iter()
+        .position(|rescale| rescale.time.plus(SECOND) > oldest);
     let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
     let first = first.ok_or_else(incomplete)?;
     let before = |place: usize| match status_of_rescale(known) {
@@ -186,7 +217,9 @@ fn told_by_events(
         _ => Some(known.rescales[place.checked_sub(1)?].size),
     };
     let event = |place: usize, before: i32| {
-        let Rescale { time, size, reason, .. } = known.rescales[place];
+        let Rescale {
+            time, size, reason, ..
+        } = known.rescales[place];
         let replicas = size.checked_sub(before)?;
         // With `behavior` the change follows the metrics' direction; if not, someone else has scaled.
         let fits = match reason {
@@ -194,7 +227,11 @@ fn told_by_events(
             RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
             RescaleReason::None => false,
         };
-        fits.then_some(ScaleEvent { replicas, time, outdated: false })
+        fits.then_some(ScaleEvent {
+            replicas,
+            time,
+            outdated: false,
+        })
     };
     let start = match before(first) {
         Some(start) => start..=start,
@@ -204,12 +241,19 @@ fn told_by_events(
     let since = told.first().map_or(oldest, |rescale| rescale.time);
     let is_other = |event: &&Event| {
         let from = event.followed().and_then(|(from, _)| from);
-        let start = from.filter(|from| start.contains(from)).unwrap_or(*start.start());
-        let counts: Vec<i32> = [start].into_iter().chain(told.iter().map(|it| it.size)).collect();
+        let start = from
+            .filter(|from| start.contains(from))
+            .unwrap_or(*start.start());
+        let counts: Vec<i32> = [start]
+            .into_iter()
+            .chain(told.iter().map(|it| it.size))
+            .collect();
         is_by_another(event, since, &counts)
     };
     if let Some(Event { message, .. }) = known.scaled.iter().find(is_other) {
-        return Err(Uncounted::OtherChange { message: message.clone() });
+        return Err(Uncounted::OtherChange {
+            message: message.clone(),
+        });
     }
     let list = |start: i32| -> Option<Vec<ScaleEvent>> {
         let later = (first + 1..known.rescales.len()).map(|place| event(place, before(place)?));
@@ -218,7 +262,10 @@ fn told_by_events(
     // Limits rise with the start, so the ends of its range lead to the lowest and the highest.
     let mut starts = vec![*start.start(), *start.end()];
     starts.dedup();
-    starts.into_iter().map(|start| list(start).ok_or_else(incomplete)).collect()
+    starts
+        .into_iter()
+        .map(|start| list(start).ok_or_else(incomplete))
+        .collect()
 }
 
 /// Returns the bounds of the replicas before the first rescale of all that events report.
@@ -230,7 +277,11 @@ fn starts(known: &Known<'_>, rescale: &Rescale) -> Option<RangeInclusive<i32>> {
     // Only with this condition can there have been none.
     let mut conditions = known.hpa.status.conditions.iter();
     let may_be_none = conditions.any(|condition| condition.type_ == "ScaledToZero");
-    let min = if may_be_none { 0 } else { spec.min_replicas.unwrap_or(1) };
+    let min = if may_be_none {
+        0
+    } else {
+        spec.min_replicas.unwrap_or(1)
+    };
     let starts = match rescale.reason {
         // Below the minimum, that is the reason.
         RescaleReason::AboveTarget => min..=rescale.size.checked_sub(1)?,
@@ -247,8 +298,12 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     if event.last.is_none_or(|last| last < since) {
         return false;
     }
-    let Some((from, to)) = event.followed() else { return true };
-    let start = counts.iter().position(|count| from.is_none_or(|from| from == *count));
+    let Some((from, to)) = event.followed() else {
+        return true;
+    };
+    let start = counts
+        .iter()
+        .position(|count| from.is_none_or(|from| from == *count));
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
 }
 
@@ -268,7 +323,10 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
         let rules = known.hpa.spec.behavior.iter();
         let rules = rules.flat_map(|it| if up { &it.scale_up } else { &it.scale_down });
         let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
-        let seconds = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
+        let seconds = policies
+            .map(|policy| policy.period_seconds)
+            .max()
+            .unwrap_or(0);
         SignedDuration::from_secs(seconds.into())
     };
     let may_be_gone = |event: &ScaleEvent| {
@@ -280,7 +338,9 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     };
     let (mut lists, mut held) = (Vec::new(), Vec::new());
     for since in 0..=counted.len() {
-        let forgotten = since.checked_sub(1).map(|last| counted[last].time.minus(SECOND));
+        let forgotten = since
+            .checked_sub(1)
+            .map(|last| counted[last].time.minus(SECOND));
         if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
             continue;
         }
@@ -299,7 +359,10 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     }
     lists.dedup();
     held.dedup();
-    Counts { next: lists, later: held }
+    Counts {
+        next: lists,
+        later: held,
+    }
 }
 
 /// Returns when the next pass may run, if it makes a difference.
@@ -311,7 +374,9 @@ fn passes(
     let (earliest, latest) = (known.earliest_pass(), known.latest_pass());
     // An event may have occurred at any time within its second, so it may have left then; a second later it
     // certainly has.
-    let leaving = counted.iter().flat_map(|event| periods.iter().map(|it| event.time.plus(*it)));
+    let leaving = counted
+        .iter()
+        .flat_map(|event| periods.iter().map(|it| event.time.plus(*it)));
     let inside = leaving.filter(|time| (earliest..=latest).contains(time));
     [earliest, latest].into_iter().chain(inside).collect()
 }
@@ -319,9 +384,15 @@ fn passes(
 /// Returns added and removed replicas, each as the controller remembers them.
 pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
     let of = |up: bool| {
-        let these = changes.into_iter().flatten().filter(|event| (event.replicas > 0) == up);
+        let these = changes
+            .into_iter()
+            .flatten()
+            .filter(|event| (event.replicas > 0) == up);
         these
-            .map(|event| ScaleEvent { replicas: event.replicas.wrapping_abs(), ..*event })
+            .map(|event| ScaleEvent {
+                replicas: event.replicas.wrapping_abs(),
+                ..*event
+            })
             .collect()
     };
     (of(true), of(false))

@@ -38,8 +38,10 @@ pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     match &spec.behavior {
         None => without_behavior(able, limited, to),
         Some(behavior) => {
-            let up_window =
-                behavior.scale_up.as_ref().and_then(|up| up.stabilization_window_seconds);
+            let up_window = behavior
+                .scale_up
+                .as_ref()
+                .and_then(|up| up.stabilization_window_seconds);
             with_behavior(able, limited, from, to, up_window.unwrap_or(0))
         }
     }
@@ -53,20 +55,30 @@ pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
     };
     let behavior = spec.behavior.as_ref();
     let limits = [
-        ("ScaleUpLimit", behavior.and_then(|behavior| behavior.scale_up.as_ref())),
-        ("ScaleDownLimit", behavior.and_then(|behavior| behavior.scale_down.as_ref())),
+        (
+            "ScaleUpLimit",
+            behavior.and_then(|behavior| behavior.scale_up.as_ref()),
+        ),
+        (
+            "ScaleDownLimit",
+            behavior.and_then(|behavior| behavior.scale_down.as_ref()),
+        ),
     ];
     let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
     rescaled
         || normalized(status).is_some_and(|(_, limited)| {
-            limits.into_iter().any(|(reason, rules)| enabled(rules) && limited == reason)
+            limits
+                .into_iter()
+                .any(|(reason, rules)| enabled(rules) && limited == reason)
         })
 }
 
 /// Returns by how much the pass of a status changed the scale; `None` if it did not.
 pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
     let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
-    rescaled.then(|| status.desired_replicas.checked_sub(status.current_replicas)).flatten()
+    rescaled
+        .then(|| status.desired_replicas.checked_sub(status.current_replicas))
+        .flatten()
 }
 
 /// Returns the replicas that the pass of a status found; `None` if it could not read them.
@@ -79,11 +91,17 @@ pub(super) fn found(hpa: &Hpa) -> Option<i32> {
 /// did not fail afterwards.
 fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
     // A pass that corrects a count outside the bounds keeps these as they were, and has no metrics.
-    let metrics = status.current_metrics.as_ref().is_some_and(|metrics| !metrics.is_empty());
+    let metrics = status
+        .current_metrics
+        .as_ref()
+        .is_some_and(|metrics| !metrics.is_empty());
     if reason_of(status, "ScalingActive", "True")? != "ValidMetricFound" || !metrics {
         return None;
     }
-    Some((reason_of(status, "AbleToScale", "True")?, reason_of(status, "ScalingLimited", "")?))
+    Some((
+        reason_of(status, "AbleToScale", "True")?,
+        reason_of(status, "ScalingLimited", "")?,
+    ))
 }
 
 /// Returns the reason of a condition, if it has the given status or any status is accepted.
@@ -168,37 +186,55 @@ fn with_behavior(
     };
     Some(match (able, limited) {
         ("ReadyForNewScale", Limited::No) => seen(to..=to, "ReadyForNewScale"),
-        ("ReadyForNewScale", Limited::Down) => {
-            Sighting { at_most: Some(to - 1), ..seen(up_to(to - 1), "ReadyForNewScale") }
-        }
-        ("ReadyForNewScale", Limited::Up) => {
-            Sighting { at_least: Some(above), ..seen(from(above), "ReadyForNewScale") }
-        }
-        ("ScaleDownStabilized", Limited::No) => {
-            Sighting { held_down_by: Some(to), ..seen(up_to(to - 1), "ScaleDownStabilized") }
-        }
-        ("ScaleDownStabilized", Limited::Down) => {
-            Sighting { at_most: Some(to - 1), ..seen(up_to(to - 2), "ScaleDownStabilized") }
-        }
-        ("ScaleUpStabilized", Limited::No) => {
-            Sighting { held_up_by: Some(to), ..seen(from(above), "ScaleUpStabilized") }
-        }
-        ("ScaleUpStabilized", Limited::Up) => {
-            Sighting { at_least: Some(above), ..seen(from(above), "ScaleUpStabilized") }
-        }
+        ("ReadyForNewScale", Limited::Down) => Sighting {
+            at_most: Some(to - 1),
+            ..seen(up_to(to - 1), "ReadyForNewScale")
+        },
+        ("ReadyForNewScale", Limited::Up) => Sighting {
+            at_least: Some(above),
+            ..seen(from(above), "ReadyForNewScale")
+        },
+        ("ScaleDownStabilized", Limited::No) => Sighting {
+            held_down_by: Some(to),
+            ..seen(up_to(to - 1), "ScaleDownStabilized")
+        },
+        ("ScaleDownStabilized", Limited::Down) => Sighting {
+            at_most: Some(to - 1),
+            ..seen(up_to(to - 2), "ScaleDownStabilized")
+        },
+        ("ScaleUpStabilized", Limited::No) => Sighting {
+            held_up_by: Some(to),
+            ..seen(from(above), "ScaleUpStabilized")
+        },
+        ("ScaleUpStabilized", Limited::Up) => Sighting {
+            at_least: Some(above),
+            ..seen(from(above), "ScaleUpStabilized")
+        },
         ("SucceededRescale", limited) if to > current => {
             let is_free = matches!(limited, Limited::No);
             let low = if is_free { to } else { above };
             // Without a window, only the proposal itself decides.
-            let proposal = if up_window == 0 && is_free { to..=to } else { from(low) };
+            let proposal = if up_window == 0 && is_free {
+                to..=to
+            } else {
+                from(low)
+            };
             let held_up_by = is_free.then_some(to);
-            Sighting { at_least: Some(low), held_up_by, ..seen(proposal, "SucceededRescale") }
+            Sighting {
+                at_least: Some(low),
+                held_up_by,
+                ..seen(proposal, "SucceededRescale")
+            }
         }
         ("SucceededRescale", limited) if to < current => {
             let is_free = matches!(limited, Limited::No);
             let high = if is_free { to } else { to - 1 };
             let held_down_by = is_free.then_some(to);
-            Sighting { at_most: Some(high), held_down_by, ..seen(up_to(high), "SucceededRescale") }
+            Sighting {
+                at_most: Some(high),
+                held_down_by,
+                ..seen(up_to(high), "SucceededRescale")
+            }
         }
         _ => return None,
     })
@@ -233,13 +269,28 @@ mod tests {
     }
 
     /// Everything that a sighting bounds: the proposal, then all recommendations, then one of them.
-    type Told = ((i32, i32), (Option<i32>, Option<i32>), (Option<i32>, Option<i32>));
+    type Told = (
+        (i32, i32),
+        (Option<i32>, Option<i32>),
+        (Option<i32>, Option<i32>),
+    );
 
     fn told(behavior: &Value, status: Value) -> Option<Told> {
         let Hpa { spec, status, .. } = hpa(behavior, status);
         read(&spec, &status).map(|seen| {
-            let Sighting { proposal, at_most, at_least, held_down_by, held_up_by, .. } = seen;
-            (proposal.into_inner(), (at_most, at_least), (held_down_by, held_up_by))
+            let Sighting {
+                proposal,
+                at_most,
+                at_least,
+                held_down_by,
+                held_up_by,
+                ..
+            } = seen;
+            (
+                proposal.into_inner(),
+                (at_most, at_least),
+                (held_down_by, held_up_by),
+            )
         })
     }
 
@@ -247,10 +298,34 @@ mod tests {
     fn without_behavior_a_status_bounds_the_highest_recommendation() {
         let none = (None, None);
         for (able, limited, from, to, expected) in [
-            ("ReadyForNewScale", "DesiredWithinRange", 5, 5, Some(((5, 5), (Some(5), None), none))),
-            ("ReadyForNewScale", "TooFewReplicas", 3, 3, Some(((0, 2), (Some(2), None), none))),
-            ("ReadyForNewScale", "TooManyReplicas", 9, 9, Some(((10, ANY), none, none))),
-            ("ReadyForNewScale", "ScaleUpLimit", 9, 9, Some(((10, ANY), none, none))),
+            (
+                "ReadyForNewScale",
+                "DesiredWithinRange",
+                5,
+                5,
+                Some(((5, 5), (Some(5), None), none)),
+            ),
+            (
+                "ReadyForNewScale",
+                "TooFewReplicas",
+                3,
+                3,
+                Some(((0, 2), (Some(2), None), none)),
+            ),
+            (
+                "ReadyForNewScale",
+                "TooManyReplicas",
+                9,
+                9,
+                Some(((10, ANY), none, none)),
+            ),
+            (
+                "ReadyForNewScale",
+                "ScaleUpLimit",
+                9,
+                9,
+                Some(((10, ANY), none, none)),
+            ),
             (
                 "ScaleDownStabilized",
                 "DesiredWithinRange",
@@ -292,9 +367,30 @@ mod tests {
     fn with_behavior_a_status_bounds_what_clamped_the_count() {
         let none = (None, None);
         for (window, able, limited, from, to, expected) in [
-            (60, "ReadyForNewScale", "DesiredWithinRange", 5, 5, Some(((5, 5), none, none))),
-            (60, "ReadyForNewScale", "TooFewReplicas", 3, 3, Some(((0, 2), (Some(2), None), none))),
-            (60, "ReadyForNewScale", "ScaleDownLimit", 5, 4, Some(((0, 3), (Some(3), None), none))),
+            (
+                60,
+                "ReadyForNewScale",
+                "DesiredWithinRange",
+                5,
+                5,
+                Some(((5, 5), none, none)),
+            ),
+            (
+                60,
+                "ReadyForNewScale",
+                "TooFewReplicas",
+                3,
+                3,
+                Some(((0, 2), (Some(2), None), none)),
+            ),
+            (
+                60,
+                "ReadyForNewScale",
+                "ScaleDownLimit",
+                5,
+                4,
+                Some(((0, 3), (Some(3), None), none)),
+            ),
             (
                 60,
                 "ReadyForNewScale",
@@ -303,7 +399,14 @@ mod tests {
                 9,
                 Some(((10, ANY), (None, Some(10)), none)),
             ),
-            (60, "ReadyForNewScale", "ScaleUpLimit", 5, 6, Some(((7, ANY), (None, Some(7)), none))),
+            (
+                60,
+                "ReadyForNewScale",
+                "ScaleUpLimit",
+                5,
+                6,
+                Some(((7, ANY), (None, Some(7)), none)),
+            ),
             (
                 60,
                 "ScaleDownStabilized",
@@ -362,7 +465,14 @@ mod tests {
                 8,
                 Some(((8, 8), (None, Some(8)), (None, Some(8)))),
             ),
-            (0, "SucceededRescale", "ScaleUpLimit", 5, 8, Some(((9, ANY), (None, Some(9)), none))),
+            (
+                0,
+                "SucceededRescale",
+                "ScaleUpLimit",
+                5,
+                8,
+                Some(((9, ANY), (None, Some(9)), none)),
+            ),
             (
                 60,
                 "SucceededRescale",
@@ -371,7 +481,14 @@ mod tests {
                 3,
                 Some(((0, 3), (Some(3), None), (Some(3), None))),
             ),
-            (60, "SucceededRescale", "ScaleDownLimit", 5, 3, Some(((0, 2), (Some(2), None), none))),
+            (
+                60,
+                "SucceededRescale",
+                "ScaleDownLimit",
+                5,
+                3,
+                Some(((0, 2), (Some(2), None), none)),
+            ),
             (60, "SucceededRescale", "DesiredWithinRange", 5, 5, None),
             (60, "FailedGetScale", "DesiredWithinRange", 5, 5, None),
         ] {
@@ -408,10 +525,28 @@ mod tests {
             serde_json::from_value(status(able, limited, 5, 8)).unwrap()
         };
         for (behavior, able, limited, counts, by) in [
-            (up("Max"), "SucceededRescale", "DesiredWithinRange", true, Some(3)),
-            (up("Max"), "ReadyForNewScale", "DesiredWithinRange", false, None),
+            (
+                up("Max"),
+                "SucceededRescale",
+                "DesiredWithinRange",
+                true,
+                Some(3),
+            ),
+            (
+                up("Max"),
+                "ReadyForNewScale",
+                "DesiredWithinRange",
+                false,
+                None,
+            ),
             (up("Max"), "ReadyForNewScale", "ScaleUpLimit", true, None),
-            (up("Disabled"), "ReadyForNewScale", "ScaleUpLimit", false, None),
+            (
+                up("Disabled"),
+                "ReadyForNewScale",
+                "ScaleUpLimit",
+                false,
+                None,
+            ),
             (up("Max"), "ReadyForNewScale", "ScaleDownLimit", false, None),
             (down, "ReadyForNewScale", "ScaleDownLimit", true, None),
             (Value::Null, "ReadyForNewScale", "ScaleUpLimit", false, None),

@@ -15,14 +15,21 @@ pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Returns how far the policies of both directions look back.
 pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
     let rules = [&behavior.scale_up, &behavior.scale_down];
-    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
-    policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
+    let policies = rules
+        .into_iter()
+        .flatten()
+        .flat_map(|rules| rules.policies.iter().flatten());
+    policies
+        .map(|policy| SignedDuration::from_secs(policy.period_seconds.into()))
+        .collect()
 }
 
 /// Returns how long recommendations hold back scaling up and down.
 pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let window = |rules: &Option<ScalingRules>| {
-        let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
+        let seconds = rules
+            .as_ref()
+            .and_then(|rules| rules.stabilization_window_seconds);
         seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
     };
     let behavior = spec.behavior.as_ref();
@@ -30,6 +37,10 @@ pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuratio
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));
     // With `behavior` the flag counts in whole seconds.
     let flag = controller.downscale_stabilization;
-    let flag = if behavior.is_some() { SignedDuration::from_secs(flag.as_secs()) } else { flag };
+    let flag = if behavior.is_some() {
+        SignedDuration::from_secs(flag.as_secs())
+    } else {
+        flag
+    };
     (up.unwrap_or_default(), down.unwrap_or(flag))
 }

@@ -44,7 +44,9 @@ pub fn seen(
         let written = state.written.status?;
         let time = state.written.spec.map_or(written, |spec| written.max(spec));
         // Both are only new if a state in between is missing.
-        let changes = [next.written.status, next.written.spec].into_iter().flatten();
+        let changes = [next.written.status, next.written.spec]
+            .into_iter()
+            .flatten();
         let changed = changes.filter(|it| *it > time).min()?;
         let rhythm = Rhythm::of(controller);
         let before = changed.minus(rhythm.period.minus(SECOND));
@@ -94,7 +96,9 @@ fn outdates(states: &[Hpa], controller: &Controller) -> bool {
         let (up, down) = windows(&hpa.spec, controller);
         up.max(down)
     };
-    states.last().is_some_and(|last| states.iter().any(|state| window(state) < window(last)))
+    states
+        .last()
+        .is_some_and(|last| states.iter().any(|state| window(state) < window(last)))
 }
 
 /// Returns what a status reveals about the passes that left it during some time; `there` are the current
@@ -133,7 +137,12 @@ pub(super) fn sighted(
 /// Returns since when passes over the current spec have left the status as it is, until some time; `None`
 /// if there may have been none. A pass does not write an unchanged status again.
 pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
-    let Written { status, spec, by_us, .. } = hpa.written;
+    let Written {
+        status,
+        spec,
+        by_us,
+        ..
+    } = hpa.written;
     let observed = hpa.status.observed_generation;
     if rhythm.is_pending(hpa) {
         return None;
@@ -178,7 +187,11 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
         }
         // Nor is a status that `apply` wrote usable: the controller does not remember that rescale.
         let replicas = sighting::rescaled_by(&state.status).filter(|_| !state.written.by_us)?;
-        changes.push(ScaleEvent { replicas, time: time?, outdated: false });
+        changes.push(ScaleEvent {
+            replicas,
+            time: time?,
+            outdated: false,
+        });
     }
     (states.len() > 1).then_some(Rescales { since, changes })
 }
@@ -213,7 +226,11 @@ pub(super) mod tests {
             hpa_spec["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": window}});
         }
         let condition = |type_: &str, reason: &str| {
-            let status = if type_ == "ScalingLimited" { "False" } else { "True" };
+            let status = if type_ == "ScalingLimited" {
+                "False"
+            } else {
+                "True"
+            };
             json!({"type": type_, "status": status, "reason": reason})
         };
         let hpa_status = json!({
@@ -232,7 +249,10 @@ pub(super) mod tests {
             status: second(status),
             ..Written::default()
         };
-        Hpa { written, ..Hpa::of(&hpa_spec, hpa_status) }
+        Hpa {
+            written,
+            ..Hpa::of(&hpa_spec, hpa_status)
+        }
     }
 
     /// Returns a pass at some time, seen until another, which recommended from one count to another.
@@ -264,7 +284,12 @@ pub(super) mod tests {
 
     /// Returns the event about a rescale to this size.
     pub(crate) fn rescale(size: i32, reason: &str, time: i64) -> Event {
-        event("u", "SuccessfulRescale", &format!("New size: {size}; reason: {reason}"), time)
+        event(
+            "u",
+            "SuccessfulRescale",
+            &format!("New size: {size}; reason: {reason}"),
+            time,
+        )
     }
 
     pub(crate) fn above(size: i32, time: i64) -> Event {
@@ -301,12 +326,20 @@ pub(super) mod tests {
             ),
             // Earlier recommendations may have left a window that was shorter in the meantime.
             (
-                vec![(100, 50, 8, same), (115, 105, 7, Some(60)), (130, 120, 9, same)],
+                vec![
+                    (100, 50, 8, same),
+                    (115, 105, 7, Some(60)),
+                    (130, 120, 9, same),
+                ],
                 Chain::Whole,
                 vec![],
             ),
             (
-                vec![(100, 50, 8, Some(600)), (115, 105, 7, same), (130, 50, 9, same)],
+                vec![
+                    (100, 50, 8, Some(600)),
+                    (115, 105, 7, same),
+                    (130, 50, 9, same),
+                ],
                 Chain::Whole,
                 vec![((8, 8), 100, 105, false), ((7, 7), 115, 130, false)],
             ),
@@ -323,7 +356,12 @@ pub(super) mod tests {
             let found: Vec<_> = found
                 .iter()
                 .map(|it| {
-                    ((it.at_least, it.at_most), second(it.time), second(it.until), it.spec_changed)
+                    (
+                        (it.at_least, it.at_most),
+                        second(it.time),
+                        second(it.until),
+                        it.spec_changed,
+                    )
                 })
                 .collect();
             assert_eq!(found, want, "{states:?} {chain:?}");
@@ -336,7 +374,10 @@ pub(super) mod tests {
         states[0].written.by_us = true;
         let told = |states: &[Hpa]| {
             let found = seen(&states[1], &of("v1.36"), states, &[], Chain::Whole);
-            found.iter().map(|it| (it.at_least, it.at_most, it.spec_changed)).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|it| (it.at_least, it.at_most, it.spec_changed))
+                .collect::<Vec<_>>()
         };
         assert_eq!(told(&states), [(0, i32::MAX, true)]);
         // A pass that left it had the same result.
@@ -358,11 +399,20 @@ pub(super) mod tests {
 
     /// Returns what the first reveals if the current target has had 10 replicas from the start to its pass.
     fn told(states: &[Hpa; 2]) -> (i32, i32) {
-        let Written { created, status, .. } = states[0].written;
+        let Written {
+            created, status, ..
+        } = states[0].written;
         let (since, until) = (created.unwrap(), status.unwrap());
-        let counted = Counted { replicas: 10, since, until, alike: false };
+        let counted = Counted {
+            replicas: 10,
+            since,
+            until,
+            alike: false,
+        };
         let found = seen(&states[1], &of("v1.36"), states, &[counted], Chain::Whole);
-        found.first().map_or((0, i32::MAX), |found| (found.at_least, found.at_most))
+        found
+            .first()
+            .map_or((0, i32::MAX), |found| (found.at_least, found.at_most))
     }
 
     #[test]
@@ -404,7 +454,12 @@ pub(super) mod tests {
                 states[place].written.spec = Some(far);
                 told(&states);
             }
-            let counted = Counted { replicas: 10, since: far, until: far, alike: false };
+            let counted = Counted {
+                replicas: 10,
+                since: far,
+                until: far,
+                alike: false,
+            };
             let states = held_back();
             let found = seen(&states[1], &of("v1.36"), &states, &[counted], Chain::Whole);
             assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
@@ -425,7 +480,12 @@ pub(super) mod tests {
     /// Returns what a status of second 100 reveals, with a target that has had 10 replicas since some time.
     fn sighted_since(hpa: &Hpa, since: i64, there: Option<i32>) -> Sighting {
         let (since, until) = (second(since), second(101));
-        let counted = Counted { replicas: 10, since, until, alike: false };
+        let counted = Counted {
+            replicas: 10,
+            since,
+            until,
+            alike: false,
+        };
         let passes = second(100)..=second(101);
         sighted(hpa, &of("v1.36"), &[counted], passes, there).unwrap()
     }
@@ -488,12 +548,21 @@ pub(super) mod tests {
         let none = (None, None);
         assert_eq!(since(Some(100), Some(50), false, None, 101), both(100));
         assert_eq!(since(Some(100), Some(50), false, Some(2), 101), both(100));
-        assert_eq!(since(Some(100), Some(50), false, Some(1), 101), (None, Some(100)));
+        assert_eq!(
+            since(Some(100), Some(50), false, Some(1), 101),
+            (None, Some(100))
+        );
         // The status may be older than the spec of the same second; within 21 s a pass has run.
         for spec in [100, 110] {
             assert_eq!(since(Some(100), Some(spec), false, None, spec + 20), none);
-            assert_eq!(since(Some(100), Some(spec), false, None, spec + 21), both(spec));
-            assert_eq!(since(Some(100), Some(spec), false, Some(2), spec + 20), (Some(100), None));
+            assert_eq!(
+                since(Some(100), Some(spec), false, None, spec + 21),
+                both(spec)
+            );
+            assert_eq!(
+                since(Some(100), Some(spec), false, Some(2), spec + 20),
+                (Some(100), None)
+            );
         }
         // What `apply` wrote is of no pass.
         assert_eq!(since(Some(100), Some(50), true, Some(2), 120), none);
@@ -521,7 +590,10 @@ pub(super) mod tests {
         let list = [(100, 50, 8, None), (115, 50, 7, None), (130, 50, 9, None)].map(state);
         let count = |states: &[Hpa]| {
             let rescales = rescales_seen(&list[2], states).is_some();
-            (seen(&list[2], &of("v1.36"), states, &[], Chain::Whole).len(), rescales)
+            (
+                seen(&list[2], &of("v1.36"), states, &[], Chain::Whole).len(),
+                rescales,
+            )
         };
         assert_eq!(count(&list), (2, true));
         assert_eq!(count(&list[2..]), (0, false));

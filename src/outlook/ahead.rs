@@ -32,9 +32,11 @@ pub(crate) fn ahead(
     remembered: &Remembered,
     decision: &Decision,
 ) -> Vec<Upcoming> {
-    let (Ok(scale), Some(proposal), None) =
-        (&snapshot.scale, decision.proposal, &snapshot.scale_update_error)
-    else {
+    let (Ok(scale), Some(proposal), None) = (
+        &snapshot.scale,
+        decision.proposal,
+        &snapshot.scale_update_error,
+    ) else {
         return Vec::new();
     };
     if decision.unwritten().is_some() {
@@ -42,23 +44,41 @@ pub(crate) fn ahead(
     }
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
-    let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
+    let run = Run {
+        snapshot,
+        current: scale.spec_replicas,
+        desired: proposal.max(0),
+        rules,
+    };
     let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
-    let stops = remembered.possible.as_ref().map(|possible| run.stops(possible));
+    let stops = remembered
+        .possible
+        .as_ref()
+        .map(|possible| run.stops(possible));
     let mut times: BTreeSet<Timestamp> = course.iter().map(|(_, time)| *time).collect();
     let bounds = stops.iter().flatten();
-    times.extend(bounds.flat_map(|stop| [Some(stop.earliest), stop.latest]).flatten());
+    times.extend(
+        bounds
+            .flat_map(|stop| [Some(stop.earliest), stop.latest])
+            .flatten(),
+    );
     let at = |time: Timestamp| {
         let likely = course.iter().take_while(|(_, from)| *from <= time).last();
         let replicas = likely.map_or(run.current, |(replicas, _)| *replicas);
         let stops = stops.as_ref().map_or(&[][..], Vec::as_slice);
         let open = stops.iter().filter(|stop| stop.earliest <= time);
-        let left = stops.iter().filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
+        let left = stops
+            .iter()
+            .filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
         // A count that every course is sure to have reached has nothing left before it.
         let left = left.map(|stop| stop.replicas);
         let (down, up) = (run.desired < run.current, run.desired > run.current);
         // A known memory leads to one course.
-        let start = if remembered.possible.is_none() { replicas } else { run.current };
+        let start = if remembered.possible.is_none() {
+            replicas
+        } else {
+            run.current
+        };
         let hull = open.fold((start, start), |(min, max), stop| {
             (min.min(stop.replicas), max.max(stop.replicas))
         });
@@ -67,12 +87,22 @@ pub(crate) fn ahead(
             (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
             _ => hull,
         };
-        Upcoming { time, replicas, range: Range { min: min.min(replicas), max: max.max(replicas) } }
+        Upcoming {
+            time,
+            replicas,
+            range: Range {
+                min: min.min(replicas),
+                max: max.max(replicas),
+            },
+        }
     };
     let mut last = at(snapshot.now);
     last.replicas = decision.replicas_after().unwrap_or(last.replicas);
     let mut upcoming = Vec::new();
-    for time in times.range(snapshot.now..).filter(|time| **time > snapshot.now) {
+    for time in times
+        .range(snapshot.now..)
+        .filter(|time| **time > snapshot.now)
+    {
         let next = at(*time);
         if (next.replicas, next.range) != (last.replicas, last.range) {
             upcoming.push(next);
@@ -101,11 +131,18 @@ struct Run<'s> {
 impl Run<'_> {
     /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
-        let runs: Vec<Vec<(i32, Timestamp)>> =
-            self.memories(possible).into_iter().map(|memory| self.steps(memory)).collect();
+        let runs: Vec<Vec<(i32, Timestamp)>> = self
+            .memories(possible)
+            .into_iter()
+            .map(|memory| self.steps(memory))
+            .collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
-        let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
+        let all: BTreeSet<i32> = runs
+            .iter()
+            .flatten()
+            .map(|(replicas, _)| *replicas)
+            .collect();
         let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
         let mut stops = BTreeSet::new();
         for steps in &runs {
@@ -113,7 +150,10 @@ impl Run<'_> {
             let mut before = self.current;
             for (after, time) in steps {
                 let (low, high) = (before.min(*after), before.max(*after));
-                for replicas in all.range(low..=high).filter(|replicas| **replicas != before) {
+                for replicas in all
+                    .range(low..=high)
+                    .filter(|replicas| **replicas != before)
+                {
                     let times = passed.entry(*replicas).or_default();
                     counts.entry((*replicas, *times)).or_default().push(*time);
                     *times += 1;
@@ -138,19 +178,34 @@ impl Run<'_> {
             let is_back = replicas == self.current;
             let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
             let latest = times.iter().max().copied().filter(|_| sure);
-            let times = if everywhere { times } else { &counts[&(replicas, 0)] };
+            let times = if everywhere {
+                times
+            } else {
+                &counts[&(replicas, 0)]
+            };
             let back = left.filter(|_| is_back);
             let earliest = first.or_else(|| times.iter().copied().chain(back).min());
-            all.extend(earliest.map(|earliest| Stop { replicas, earliest, latest }));
+            all.extend(earliest.map(|earliest| Stop {
+                replicas,
+                earliest,
+                latest,
+            }));
         }
         // A course with more steps than the maximum may go to its end.
         let hpa = &self.snapshot.hpa.spec;
         let (min, max) = (hpa.min_replicas.unwrap_or(1), hpa.max_replicas);
         let long = runs.iter().filter(|steps| steps.len() == STEPS);
-        let cut = long.filter_map(|steps| steps.last()).map(|(_, time)| *time).min();
+        let cut = long
+            .filter_map(|steps| steps.last())
+            .map(|(_, time)| *time)
+            .min();
         let goal = self.desired.min(max).max(min);
         let cut = cut.map(|cut| first.unwrap_or(cut));
-        all.extend(cut.map(|earliest| Stop { replicas: goal, earliest, latest: None }));
+        all.extend(cut.map(|earliest| Stop {
+            replicas: goal,
+            earliest,
+            latest: None,
+        }));
         all
     }
 
@@ -165,7 +220,10 @@ impl Run<'_> {
         for recommendations in [soonest, last] {
             for changes in changes {
                 // An entry older than every window prevents the list from being seeded.
-                let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+                let forgotten = Recommendation {
+                    replicas: 0,
+                    time: Timestamp::MIN,
+                };
                 let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
                 memories.push(Memory {
                     recommendations: [forgotten]
@@ -183,17 +241,29 @@ impl Run<'_> {
 
     /// Returns the counts that this pass and the later ones lead to, with the times of their passes.
     fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
-        let Snapshot { hpa, controller, now, .. } = self.snapshot;
+        let Snapshot {
+            hpa,
+            controller,
+            now,
+            ..
+        } = self.snapshot;
         let period = controller.sync_period.max(SignedDuration::from_secs(1));
         let longest = longest_wait(&hpa.spec, controller);
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         let mut current = self.current;
         let mut steps = Vec::new();
         // Whoever states a history may have another clock.
-        let changes = memory.scale_up_events.iter().chain(&memory.scale_down_events);
+        let changes = memory
+            .scale_up_events
+            .iter()
+            .chain(&memory.scale_down_events);
         let times = changes.map(|event| event.time);
-        let newest = times.chain(memory.recommendations.iter().map(|past| past.time)).max();
-        let mut until = newest.map_or(*now, |newest| newest.max(*now)).plus(longest.plus(period));
+        let newest = times
+            .chain(memory.recommendations.iter().map(|past| past.time))
+            .max();
+        let mut until = newest
+            .map_or(*now, |newest| newest.max(*now))
+            .plus(longest.plus(period));
         for pass in 0..PASSES {
             let time = now.plus(period.saturating_mul(pass));
             if time > until || current == 0 || steps.len() == STEPS {
@@ -220,7 +290,9 @@ impl Run<'_> {
                 }
             };
             // A recommendation of the desired count holds back nothing, and need not accumulate.
-            memory.recommendations.retain(|past| past.replicas != self.desired);
+            memory
+                .recommendations
+                .retain(|past| past.replicas != self.desired);
             if replicas != current {
                 if let Some(rules) = &hpa.spec.behavior {
                     behavior::store_scale_event(rules, &mut memory, current, replicas, time);
@@ -236,9 +308,16 @@ impl Run<'_> {
 
 /// Returns how long a pass may count at most: the longest stabilization window, or period of a policy.
 pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
-    let rules = spec.behavior.iter().flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
+    let rules = spec
+        .behavior
+        .iter()
+        .flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
     let seconds = rules.flat_map(|rules| {
-        let periods = rules.policies.iter().flatten().map(|policy| policy.period_seconds);
+        let periods = rules
+            .policies
+            .iter()
+            .flatten()
+            .map(|policy| policy.period_seconds);
         periods.chain(rules.stabilization_window_seconds)
     });
     let longest = SignedDuration::from_secs(seconds.max().unwrap_or(0).into());

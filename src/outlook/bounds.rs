@@ -43,24 +43,43 @@ pub(crate) fn memories(
     version: &Rules,
 ) -> Vec<Memory> {
     // An entry older than every window is ignored, but prevents the list from being seeded.
-    let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
-    let recommended = |replicas: i32| Recommendation { replicas, time: now };
+    let forgotten = Recommendation {
+        replicas: 0,
+        time: Timestamp::MIN,
+    };
+    let recommended = |replicas: i32| Recommendation {
+        replicas,
+        time: now,
+    };
     let Some(behavior) = &spec.behavior else {
         // Only higher recommendations count.
         let Extreme { at_least, at_most } = possible.highest;
-        let ends =
-            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))];
-        return ends.map(|end| Memory { recommendations: vec![end], ..Memory::default() }).into();
+        let ends = [
+            at_least.map_or(forgotten, recommended),
+            recommended(at_most.unwrap_or(i32::MAX)),
+        ];
+        return ends
+            .map(|end| Memory {
+                recommendations: vec![end],
+                ..Memory::default()
+            })
+            .into();
     };
     // Going up the lowest counts, going down the highest; nothing holds back a count already reached.
     let ends = match desired.cmp(&current) {
         Ordering::Greater => {
             let Extreme { at_least, at_most } = possible.lowest;
-            [recommended(at_least.unwrap_or(0)), at_most.map_or(forgotten, recommended)]
+            [
+                recommended(at_least.unwrap_or(0)),
+                at_most.map_or(forgotten, recommended),
+            ]
         }
         Ordering::Less => {
             let Extreme { at_least, at_most } = possible.highest;
-            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))]
+            [
+                at_least.map_or(forgotten, recommended),
+                recommended(at_most.unwrap_or(i32::MAX)),
+            ]
         }
         Ordering::Equal => [forgotten, forgotten],
     };
@@ -87,9 +106,10 @@ fn any_changes(
     version: &Rules,
 ) -> Vec<(Vec<ScaleEvent>, Vec<ScaleEvent>)> {
     let mut changes = Vec::new();
-    for (rules, direction) in
-        [(&behavior.scale_up, Direction::Up), (&behavior.scale_down, Direction::Down)]
-    {
+    for (rules, direction) in [
+        (&behavior.scale_up, Direction::Up),
+        (&behavior.scale_down, Direction::Down),
+    ] {
         let no_rules = ScalingRules::default();
         let limits = Limits {
             rules: rules.as_ref().unwrap_or(&no_rules),
@@ -143,7 +163,11 @@ impl Limits<'_> {
                 .starts(&policies, start)
                 .max_by_key(|start| wish(self.limit(&policies, *start)))
                 .unwrap_or(self.current);
-            events.push(ScaleEvent { replicas: best.wrapping_sub(start), time, outdated: false });
+            events.push(ScaleEvent {
+                replicas: best.wrapping_sub(start),
+                time,
+                outdated: false,
+            });
             start = best;
             time = now.minus(SignedDuration::from_secs(period.into()));
         }
@@ -154,7 +178,9 @@ impl Limits<'_> {
     /// direction count, a longer period starts no nearer than the shorter one, because they are assumed to fit
     /// into 32 bits together with the replicas: otherwise they could lead to any start.
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
-        let own = policies.iter().map(|policy| highest_start(policy, self.direction));
+        let own = policies
+            .iter()
+            .map(|policy| highest_start(policy, self.direction));
         let possible = move |start: &i32| {
             self.version.both_directions
                 || match self.direction {
@@ -162,7 +188,10 @@ impl Limits<'_> {
                     Direction::Down => *start >= shorter,
                 }
         };
-        [i32::MIN, 0, shorter, i32::MAX].into_iter().chain(own).filter(possible)
+        [i32::MIN, 0, shorter, i32::MAX]
+            .into_iter()
+            .chain(own)
+            .filter(possible)
     }
 
     /// Returns what the policies of one period allow, if it makes a difference.
@@ -224,20 +253,35 @@ mod tests {
 
     /// Returns the fewest and the most replicas after a pass from 40 to `desired`, between 1 and 50.
     fn range(rules: Option<ScalingRules>, desired: i32, version: &Rules) -> (i32, i32) {
-        let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
+        let behavior = Behavior {
+            scale_up: rules.clone(),
+            scale_down: rules,
+        };
         let spec = HpaSpec {
             min_replicas: Some(1),
             max_replicas: 50,
             behavior: Some(behavior.clone()),
             ..HpaSpec::default()
         };
-        let wanted = Wanted { desired, ..wanted() };
-        let replicas: Vec<_> =
-            memories(&spec, 40, desired, wanted.now, &Possible::default(), version)
-                .into_iter()
-                .map(|mut memory| with_behavior(wanted, &behavior, version, &mut memory).replicas)
-                .collect();
-        (*replicas.iter().min().unwrap(), *replicas.iter().max().unwrap())
+        let wanted = Wanted {
+            desired,
+            ..wanted()
+        };
+        let replicas: Vec<_> = memories(
+            &spec,
+            40,
+            desired,
+            wanted.now,
+            &Possible::default(),
+            version,
+        )
+        .into_iter()
+        .map(|mut memory| with_behavior(wanted, &behavior, version, &mut memory).replicas)
+        .collect();
+        (
+            *replicas.iter().min().unwrap(),
+            *replicas.iter().max().unwrap(),
+        )
     }
 
     #[test]
@@ -252,10 +296,22 @@ mod tests {
             // The product must not overflow on the way to the highest limit.
             (policies("Max", &[("Percent", i32::MAX, 60)]), 45, (40, 45)),
             // Each period has its own past.
-            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 50)),
-            (policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]), 5, (5, 40)),
+            (
+                policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]),
+                90,
+                (40, 50),
+            ),
+            (
+                policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]),
+                5,
+                (5, 40),
+            ),
             // Policies of one period have one past: that with the highest limit of the second overflows the first.
-            (policies("Min", &[("Percent", 900, 60), ("Pods", 1, 60)]), 90, (40, 50)),
+            (
+                policies("Min", &[("Percent", 900, 60), ("Pods", 1, 60)]),
+                90,
+                (40, 50),
+            ),
             // Everything may go at any time, and nothing if that is disabled.
             (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
             (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
@@ -273,7 +329,11 @@ mod tests {
             (policies("Max", &[("Pods", 5, 60)]), 5, (35, 40)),
             (policies("Max", &[("Percent", 100, 60)]), 90, (40, 50)),
             // A period of 60 s starts no higher than one of 15 s.
-            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 41)),
+            (
+                policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]),
+                90,
+                (40, 41),
+            ),
         ] {
             let range = range(rules.clone(), desired, &version("v1.24"));
             assert_eq!(range, expected, "{rules:?} to {desired}");
@@ -285,11 +345,24 @@ mod tests {
     #[test]
     fn where_one_direction_counts_its_changes_fit_into_32_bits() {
         let rules = policies("Max", &[("Pods", 5, 60)]);
-        let behavior = Behavior { scale_up: None, scale_down: rules };
+        let behavior = Behavior {
+            scale_up: None,
+            scale_down: rules,
+        };
         for (replicas, expected) in [(0, 35), (i32::MAX - 40, 40), (i32::MAX, 5)] {
-            let removed = ScaleEvent { replicas, time: Timestamp::UNIX_EPOCH, outdated: false };
-            let mut memory = Memory { scale_down_events: vec![removed], ..Memory::default() };
-            let wanted = Wanted { desired: 5, ..wanted() };
+            let removed = ScaleEvent {
+                replicas,
+                time: Timestamp::UNIX_EPOCH,
+                outdated: false,
+            };
+            let mut memory = Memory {
+                scale_down_events: vec![removed],
+                ..Memory::default()
+            };
+            let wanted = Wanted {
+                desired: 5,
+                ..wanted()
+            };
             let normalized = with_behavior(wanted, &behavior, &version("v1.24"), &mut memory);
             assert_eq!(normalized.replicas, expected, "{replicas} removed");
         }
@@ -303,18 +376,35 @@ mod tests {
         let read = whole.metrics().next().unwrap().clone();
         let asked = |others: &[MetricResult], current| {
             let step = |result: &MetricResult| {
-                Step::ComputeMetric(Box::new(MetricStep { result: result.clone(), ..read.clone() }))
+                Step::ComputeMetric(Box::new(MetricStep {
+                    result: result.clone(),
+                    ..read.clone()
+                }))
             };
             let trace = [&read.result].into_iter().chain(others).map(step).collect();
-            proposals(&Decision { trace, ..whole.clone() }, current)
+            proposals(
+                &Decision {
+                    trace,
+                    ..whole.clone()
+                },
+                current,
+            )
         };
-        let unread =
-            MetricResult::Unread(Unread::Missing { documents: Documents::ExternalMetricValueList });
+        let unread = MetricResult::Unread(Unread::Missing {
+            documents: Documents::ExternalMetricValueList,
+        });
         let (message, error) = (String::new(), String::new());
-        let failed = MetricResult::Error(MetricError { reason: "", message, error });
+        let failed = MetricResult::Error(MetricError {
+            reason: "",
+            message,
+            error,
+        });
         assert_eq!(asked(&[], 10), None);
         assert_eq!(asked(std::slice::from_ref(&failed), 10), None);
-        assert_eq!(asked(std::slice::from_ref(&unread), 10), Some(vec![5, i32::MAX]));
+        assert_eq!(
+            asked(std::slice::from_ref(&unread), 10),
+            Some(vec![5, i32::MAX])
+        );
         let both = [unread, failed];
         assert_eq!(asked(&both, 6), Some(vec![i32::MAX]));
         assert_eq!(asked(&both, 5), Some(vec![5, i32::MAX]));
@@ -323,13 +413,21 @@ mod tests {
 
     #[test]
     fn without_behavior_the_highest_recommendation_has_two_bounds() {
-        let highest = Extreme { at_least: Some(3), at_most: Some(7) };
+        let highest = Extreme {
+            at_least: Some(3),
+            at_most: Some(7),
+        };
         let lists = |highest| {
-            let possible = Possible { highest, ..Possible::default() };
+            let possible = Possible {
+                highest,
+                ..Possible::default()
+            };
             let spec = HpaSpec::default();
             let now = Timestamp::UNIX_EPOCH;
             let all = memories(&spec, 5, 4, now, &possible, &version("v1.36"));
-            all.iter().map(|it| it.recommendations[0].replicas).collect::<Vec<_>>()
+            all.iter()
+                .map(|it| it.recommendations[0].replicas)
+                .collect::<Vec<_>>()
         };
         assert_eq!(lists(highest), [3, 7]);
         assert_eq!(lists(Extreme::default()), [0, i32::MAX]);

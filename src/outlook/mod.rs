@@ -47,24 +47,37 @@ impl Outlook {
         past: &Past,
     ) {
         self.extremes.extend(at_samples(snapshot, remembered, past));
-        let (Some(range), Some(outcome)) = (self.range(decision), past.outcome) else { return };
+        let (Some(range), Some(outcome)) = (self.range(decision), past.outcome) else {
+            return;
+        };
         // The likeliest answer may be one that the record decided, whatever the samples lead to.
         let sampled = self.extremes.iter().map(|extreme| extreme.replicas);
-        let sampled = sampled.clone().min().zip(sampled.max()).filter(|_| past.decided);
+        let sampled = sampled
+            .clone()
+            .min()
+            .zip(sampled.max())
+            .filter(|_| past.decided);
         let range = sampled.map_or(range, |(min, max)| Range { min, max });
         let is_refuted = range.max < outcome.at_least || outcome.at_most < range.min;
         // Nothing is certain that the record may contradict.
         if is_refuted || range.min == range.max {
             self.refuted = is_refuted.then_some(range);
-            let of = |replicas| AtBound { replicas, steps: Vec::new() };
-            self.extremes.extend([of(outcome.at_least), of(outcome.at_most)]);
+            let of = |replicas| AtBound {
+                replicas,
+                steps: Vec::new(),
+            };
+            self.extremes
+                .extend([of(outcome.at_least), of(outcome.at_most)]);
         }
     }
 
     /// Whether there is no answer here: metrics that are unknown decide, and their possible values
     /// lead to different replicas.
     pub fn is_unanswered(&self, decision: &Decision) -> bool {
-        decision.is_unread() && self.range(decision).is_some_and(|range| range.min != range.max)
+        decision.is_unread()
+            && self
+                .range(decision)
+                .is_some_and(|range| range.min != range.max)
     }
 
     /// Returns the replicas after the pass, over everything that is unknown; `None` if its scale could not
@@ -72,10 +85,16 @@ impl Outlook {
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
         let all = self.extremes.iter().map(|extreme| extreme.replicas);
-        Some(all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
-            min: range.min.min(replicas),
-            max: range.max.max(replicas),
-        }))
+        Some(all.fold(
+            Range {
+                min: likely,
+                max: likely,
+            },
+            |range, replicas| Range {
+                min: range.min.min(replicas),
+                max: range.max.max(replicas),
+            },
+        ))
     }
 }
 
@@ -114,7 +133,11 @@ pub struct Upcoming {
 /// without what follows; `None` if its scale could not be read.
 pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Option<Range> {
     let extremes = at_bounds(snapshot, remembered, decision);
-    Outlook { extremes, ..Outlook::default() }.range(decision)
+    Outlook {
+        extremes,
+        ..Outlook::default()
+    }
+    .range(decision)
 }
 
 /// Returns the pass at each bound of what is unknown: the memory, and metrics that are unread here but
@@ -141,7 +164,11 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
 /// it asks for nothing.
 pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
     let open = bounds::proposals(decision, current);
-    let mut all = open.into_iter().flatten().chain(decision.proposal).map(|it| it.max(0));
+    let mut all = open
+        .into_iter()
+        .flatten()
+        .chain(decision.proposal)
+        .map(|it| it.max(0));
     let first = all.next()?;
     Some(all.fold(Bounds::exactly(first), Bounds::with))
 }

@@ -65,10 +65,14 @@ impl Course {
         let seen = changes.iter().filter(|change| change.by_pass);
         let seen = seen.map(|change| (change.from, change.until));
         let seen = seen.chain(first.map(|first| (first, first + 2 * SECOND)));
-        let mut shown: Vec<(i64, i64)> =
-            seen.map(|(from, until)| from_pass(from, until, at, period)).collect();
+        let mut shown: Vec<(i64, i64)> = seen
+            .map(|(from, until)| from_pass(from, until, at, period))
+            .collect();
         shown.sort_by_key(|(from, until)| until - from);
-        for (from, until) in shown.into_iter().filter(|(from, until)| until - from < period) {
+        for (from, until) in shown
+            .into_iter()
+            .filter(|(from, until)| until - from < period)
+        {
             phase = match phase {
                 None => Some((from, until)),
                 Some((earliest, latest)) if from <= latest && earliest <= until => {
@@ -80,7 +84,13 @@ impl Course {
         }
         let (earliest, latest) = phase.unwrap_or((at - half, at + half));
         let likely = phase.map_or(at, |(earliest, latest)| i64::midpoint(earliest, latest));
-        Self::new((earliest, likely, latest), (period, LATE), first, start, changes)
+        Self::new(
+            (earliest, likely, latest),
+            (period, LATE),
+            first,
+            start,
+            changes,
+        )
     }
 
     /// The passes at and before a time, as far as it is known.
@@ -101,9 +111,20 @@ impl Course {
         start: Bounds,
         changes: &[Change],
     ) -> Self {
-        let mut course =
-            Self { earliest, latest, likely, period, late, begin, start, changes: Vec::new() };
-        course.changes = changes.iter().map(|change| course.placed(*change)).collect();
+        let mut course = Self {
+            earliest,
+            latest,
+            likely,
+            period,
+            late,
+            begin,
+            start,
+            changes: Vec::new(),
+        };
+        course.changes = changes
+            .iter()
+            .map(|change| course.placed(*change))
+            .collect();
         course
     }
 
@@ -129,32 +150,41 @@ impl Course {
 
     fn span(&self, place: i64) -> (i64, i64) {
         let (shift, late) = (place * self.period, place * self.late);
-        (self.earliest + shift + late.min(0), self.latest + shift + late.max(0))
+        (
+            self.earliest + shift + late.min(0),
+            self.latest + shift + late.max(0),
+        )
     }
 
     fn placed(&self, change: Change) -> Placed {
-        let Change { from, until, by_pass, .. } = change;
+        let Change {
+            from,
+            until,
+            by_pass,
+            ..
+        } = change;
         let near = |time: i64| (time - self.likely).div_euclid(self.period);
         let places = near(from) - 2..=near(until) + 2;
-        let (first, last) = match by_pass {
-            true => {
-                let is_possible = |place: &i64| {
-                    let (earliest, latest) = self.span(*place);
-                    let exists = self.begin.is_none_or(|begin| begin <= latest);
-                    exists && from <= latest && earliest <= until
-                };
-                let mut possible = places.filter(is_possible);
-                let first = possible.next().unwrap_or_else(|| near(until));
-                (first, possible.next_back().unwrap_or(first))
-            }
-            false => {
-                let first = places.clone().find(|place| from < self.span(*place).1);
-                let last = places.clone().find(|place| until <= self.span(*place).0);
-                let or_last = |place: Option<i64>| place.unwrap_or(*places.end()) - 1;
-                (or_last(first), or_last(last))
-            }
+        let (first, last) = if by_pass {
+            let is_possible = |place: &i64| {
+                let (earliest, latest) = self.span(*place);
+                let exists = self.begin.is_none_or(|begin| begin <= latest);
+                exists && from <= latest && earliest <= until
+            };
+            let mut possible = places.filter(is_possible);
+            let first = possible.next().unwrap_or_else(|| near(until));
+            (first, possible.next_back().unwrap_or(first))
+        } else {
+            let first = places.clone().find(|place| from < self.span(*place).1);
+            let last = places.clone().find(|place| until <= self.span(*place).0);
+            let or_last = |place: Option<i64>| place.unwrap_or(*places.end()) - 1;
+            (or_last(first), or_last(last))
         };
-        Placed { change, first, last }
+        Placed {
+            change,
+            first,
+            last,
+        }
     }
 
     /// Returns the bounds of the replicas that a pass found.
@@ -165,7 +195,10 @@ impl Course {
     /// Returns the bounds of the replicas that the pass at a place found.
     pub(super) fn found_by(&self, place: i64) -> Bounds {
         let after = |is_made: &dyn Fn(&Placed) -> bool| {
-            self.changes.iter().rposition(is_made).map_or(0, |it| it + 1)
+            self.changes
+                .iter()
+                .rposition(is_made)
+                .map_or(0, |it| it + 1)
         };
         let certain = after(&|own| own.last < place);
         let possible = after(&|own| own.first < place).max(certain);
@@ -173,9 +206,13 @@ impl Course {
         let (mut low, mut high) = (self.start.at_least, self.start.at_most);
         for made in 0..=possible {
             if made >= certain {
-                bounds = Some(bounds.map_or(Bounds { at_least: low, at_most: high }, |bounds| {
-                    bounds.with(low).with(high)
-                }));
+                bounds = Some(bounds.map_or(
+                    Bounds {
+                        at_least: low,
+                        at_most: high,
+                    },
+                    |bounds| bounds.with(low).with(high),
+                ));
             }
             let change = self.changes.get(made).map_or(0, |own| own.change.replicas);
             (low, high) = (low.saturating_add(change), high.saturating_add(change));
@@ -193,7 +230,10 @@ impl Course {
     /// The place of the last pass that may have made a change that pass 0 may have made.
     pub(super) fn last_open(&self) -> i64 {
         let open = self.changes.iter().filter(|own| own.first <= 0);
-        open.map(|own| own.last).max().unwrap_or(0).clamp(0, FURTHEST)
+        open.map(|own| own.last)
+            .max()
+            .unwrap_or(0)
+            .clamp(0, FURTHEST)
     }
 
     /// The most likely time of the pass at a place.
@@ -203,14 +243,27 @@ impl Course {
 
     /// Returns the changes that earlier passes made, with their times as long before pass 0 as they were.
     pub(super) fn rescales(&self) -> impl Iterator<Item = (i32, i64, i64)> {
-        let earlier = self.changes.iter().filter(|own| own.change.by_pass && own.first < 0);
-        earlier.map(|Placed { change, first, last }| match self.late {
-            0 => (change.replicas, change.from, change.until.min(self.likely)),
-            late => {
-                let from = self.likely + first * (self.period + late);
-                (change.replicas, from, self.likely + (*last).min(-1) * self.period)
-            }
-        })
+        let earlier = self
+            .changes
+            .iter()
+            .filter(|own| own.change.by_pass && own.first < 0);
+        earlier.map(
+            |Placed {
+                 change,
+                 first,
+                 last,
+             }| match self.late {
+                0 => (change.replicas, change.from, change.until.min(self.likely)),
+                late => {
+                    let from = self.likely + first * (self.period + late);
+                    (
+                        change.replicas,
+                        from,
+                        self.likely + (*last).min(-1) * self.period,
+                    )
+                }
+            },
+        )
     }
 }
 

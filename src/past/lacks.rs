@@ -18,18 +18,40 @@ pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
         resources.any(|spec| usage_of(spec.name()) == Some(part))
     };
     let parts = [
-        (PastPart::Replicas, !history.replicas.is_empty() || !history.desired.is_empty()),
-        (PastPart::Limits, !history.min.is_empty() && !history.max.is_empty()),
+        (
+            PastPart::Replicas,
+            !history.replicas.is_empty() || !history.desired.is_empty(),
+        ),
+        (
+            PastPart::Limits,
+            !history.min.is_empty() && !history.max.is_empty(),
+        ),
         (PastPart::Targets, !history.targets.is_empty()),
         (PastPart::Phases, has(&|pod| !pod.phases.is_empty())),
-        (PastPart::Readiness, has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty())),
+        (
+            PastPart::Readiness,
+            has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty()),
+        ),
         (PastPart::StartTimes, has(&|pod| pod.started.is_some())),
         (PastPart::ReadyTimes, has(&|pod| !pod.ready_time.is_empty())),
-        (PastPart::Requests, measures(&|own| !own.requests.is_empty())),
-        (PastPart::Cpu, !uses(PastPart::Cpu) || measures(&|own| !own.cpu.is_empty())),
-        (PastPart::Memory, !uses(PastPart::Memory) || measures(&|own| !own.memory.is_empty())),
+        (
+            PastPart::Requests,
+            measures(&|own| !own.requests.is_empty()),
+        ),
+        (
+            PastPart::Cpu,
+            !uses(PastPart::Cpu) || measures(&|own| !own.cpu.is_empty()),
+        ),
+        (
+            PastPart::Memory,
+            !uses(PastPart::Memory) || measures(&|own| !own.memory.is_empty()),
+        ),
     ];
-    parts.into_iter().filter(|(_, has)| !has).map(|(part, _)| part).collect()
+    parts
+        .into_iter()
+        .filter(|(_, has)| !has)
+        .map(|(part, _)| part)
+        .collect()
 }
 
 /// Returns the part with the usage of a resource; `None` for a resource that cAdvisor does not measure.
@@ -61,15 +83,21 @@ pub(super) fn check_created(
 
 /// Makes sure that the state at a time has the pods of a target, unless it had none.
 pub(super) fn check_pods(snapshot: &Snapshot, lacks: &[PastPart]) -> Result<(), Error> {
-    let replicas = snapshot.scale.as_ref().map_or(0, |scale| scale.status_replicas);
+    let replicas = snapshot
+        .scale
+        .as_ref()
+        .map_or(0, |scale| scale.status_replicas);
     // Without the pods, no one knows how many there were, unless their number was recorded.
     if !snapshot.pods.is_empty() || (replicas == 0 && !lacks.contains(&PastPart::Replicas)) {
         return Ok(());
     }
     let target = snapshot.hpa.reference();
-    Err(Error::failed(format!("Prometheus has none of the pods of {target} at {}", snapshot.now))
-        .hint(
-            "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
+    Err(Error::failed(format!(
+        "Prometheus has none of the pods of {target} at {}",
+        snapshot.now
+    ))
+    .hint(
+        "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
              docs/prometheus.md",
-        ))
+    ))
 }

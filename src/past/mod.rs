@@ -48,8 +48,13 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
     /// Usage per pod is shown for the time before, and counters need two samples.
     const LEAST: SignedDuration = SignedDuration::from_mins(10);
     const AROUND: SignedDuration = SignedDuration::from_mins(2);
-    let Snapshot { hpa, controller, .. } = &input.snapshot;
-    (LEAST.max(infer::window(hpa, controller).plus(AROUND)), AROUND)
+    let Snapshot {
+        hpa, controller, ..
+    } = &input.snapshot;
+    (
+        LEAST.max(infer::window(hpa, controller).plus(AROUND)),
+        AROUND,
+    )
 }
 
 /// Makes sure that a past pass can be told from what was read later.
@@ -63,7 +68,11 @@ pub fn check(input: &Input) -> Result<(), Error> {
 
 /// Returns when the HPA of an input was read; if that is itself a past pass, its time is earlier.
 pub fn read(input: &Input) -> Timestamp {
-    input.evidence.past.as_ref().map_or(input.snapshot.now, |past| past.read)
+    input
+        .evidence
+        .past
+        .as_ref()
+        .map_or(input.snapshot.now, |past| past.read)
 }
 
 /// Returns the input of the pass at a time, from what was read later and a history.
@@ -80,12 +89,16 @@ pub fn rewind(
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let lacks = lacks(history, &input.snapshot.hpa.spec);
-    let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
+    let created = history
+        .created
+        .and_then(|second| Timestamp::from_second(second).ok());
     let created = created.or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     let (window, _) = span(&input);
     let first = created.map(|created| sampled::first_pass(created, &input.snapshot.controller));
-    let first = first.filter(|first| at.minus(window) <= *first).map(Timestamp::as_millisecond);
+    let first = first
+        .filter(|first| at.minus(window) <= *first)
+        .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
     let course = |start, changes: &[Change]| Course::around(at, period, first, start, changes);
     let moments = Moments::new(&input, history, &lacks, course)?;
@@ -95,20 +108,24 @@ pub fn rewind(
     snapshot.now = at;
     let base = snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
-        Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}")).hint(
-            format!(
-                "they need kube-state-metrics; -v 1 prints the queries, see {}",
-                docs("prometheus.md")
-            ),
-        )
+        Error::failed(format!(
+            "Prometheus has no samples of {target} and its pods at {at}"
+        ))
+        .hint(format!(
+            "they need kube-state-metrics; -v 1 prints the queries, see {}",
+            docs("prometheus.md")
+        ))
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
     let (passes, rescales) = before(&moments, &base, at, created);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
-    let recorded = next.or_else(|| match history.replicas.is_empty() {
-        true => history.desired.next(at.as_millisecond() + SECOND),
-        false => None,
+    let recorded = next.or_else(|| {
+        if history.replicas.is_empty() {
+            history.desired.next(at.as_millisecond() + SECOND)
+        } else {
+            None
+        }
     });
     let past = Past {
         source: origin.source,
@@ -121,14 +138,20 @@ pub fn rewind(
         kept,
         doubt: moments.course().doubt(),
         replicas: moments.replicas(at),
-        outcome: moments.course().outcome().filter(|_| moments.is_recorded_after(at)),
+        outcome: moments
+            .course()
+            .outcome()
+            .filter(|_| moments.is_recorded_after(at)),
         proposal: played.map(|(bounds, _)| bounds),
         passes,
         rescales,
         decided: false,
         recorded: recorded.and_then(|(time, value)| {
             let time = Timestamp::from_millisecond(time).ok()?;
-            Some(RecordedReplicas { replicas: value as i32, time })
+            Some(RecordedReplicas {
+                replicas: value as i32,
+                time,
+            })
         }),
     };
     let before = std::mem::replace(&mut input.snapshot, likely);
@@ -138,10 +161,16 @@ pub fn rewind(
     (hpa.status, hpa.deletion_timestamp) = (HpaStatus::default(), None);
     hpa.resource_version.clear();
     input.surroundings = Surroundings::default();
-    input.evidence = Evidence { past: Some(past), ..Evidence::default() };
+    input.evidence = Evidence {
+        past: Some(past),
+        ..Evidence::default()
+    };
     (input.observed, input.stated_memory, input.clock_doubt) = (None, None, None);
     let is_of_then = |basis: &Basis| {
-        !matches!(basis, Basis::Clock { .. } | Basis::Target { .. } | Basis::StatusReplicas { .. })
+        !matches!(
+            basis,
+            Basis::Clock { .. } | Basis::Target { .. } | Basis::StatusReplicas { .. }
+        )
     };
     input.basis.retain(is_of_then);
     let is_of_settings = |note: &Note| {
@@ -166,7 +195,9 @@ pub fn rewind(
 /// Returns the time from one pass to the next, in milliseconds.
 fn period(snapshot: &Snapshot) -> i64 {
     let period = snapshot.controller.sync_period.as_millis();
-    i64::try_from(period).unwrap_or(i64::MAX).clamp(1, 86_400 * SECOND)
+    i64::try_from(period)
+        .unwrap_or(i64::MAX)
+        .clamp(1, 86_400 * SECOND)
 }
 
 /// Returns the passes before the next one, from what is read now and a history up to now, to narrow what the
@@ -187,7 +218,9 @@ pub fn record(
         |start, changes: &[Change]| Course::before_known(next, period(snapshot), start, changes);
     let moments = Moments::new(input, history, &lacks, course)?;
     let created = snapshot.hpa.written.created;
-    let recorded = history.created.and_then(|second| Timestamp::from_second(second).ok());
+    let recorded = history
+        .created
+        .and_then(|second| Timestamp::from_second(second).ok());
     if let (Some(created), Some(recorded)) = (created, recorded)
         && created.duration_since(recorded).abs() > SignedDuration::from_secs(1)
     {
@@ -237,31 +270,58 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let mut change = |field: &str, then: String, now: String| {
         if then != now {
-            changed.push(PastField { field: field.to_owned(), then, now });
+            changed.push(PastField {
+                field: field.to_owned(),
+                then,
+                now,
+            });
         }
     };
     let millis = at.as_millisecond();
     let of = |samples: &Samples| samples.near(millis).map(|value| value as i32);
     if let Some(min) = of(&history.min) {
-        change("minReplicas", min.to_string(), spec.min_replicas.unwrap_or(1).to_string());
+        change(
+            "minReplicas",
+            min.to_string(),
+            spec.min_replicas.unwrap_or(1).to_string(),
+        );
         if Some(min) != spec.min_replicas.or(Some(1)) {
             spec.min_replicas = Some(min);
         }
     }
     if let Some(max) = of(&history.max) {
-        change("maxReplicas", max.to_string(), spec.max_replicas.to_string());
+        change(
+            "maxReplicas",
+            max.to_string(),
+            spec.max_replicas.to_string(),
+        );
         spec.max_replicas = max;
     }
-    let names: Vec<String> = spec.metrics.iter().map(|metric| metric.name().to_owned()).collect();
-    let labels: Vec<String> = spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect();
+    let names: Vec<String> = spec
+        .metrics
+        .iter()
+        .map(|metric| metric.name().to_owned())
+        .collect();
+    let labels: Vec<String> = spec
+        .metrics
+        .iter()
+        .map(|own| own.label(&spec.metrics))
+        .collect();
     let metrics = spec.metrics.iter_mut().zip(labels);
     for (metric, label) in metrics.filter(|_| !history.targets.is_empty()) {
         let name = metric.name().to_owned();
         // Targets are recorded by this name alone.
         let is_alone = metric.container().is_none()
             && names.iter().filter(|other| **other == name).count() == 1;
-        let Some(target) = metric.target_mut() else { continue };
-        let MetricTarget { average_utilization, average_value, value, .. } = target;
+        let Some(target) = metric.target_mut() else {
+            continue;
+        };
+        let MetricTarget {
+            average_utilization,
+            average_value,
+            value,
+            ..
+        } = target;
         let field = format!("target of {label}");
         let recorded = |kind: &str| {
             let samples = history.targets.get(&(name.clone(), kind.to_owned()))?;
@@ -274,7 +334,9 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
             is_told = true;
         }
         for (own, kind) in [(average_value, "average"), (value, "value")] {
-            let (Some(now), Some(then)) = (own, recorded(kind)) else { continue };
+            let (Some(now), Some(then)) = (own, recorded(kind)) else {
+                continue;
+            };
             is_told = true;
             // A float has lost what is behind its digits.
             let milli = (then * 1e3).round();
@@ -307,16 +369,22 @@ fn before(
         if time < since || first.is_some_and(|first| time < first) {
             break;
         }
-        passes.extend(match moments.is_covered(time) {
-            false => {
-                Some(PastPass { time, recommended: Bounds::UNKNOWN, likely: None, found: None })
-            }
-            true => moments.played(base, time).map(|(recommended, likely)| PastPass {
+        passes.extend(if moments.is_covered(time) {
+            moments
+                .played(base, time)
+                .map(|(recommended, likely)| PastPass {
+                    time,
+                    recommended,
+                    likely,
+                    found: None,
+                })
+        } else {
+            Some(PastPass {
                 time,
-                recommended,
-                likely,
+                recommended: Bounds::UNKNOWN,
+                likely: None,
                 found: None,
-            }),
+            })
         });
     }
     // The first pass of all begins with the replicas as a recommendation.
@@ -326,7 +394,12 @@ fn before(
         if time < at {
             let recommended = replicas;
             let likely = Some(replicas.at_least);
-            passes.push(PastPass { time, recommended, likely, found: None });
+            passes.push(PastPass {
+                time,
+                recommended,
+                likely,
+                found: None,
+            });
         }
     }
     passes.reverse();

@@ -75,15 +75,20 @@ pub(super) struct View {
 
 impl View {
     /// The most likely state.
-    pub(super) const LIKELY: Self =
-        Self { time: Side::Likely, is_later: false, usage: Height::Shown, measured: Side::Likely };
+    pub(super) const LIKELY: Self = Self {
+        time: Side::Likely,
+        is_later: false,
+        usage: Height::Shown,
+        measured: Side::Likely,
+    };
 
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
         let sides = [Side::Low, Side::High];
         let usages = [Height::Share(0), Height::Share(HEIGHTS)];
-        let usages =
-            usages.into_iter().flat_map(move |usage| sides.map(|measured| (usage, measured)));
+        let usages = usages
+            .into_iter()
+            .flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
             [(Side::Low, false), (Side::High, true)].map(|(time, is_later)| Self {
                 time,
@@ -115,7 +120,10 @@ impl View {
 
     /// The same with another usage.
     pub(super) fn with_share(self, share: u32) -> Self {
-        Self { usage: Height::Share(share), ..self }
+        Self {
+            usage: Height::Share(share),
+            ..self
+        }
     }
 }
 
@@ -145,9 +153,19 @@ impl<'h> Moments<'h> {
         let recorded = [&history.replicas, &history.desired];
         let recorded = recorded.into_iter().find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
-        let first = counts.all().first().map(|(_, count)| Bounds::exactly(*count as i32));
+        let first = counts
+            .all()
+            .first()
+            .map(|(_, count)| Bounds::exactly(*count as i32));
         let course = course(first.unwrap_or(Bounds::UNKNOWN), &changes(history, &counts));
-        Ok(Self { history, counts, course, labels, model, lacks })
+        Ok(Self {
+            history,
+            counts,
+            course,
+            labels,
+            model,
+            lacks,
+        })
     }
 
     fn lacks(&self, part: PastPart) -> bool {
@@ -175,8 +193,12 @@ impl<'h> Moments<'h> {
     pub(super) fn is_covered(&self, time: Timestamp) -> bool {
         let millis = time.as_millisecond();
         let scrapes = &self.history.scrapes;
-        let before = scrapes.last(millis).is_some_and(|(time, _)| millis - time <= GAP);
-        let after = scrapes.next(millis).is_some_and(|(time, _)| time - millis <= GAP);
+        let before = scrapes
+            .last(millis)
+            .is_some_and(|(time, _)| millis - time <= GAP);
+        let after = scrapes
+            .next(millis)
+            .is_some_and(|(time, _)| time - millis <= GAP);
         before || (after && self.history.scrapes.last(millis).is_none())
     }
 
@@ -190,13 +212,18 @@ impl<'h> Moments<'h> {
         let ask = |view| asked_by(&self.at(base, time, view)?);
         let likely = ask(View::LIKELY);
         let sides: Vec<Option<(Bounds, Option<i32>)>> = View::all().map(ask).collect();
-        let mut known = sides.iter().chain([&likely]).flatten().map(|(bounds, _)| *bounds);
+        let mut known = sides
+            .iter()
+            .chain([&likely])
+            .flatten()
+            .map(|(bounds, _)| *bounds);
         let first = known.next()?;
         let all = known.fold(first, |all, own| all.with(own.at_least).with(own.at_most));
-        match likely.is_some() && sides.iter().all(Option::is_some) {
-            true => Some((all, likely.and_then(|(_, likely)| likely))),
+        if likely.is_some() && sides.iter().all(Option::is_some) {
+            Some((all, likely.and_then(|(_, likely)| likely)))
+        } else {
             // It may have recommended nothing.
-            false => Some((Bounds::UNKNOWN, likely.and_then(|(_, likely)| likely))),
+            Some((Bounds::UNKNOWN, likely.and_then(|(_, likely)| likely)))
         }
     }
 
@@ -212,12 +239,17 @@ impl<'h> Moments<'h> {
             Side::High => latest,
         };
         let counts = self.replicas(time);
-        let spec_replicas = match view.is_later == (self.is_growing(millis)) {
-            true => counts.at_most,
-            false => counts.at_least,
+        let spec_replicas = if view.is_later == (self.is_growing(millis)) {
+            counts.at_most
+        } else {
+            counts.at_least
         };
         let status = &self.history.status_replicas;
-        let status = if view.is_later { status.next(millis) } else { status.last(millis) };
+        let status = if view.is_later {
+            status.next(millis)
+        } else {
+            status.last(millis)
+        };
         let status_replicas = status
             .map(|(_, value)| value)
             .or_else(|| self.history.status_replicas.near(millis))
@@ -226,10 +258,21 @@ impl<'h> Moments<'h> {
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
         if let Ok(selector) = base.selector() {
             let selector = selector.clone();
-            snapshot.scale = Ok(Scale { spec_replicas, status_replicas, selector });
+            snapshot.scale = Ok(Scale {
+                spec_replicas,
+                status_replicas,
+                selector,
+            });
         }
-        let wanted = base.hpa.spec.metrics.iter().filter(|spec| spec.is_resource());
-        let wanted = wanted.map(MetricSpec::name).filter(|name| self.has_usage(name));
+        let wanted = base
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .filter(|spec| spec.is_resource());
+        let wanted = wanted
+            .map(MetricSpec::name)
+            .filter(|name| self.has_usage(name));
         let mut wanted: Vec<&str> = wanted.collect();
         wanted.sort_unstable();
         wanted.dedup();
@@ -264,7 +307,9 @@ impl<'h> Moments<'h> {
     fn pod(&self, own: &PodHistory, base: &Snapshot, millis: i64, is_later: bool) -> Pod {
         let created = own.created.and_then(second);
         let started = match own.started {
-            Some(started) => (started * SECOND <= millis).then(|| second(started)).flatten(),
+            Some(started) => (started * SECOND <= millis)
+                .then(|| second(started))
+                .flatten(),
             None if self.lacks(PastPart::StartTimes) => created,
             None => None,
         };
@@ -312,7 +357,10 @@ impl<'h> Moments<'h> {
     fn requests(&self, name: &str, own: &ContainerHistory, millis: i64) -> Requests {
         if self.lacks(PastPart::Requests) {
             let model = self.model.iter().flat_map(|pod| pod.running(true));
-            let model = model.filter(|it| &*it.name == name).map(|it| it.requests.clone()).next();
+            let model = model
+                .filter(|it| &*it.name == name)
+                .map(|it| it.requests.clone())
+                .next();
             return model.unwrap_or_default();
         }
         let amount = |(resource, samples): &(ResourceName, Samples)| {
@@ -332,35 +380,58 @@ impl<'h> Moments<'h> {
         view: View,
     ) -> MetricAnswer {
         // The controller may have read what the history lacks.
-        let missing = MetricAnswer::Unread(Unread::Missing { documents: Documents::Samples });
+        let missing = MetricAnswer::Unread(Unread::Missing {
+            documents: Documents::Samples,
+        });
         if spec.is_resource() {
-            return if self.has_usage(spec.name()) { MetricAnswer::PodMetrics } else { missing };
+            return if self.has_usage(spec.name()) {
+                MetricAnswer::PodMetrics
+            } else {
+                missing
+            };
         }
-        let Some(series) = self.history.metrics.get(&place) else { return missing };
+        let Some(series) = self.history.metrics.get(&place) else {
+            return missing;
+        };
         let value = |samples: &Samples| {
             let value = gauge(samples, millis, AGE, view)?.value;
             milli(value).ok()
         };
-        let values = series.iter().filter_map(|own| Some((&own.pod, value(&own.samples)?)));
+        let values = series
+            .iter()
+            .filter_map(|own| Some((&own.pod, value(&own.samples)?)));
         let values: Vec<(&Option<Box<str>>, i64)> = values.collect();
         if values.is_empty() {
             return missing;
         }
         match spec.source() {
             MetricSource::External(_) => {
-                let value = |(_, value)| ExternalValue { value, ..ExternalValue::default() };
+                let value = |(_, value)| ExternalValue {
+                    value,
+                    ..ExternalValue::default()
+                };
                 MetricAnswer::External(values.into_iter().map(value).collect())
             }
             MetricSource::Object(_) => {
-                let value = |(_, value)| ObjectValue { value, timestamp: None };
+                let value = |(_, value)| ObjectValue {
+                    value,
+                    timestamp: None,
+                };
                 MetricAnswer::Object(values.into_iter().map(value).collect())
             }
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
                 let of_pod = |(pod, value): (&Option<Box<str>>, i64)| {
-                    let pod = pod.clone().filter(|pod| pods.iter().any(|own| own.name == *pod))?;
-                    Some(PodValue { pod, value, timestamp, window })
+                    let pod = pod
+                        .clone()
+                        .filter(|pod| pods.iter().any(|own| own.name == *pod))?;
+                    Some(PodValue {
+                        pod,
+                        value,
+                        timestamp,
+                        window,
+                    })
                 };
                 MetricAnswer::Pods(values.into_iter().filter_map(of_pod).collect())
             }
@@ -394,19 +465,30 @@ fn changes(history: &History, counts: &Samples) -> Vec<Change> {
 fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f64)) -> Vec<Change> {
     let change = (after - before) as i32;
     // A pod that was seen at the first sample is none that the change added.
-    let later = history.pods.iter().filter(|pod| pod.seen.last(from).is_none());
+    let later = history
+        .pods
+        .iter()
+        .filter(|pod| pod.seen.last(from).is_none());
     let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
     let mut created: Vec<i64> = later.filter_map(|pod| pod.created).filter(within).collect();
     created.sort_unstable();
     if change <= 0 || created.len() as i64 != i64::from(change) {
         // What a pass writes may be scraped at once, or a moment later.
-        return vec![Change { replicas: change, from: from - SECOND, until, by_pass: true }];
+        return vec![Change {
+            replicas: change,
+            from: from - SECOND,
+            until,
+            by_pass: true,
+        }];
     }
     let mut steps: Vec<Change> = Vec::new();
     for second in created {
         // A creation has a whole second, and comes within another one of the write.
         let (earliest, latest) = ((second - 1) * SECOND, (second + 1) * SECOND);
-        match steps.last_mut().filter(|own| earliest - own.from <= 3 * SECOND) {
+        match steps
+            .last_mut()
+            .filter(|own| earliest - own.from <= 3 * SECOND)
+        {
             Some(own) => own.replicas += 1,
             None => steps.push(Change {
                 replicas: 1,
@@ -421,7 +503,11 @@ fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f6
 
 /// Returns labels that the selector of the target matches, and one of its pods as it is now.
 pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
-    let Input { snapshot, surroundings, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = input;
     let hpa = &snapshot.hpa;
     let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
     let own = surroundings.workload(&hpa.spec.scale_target_ref);
@@ -432,12 +518,14 @@ pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), E
     let example = selector.parsed().map(Selector::example);
     let labels = model.as_ref().map(|pod| pod.labels.clone());
     let labels = labels.or(example.ok().map(Shared::from));
-    let labels = labels.filter(|labels| selector.matches(labels)).ok_or_else(|| {
-        let target = hpa.reference();
-        Error::failed(format!(
-            "--at: no pod of {target} is known, and no labels that its selector matches"
-        ))
-    })?;
+    let labels = labels
+        .filter(|labels| selector.matches(labels))
+        .ok_or_else(|| {
+            let target = hpa.reference();
+            Error::failed(format!(
+                "--at: no pod of {target} is known, and no labels that its selector matches"
+            ))
+        })?;
     Ok((labels, model))
 }
 
@@ -498,14 +586,23 @@ fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
     }
     let is_one = |sample: Option<(i64, f64)>| sample.is_some_and(|(_, value)| value == 1.0);
     let of = |is_later: bool| {
-        let found = own.phases.iter().find(|(_, samples)| match is_later {
-            true => is_one(samples.next(millis)),
-            false => is_one(samples.last(millis)),
+        let found = own.phases.iter().find(|(_, samples)| {
+            if is_later {
+                is_one(samples.next(millis))
+            } else {
+                is_one(samples.last(millis))
+            }
         });
         found.map(|(phase, _)| *phase)
     };
-    let was_seen = own.phases.iter().any(|(_, samples)| samples.last(millis).is_some());
-    let goes_on = own.phases.iter().any(|(_, samples)| samples.next(millis).is_some());
+    let was_seen = own
+        .phases
+        .iter()
+        .any(|(_, samples)| samples.last(millis).is_some());
+    let goes_on = own
+        .phases
+        .iter()
+        .any(|(_, samples)| samples.next(millis).is_some());
     match (was_seen, goes_on && is_later) {
         (_, true) => of(true).unwrap_or_default(),
         (true, false) => of(false).unwrap_or_default(),
@@ -524,17 +621,26 @@ fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<Rea
     };
     let condition = |is_ready: bool, since: Option<i64>| {
         let since = since.and_then(|millis| Timestamp::from_millisecond(millis).ok());
-        let status = if is_ready { ConditionStatus::True } else { ConditionStatus::False };
-        Some(ReadyCondition { status, last_transition_time: since.unwrap_or(start) })
+        let status = if is_ready {
+            ConditionStatus::True
+        } else {
+            ConditionStatus::False
+        };
+        Some(ReadyCondition {
+            status,
+            last_transition_time: since.unwrap_or(start),
+        })
     };
     let (before, after) = (own.ready.last(millis), own.ready.next(millis));
-    let (before, after) = match own.ready.is_empty() {
+    let (before, after) = if own.ready.is_empty() {
         // A time alone is recorded for pods that are ready.
-        true => {
-            let as_ready = |sample: Option<(i64, f64)>| sample.map(|(time, _)| (time, 1.0));
-            (as_ready(own.ready_time.last(millis)), as_ready(own.ready_time.next(millis)))
-        }
-        false => (before, after),
+        let as_ready = |sample: Option<(i64, f64)>| sample.map(|(time, _)| (time, 1.0));
+        (
+            as_ready(own.ready_time.last(millis)),
+            as_ready(own.ready_time.next(millis)),
+        )
+    } else {
+        (before, after)
     };
     if before.is_none() && after.is_none() {
         // Nothing is recorded of its readiness.
@@ -552,14 +658,19 @@ fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<Rea
         return condition(was.is_some(), was.and_then(|before| changed(before.0)));
     }
     let own_change = |sample: (i64, f64)| {
-        let lost =
-            || own.ready.all().iter().rfind(|(time, value)| *time < sample.0 && *value == 1.0);
-        match is_ready(sample) {
-            true => changed(sample.0),
+        let lost = || {
+            own.ready
+                .all()
+                .iter()
+                .rfind(|(time, value)| *time < sample.0 && *value == 1.0)
+        };
+        if is_ready(sample) {
+            changed(sample.0)
+        } else {
             // Since some time after it was last seen ready.
-            false => {
-                lost().and_then(|(time, _)| own.ready.next(*time)).map(|(time, _)| time.min(millis))
-            }
+            lost()
+                .and_then(|(time, _)| own.ready.next(*time))
+                .map(|(time, _)| time.min(millis))
         }
     };
     let seen = if is_later { after.or(before) } else { before };
@@ -608,7 +719,11 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<Measured> {
     let rates = pairs.filter(|pair| pair[1].1 >= pair[0].1).map(|pair| {
         let ((start, before), (end, after)) = (pair[0], pair[1]);
         let value = (after - before) / ((end - start) as f64 / SECOND as f64);
-        Measured { value, end, window: end - start }
+        Measured {
+            value,
+            end,
+            window: end - start,
+        }
     });
     let mut is_old = false;
     let mut candidates = Vec::new();
@@ -631,7 +746,11 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measure
         (millis - age < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
-    let measured = |(end, value)| Measured { value, end, window: WINDOW };
+    let measured = |(end, value)| Measured {
+        value,
+        end,
+        window: WINDOW,
+    };
     let candidates: Vec<Measured> = held.into_iter().chain(recent).map(measured).collect();
     pick(&candidates, millis, older.is_none(), view)
 }
@@ -661,7 +780,10 @@ fn usage(
             }
             usage.push((resource_name(resource), milli(found.value).ok()?));
         }
-        containers.push(ContainerUsage { name: container.name.clone(), usage });
+        containers.push(ContainerUsage {
+            name: container.name.clone(),
+            usage,
+        });
     }
     let (end, window) = measured?;
     Some(PodMetrics {

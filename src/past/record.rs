@@ -20,38 +20,62 @@ const EARLIER: i64 = 1000;
 /// Makes the replicas that were recorded after a pass the likeliest answer. If the record leaves open which of several
 /// passes made a change, the course of the passes that agrees best with it decides.
 pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, at: Timestamp) {
-    let Some(past) = &input.evidence.past else { return };
+    let Some(past) = &input.evidence.past else {
+        return;
+    };
     let Some(outcome) = past.outcome else { return };
     let memory = Remembered::of(input).likely;
-    let Some(likely) = engine::reconcile(&input.snapshot, &memory).replicas_after() else { return };
+    let Some(likely) = engine::reconcile(&input.snapshot, &memory).replicas_after() else {
+        return;
+    };
     if outcome == Bounds::exactly(likely) {
         return;
     }
     let mut replayer = Replayer::new(base);
     let path = replayer.best(moments.course(), &passes_around(moments, base, past));
-    let left = path.as_ref().map(|path| path.left).filter(|left| outcome.contains(*left));
+    let left = path
+        .as_ref()
+        .map(|path| path.left)
+        .filter(|left| outcome.contains(*left));
     let left = left.unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
     if left == likely {
         return;
     }
-    let mut asks = ViewedAsks { moments, base, known: Vec::new() };
+    let mut asks = ViewedAsks {
+        moments,
+        base,
+        known: Vec::new(),
+    };
     let Some((past, view)) =
         asks.leading_to(left, &pasts(past, path.as_ref(), left), &mut replayer)
     else {
         return;
     };
-    let Some(snapshot) = moments.at(base, at, view) else { return };
+    let Some(snapshot) = moments.at(base, at, view) else {
+        return;
+    };
     let hpa = input.snapshot.hpa.clone();
-    input.snapshot = Snapshot { hpa, now: at, ..snapshot };
-    input.evidence.past = Some(Past { decided: true, ..past });
+    input.snapshot = Snapshot {
+        hpa,
+        now: at,
+        ..snapshot
+    };
+    input.evidence.past = Some(Past {
+        decided: true,
+        ..past
+    });
 }
 
 /// Returns the passes around the explained one, in order: those before it, as far as their history may matter, and
 /// those after it that may have made a change with it.
 fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
     let course = moments.course();
-    let asked =
-        |time, bounds, likely| SampledPass { place: course.place(time), time, bounds, likely };
+    let asked = |time, bounds, likely| SampledPass {
+        place: course.place(time),
+        time,
+        bounds,
+        likely,
+    };
     let window = infer::window(&base.hpa, &base.controller);
     let since = base.now.minus(window.plus(window));
     let first = past.passes.first().map_or(0, |own| course.place(own.time));
@@ -67,10 +91,16 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Sam
         passes.push(asked(time, bounds, likely));
     }
     passes.reverse();
-    passes.extend(past.passes.iter().map(|own| asked(own.time, own.recommended, own.likely)));
+    passes.extend(
+        past.passes
+            .iter()
+            .map(|own| asked(own.time, own.recommended, own.likely)),
+    );
     for place in 0..=course.last_open() {
         let time = course.time_of(place);
-        let (bounds, likely) = moments.played(base, time).unwrap_or((Bounds::UNKNOWN, None));
+        let (bounds, likely) = moments
+            .played(base, time)
+            .unwrap_or((Bounds::UNKNOWN, None));
         passes.push(asked(time, bounds, likely));
     }
     passes
@@ -98,7 +128,12 @@ impl ViewedAsks<'_> {
         pasts: &[Past],
         replayer: &mut Replayer,
     ) -> Option<(Past, View)> {
-        let Snapshot { hpa, controller, now, .. } = self.base;
+        let Snapshot {
+            hpa,
+            controller,
+            now,
+            ..
+        } = self.base;
         for shares in [View::WITHIN, View::PEAKS] {
             for past in pasts {
                 let memory = sampled::remember(past, &hpa.spec, controller, *now).likely;
@@ -127,7 +162,9 @@ impl ViewedAsks<'_> {
 
     fn outcome(&mut self, view: View, memory: &Memory, replayer: &mut Replayer) -> Option<i32> {
         let ViewedAsk { current, desired } = self.over(view)?;
-        let Some(desired) = desired else { return Some(current) };
+        let Some(desired) = desired else {
+            return Some(current);
+        };
         Some(replayer.replicas(self.base.now, memory, current, desired))
     }
 
@@ -140,7 +177,10 @@ impl ViewedAsks<'_> {
         let asked = snapshot.and_then(|snapshot| {
             let snapshot = Snapshot { now, ..snapshot };
             let current = snapshot.scale.as_ref().ok()?.spec_replicas;
-            Some(ViewedAsk { current, desired: asked_by(&snapshot).and_then(|(_, likely)| likely) })
+            Some(ViewedAsk {
+                current,
+                desired: asked_by(&snapshot).and_then(|(_, likely)| likely),
+            })
         });
         self.known.push((view, asked));
         asked
@@ -153,14 +193,23 @@ fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
     let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
     let with = |recommended: &dyn Fn(&PastPass) -> i32| {
         let mut own = likeliest.clone();
-        own.passes.iter_mut().for_each(|pass| pass.likely = Some(recommended(pass)));
+        own.passes
+            .iter_mut()
+            .for_each(|pass| pass.likely = Some(recommended(pass)));
         own
     };
     let nearest = |pass: &PastPass| left.clamp(pass.recommended.at_least, pass.recommended.at_most);
-    let all = [likeliest.clone(), past.clone(), with(&nearest), with(&|_| left)];
+    let all = [
+        likeliest.clone(),
+        past.clone(),
+        with(&nearest),
+        with(&|_| left),
+    ];
     let rescaled = |time: fn(&PastRescale) -> Timestamp| {
         all.clone().map(|mut own| {
-            own.rescales.iter_mut().for_each(|rescale| rescale.likely = Some(time(rescale)));
+            own.rescales
+                .iter_mut()
+                .for_each(|rescale| rescale.likely = Some(time(rescale)));
             own
         })
     };
@@ -176,7 +225,12 @@ fn along(past: &Past, path: &ReplayedCourse) -> Past {
         pass.likely = own.map(|own| own.replicas).or(pass.likely);
     }
     for rescale in &mut past.rescales {
-        let PastRescale { replicas, from, until, .. } = *rescale;
+        let PastRescale {
+            replicas,
+            from,
+            until,
+            ..
+        } = *rescale;
         let mut events = path.rescales.iter().filter(|own| own.replicas == replicas);
         let own = events.find(|own| from <= own.time && own.time <= until);
         rescale.likely = own.map(|own| own.time);

@@ -118,7 +118,8 @@ impl Replayer {
         let SampledPass { time, likely, .. } = passes[at];
         let current = path.current;
         let mut own = path.clone();
-        own.recommended.extend(likely.map(|replicas| Recommendation { replicas, time }));
+        own.recommended
+            .extend(likely.map(|replicas| Recommendation { replicas, time }));
         let outcome = self.run(&own, time, current, likely);
         let mut counts = vec![outcome];
         for other in [current, left.at_least, left.at_most] {
@@ -135,7 +136,11 @@ impl Replayer {
             }
             if count != current {
                 let replicas = count.saturating_sub(current);
-                own.rescales.push(ScaleEvent { replicas, time, outdated: false });
+                own.rescales.push(ScaleEvent {
+                    replicas,
+                    time,
+                    outdated: false,
+                });
             }
             own.current = count;
             if passes[at].place <= 0 {
@@ -158,9 +163,15 @@ impl Replayer {
             return current;
         }
         let mut recommendations = path.recommended.clone();
-        let Some(own) = recommendations.pop() else { return current };
+        let Some(own) = recommendations.pop() else {
+            return current;
+        };
         let (scale_up_events, scale_down_events) = split(Some(&path.rescales));
-        let memory = Memory { recommendations, scale_up_events, scale_down_events };
+        let memory = Memory {
+            recommendations,
+            scale_up_events,
+            scale_down_events,
+        };
         self.replicas(time, &memory, current, own.replicas)
     }
 
@@ -173,7 +184,12 @@ impl Replayer {
         outcome: i32,
         count: i32,
     ) -> u32 {
-        let SampledPass { time, bounds, likely, .. } = passes[at];
+        let SampledPass {
+            time,
+            bounds,
+            likely,
+            ..
+        } = passes[at];
         let mut other = path.clone();
         if likely.is_none() {
             other.recommended.push(Recommendation {
@@ -189,7 +205,12 @@ impl Replayer {
             // One recommendation is enough to hold the replicas.
             let is_nearer = |own: &&mut Recommendation| own.replicas.abs_diff(count);
             let can = |own: &&mut Recommendation| open(own).contains(count);
-            if let Some(own) = other.recommended.iter_mut().filter(can).min_by_key(is_nearer) {
+            if let Some(own) = other
+                .recommended
+                .iter_mut()
+                .filter(can)
+                .min_by_key(is_nearer)
+            {
                 own.replicas = count;
             }
         } else {

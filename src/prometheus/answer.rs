@@ -50,7 +50,9 @@ impl Labels {
 impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for Labels {
     /// Of two labels with the same name, the last one counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(labels: I) -> Self {
-        let labels = labels.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let labels = labels
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
         let mut labels: Vec<(Box<str>, Box<str>)> = labels.collect();
         labels.reverse();
         labels.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -92,7 +94,11 @@ impl Room {
 
     fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
         let left = |left: usize| left.checked_sub(bytes);
-        if self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_err() {
+        if self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left)
+            .is_err()
+        {
             self.0.store(0, Ordering::Relaxed);
             return Err(E::custom(Fault::TooMuch));
         }
@@ -341,16 +347,26 @@ fn start(text: &str) -> &str {
 ///
 /// The server says that something is wrong, it is no such server, or there is no more room.
 pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
-    let odd = |cause: String| match room.is_exceeded() {
-        true => Fault::TooMuch,
-        false => Fault::Odd(cause),
+    let odd = |cause: String| {
+        if room.is_exceeded() {
+            Fault::TooMuch
+        } else {
+            Fault::Odd(cause)
+        }
     };
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Fault::Odd("it is not a JSON object".to_owned()));
     }
     let text = json::text(body).map_err(Fault::Odd)?;
-    let Body { status, error_type, error, warnings, infos, is_partial, data } =
-        json::read_borrowed(&text).map_err(odd)?;
+    let Body {
+        status,
+        error_type,
+        error,
+        warnings,
+        infos,
+        is_partial,
+        data,
+    } = json::read_borrowed(&text).map_err(odd)?;
     if status.0 == "error" {
         let sort = error_type.unwrap_or_default().0;
         let mut text = error.unwrap_or_default().0;
@@ -359,16 +375,25 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
         }
         return Err(Fault::Said { sort, text });
     }
-    let Some(Data { result_type, result }) = data.filter(|_| status.0 == "success") else {
+    let Some(Data {
+        result_type,
+        result,
+    }) = data.filter(|_| status.0 == "success")
+    else {
         let status = status.0;
-        return Err(Fault::Odd(format!("the status is {status:?}, without data")));
+        return Err(Fault::Odd(format!(
+            "the status is {status:?}, without data"
+        )));
     };
     let series = match &*result_type.0 {
         "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
             let sample: Sample = json::read_borrowed(result.get()).map_err(odd)?;
             let points = sample.point().into_iter().collect();
-            vec![Series { labels: Labels::default(), points }]
+            vec![Series {
+                labels: Labels::default(),
+                points,
+            }]
         }
         other => return Err(Fault::Odd(format!("the result is a {other}"))),
     };
@@ -377,7 +402,10 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
         all.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
     }
     all.extend(is_partial.then(|| "the answer is partial".to_owned()));
-    Ok(Answer { series, warnings: all })
+    Ok(Answer {
+        series,
+        warnings: all,
+    })
 }
 
 impl Answer {
@@ -433,7 +461,10 @@ mod tests {
                 r#"{"result":[{"metric":{},"value":[1795240800.123,"7"]}],"resultType":"vector"}"#,
                 vec![vec![(1_795_240_800_123, 7.0)]],
             ),
-            (r#"{"resultType":"scalar","result":[1,"3"]}"#, vec![vec![(1000, 3.0)]]),
+            (
+                r#"{"resultType":"scalar","result":[1,"3"]}"#,
+                vec![vec![(1000, 3.0)]],
+            ),
             (r#"{"resultType":"matrix","result":[]}"#, vec![]),
         ] {
             let body = format!(r#"{{"status":"success","data":{data}}}"#);
@@ -452,13 +483,18 @@ mod tests {
     #[test]
     fn what_the_server_says_is_kept() {
         let body = br#"{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}"#;
-        let Err(Fault::Said { sort, text }) = read(body) else { panic!("an answer") };
+        let Err(Fault::Said { sort, text }) = read(body) else {
+            panic!("an answer")
+        };
         assert_eq!(sort, "execution");
         assert!(text.contains("too many samples"));
         let body =
             br#"{"status":"success","warnings":["a store is down"],"infos":["not a counter"],
             "data":{"resultType":"vector","result":[]}}"#;
-        assert_eq!(read(body).unwrap().warnings, ["a store is down", "not a counter"]);
+        assert_eq!(
+            read(body).unwrap().warnings,
+            ["a store is down", "not a counter"]
+        );
     }
 
     #[test]
@@ -477,7 +513,10 @@ mod tests {
             r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[[2,"1"],[1,"1"]]}]}}"#,
             r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1,"1"],[1,"1"]]}]}}"#,
         ] {
-            assert!(matches!(read(body.as_bytes()), Err(Fault::Odd(_))), "{body}");
+            assert!(
+                matches!(read(body.as_bytes()), Err(Fault::Odd(_))),
+                "{body}"
+            );
         }
     }
 
@@ -491,7 +530,10 @@ mod tests {
         };
         let pieces = [body("a", 1), body("b", 2), body("a", 3)];
         let first = Answer::joined(pieces.iter().map(|body| read(body.as_bytes()).unwrap()));
-        assert_eq!(points(&first), [vec![(1000, 1.0), (3000, 1.0)], vec![(2000, 1.0)]]);
+        assert_eq!(
+            points(&first),
+            [vec![(1000, 1.0), (3000, 1.0)], vec![(2000, 1.0)]]
+        );
         assert_eq!(first.warnings, ["w"]);
     }
 
@@ -504,7 +546,10 @@ mod tests {
         };
         let samples = |count: usize| {
             let all: Vec<String> = (0..count).map(|at| format!("[{at},\"1\"]")).collect();
-            matrix(&format!(r#"{{"metric":{{}},"values":[{}]}}"#, all.join(",")))
+            matrix(&format!(
+                r#"{{"metric":{{}},"values":[{}]}}"#,
+                all.join(",")
+            ))
         };
         let series = |count: usize, metric: &str| {
             matrix(&vec![format!(r#"{{"metric":{metric},"values":[]}}"#); count].join(","))
@@ -526,11 +571,18 @@ mod tests {
         ] {
             let room = Room::of(4 << 20);
             for time in 0..fits {
-                assert!(super::read(body.as_bytes(), &room).is_ok(), "{} {time}", &body[..90]);
+                assert!(
+                    super::read(body.as_bytes(), &room).is_ok(),
+                    "{} {time}",
+                    &body[..90]
+                );
             }
             let e = super::read(body.as_bytes(), &room).unwrap_err();
             assert_eq!(e, Fault::TooMuch, "{}", &body[..90]);
-            assert_eq!(e.to_string(), "its answers need more than 256 MiB of memory");
+            assert_eq!(
+                e.to_string(),
+                "its answers need more than 256 MiB of memory"
+            );
         }
     }
 
@@ -551,7 +603,9 @@ mod tests {
     fn texts_of_a_server_are_cut_off() {
         let long = "é".repeat(100_000);
         let body = format!(r#"{{"status":"error","errorType":"x","error":"{long}"}}"#);
-        let Err(Fault::Said { text, .. }) = read(body.as_bytes()) else { panic!("an answer") };
+        let Err(Fault::Said { text, .. }) = read(body.as_bytes()) else {
+            panic!("an answer")
+        };
         assert_eq!(text.len(), 8 << 10);
         let status: super::Start = serde_json::from_str(&format!("\"{long}\"")).unwrap();
         assert_eq!((status.0.len(), status.0.capacity()), (8 << 10, 8 << 10));
@@ -564,9 +618,14 @@ mod tests {
             let (head, tail) = (br#"{"status":"error","error":""#, br#""}"#);
             read(&[&head[..], &vec![0xff; count], tail].concat())
         };
-        let Err(Fault::Said { text, .. }) = answer(3) else { panic!("an answer") };
+        let Err(Fault::Said { text, .. }) = answer(3) else {
+            panic!("an answer")
+        };
         assert_eq!(text, "\u{fffd}\u{fffd}\u{fffd}");
-        assert_eq!(answer(1 << 20), Err(Fault::Odd("invalid UTF-8 after byte 27".to_owned())));
+        assert_eq!(
+            answer(1 << 20),
+            Err(Fault::Odd("invalid UTF-8 after byte 27".to_owned()))
+        );
     }
 
     #[test]

@@ -54,7 +54,11 @@ impl Grid {
     pub fn every(self, times: i64) -> Self {
         let step = self.step * times;
         let before = (self.count - 1) / times;
-        Self { start: self.end() - before * step, step, count: before + 1 }
+        Self {
+            start: self.end() - before * step,
+            step,
+            count: before + 1,
+        }
     }
 
     /// The last time.
@@ -73,8 +77,9 @@ impl Grid {
     pub fn place(self, millis: i64) -> Option<usize> {
         let since = millis.checked_sub(self.start.checked_mul(1000)?)?;
         let step = self.step.checked_mul(1000)?;
-        let place =
-            since.checked_div(step).filter(|place| since % step == 0 && *place < self.count)?;
+        let place = since
+            .checked_div(step)
+            .filter(|place| since % step == 0 && *place < self.count)?;
         usize::try_from(place).ok()
     }
 
@@ -106,15 +111,32 @@ mod tests {
     fn a_week_is_asked_for_day_by_day() {
         let week = grid("2026-11-16T00:00:07Z", "2026-11-23T00:00:07Z", 30).unwrap();
         assert_eq!(week.time(0).to_string(), "2026-11-16T00:00:30Z");
-        assert_eq!(week.time(week.count as usize - 1).to_string(), "2026-11-23T00:00:00Z");
+        assert_eq!(
+            week.time(week.count as usize - 1).to_string(),
+            "2026-11-23T00:00:00Z"
+        );
         let requests: Vec<Grid> = week.requests().collect();
         assert_eq!(requests.len(), 7);
-        assert!(requests.iter().all(|own| own.count <= 2880 && own.step == 30));
-        assert_eq!(requests.iter().map(|own| own.count).sum::<i64>(), week.count);
-        assert!(requests.windows(2).all(|pair| pair[0].end() + 30 == pair[1].start));
+        assert!(
+            requests
+                .iter()
+                .all(|own| own.count <= 2880 && own.step == 30)
+        );
+        assert_eq!(
+            requests.iter().map(|own| own.count).sum::<i64>(),
+            week.count
+        );
+        assert!(
+            requests
+                .windows(2)
+                .all(|pair| pair[0].end() + 30 == pair[1].start)
+        );
         // Every 5 s a day has more points than a server gives at once.
         let day = grid("2026-11-16T00:00:00Z", "2026-11-17T00:00:00Z", 5).unwrap();
-        assert_eq!(day.requests().map(|own| own.count).collect::<Vec<_>>(), [10_000, 7_281]);
+        assert_eq!(
+            day.requests().map(|own| own.count).collect::<Vec<_>>(),
+            [10_000, 7_281]
+        );
         // A step of more than a day.
         let long = grid("2026-11-01T00:00:00Z", "2026-11-23T00:00:00Z", 200_000).unwrap();
         assert!(long.requests().all(|own| own.count == 1));
@@ -125,7 +147,13 @@ mod tests {
         let all = grid("2026-11-16T00:00:00Z", "2026-11-16T00:10:00Z", 30).unwrap();
         assert_eq!(all.place(all.start * 1000), Some(0));
         assert_eq!(all.place(all.end() * 1000), Some(20));
-        for millis in [all.start * 1000 + 1, all.end() * 1000 + 30_000, -1, i64::MIN, i64::MAX] {
+        for millis in [
+            all.start * 1000 + 1,
+            all.end() * 1000 + 30_000,
+            -1,
+            i64::MIN,
+            i64::MAX,
+        ] {
             assert_eq!(all.place(millis), None, "{millis}");
         }
         let some = all.every(6);

@@ -26,7 +26,9 @@ impl Samples {
 
     /// Returns the last sample up to a time, or else the first one after it.
     pub fn near(&self, millis: i64) -> Option<f64> {
-        self.last(millis).or_else(|| self.next(millis)).map(|(_, value)| value)
+        self.last(millis)
+            .or_else(|| self.next(millis))
+            .map(|(_, value)| value)
     }
 
     /// Returns all samples.
@@ -45,8 +47,10 @@ impl Samples {
 
     /// Adds those of another server, for values that mean the same whoever scraped them.
     pub fn add(&mut self, points: &[(i64, f64)]) {
-        let is_later =
-            self.0.last().is_none_or(|last| points.first().is_none_or(|it| it.0 > last.0));
+        let is_later = self
+            .0
+            .last()
+            .is_none_or(|last| points.first().is_none_or(|it| it.0 > last.0));
         self.0.extend_from_slice(points);
         if !is_later {
             self.0.sort_by_key(|(time, _)| *time);
@@ -72,14 +76,22 @@ impl Samples {
                 (Some(since), Some(until)) => since + until > gap + gap / 2,
                 _ => true,
             };
-            is_in_hole && [since, until].into_iter().flatten().all(|apart| apart >= gap / 2)
+            is_in_hole
+                && [since, until]
+                    .into_iter()
+                    .flatten()
+                    .all(|apart| apart >= gap / 2)
         });
         self.add(&other);
     }
 
     /// Returns the median of the times between two samples, in milliseconds.
     fn gap(&self) -> Option<i64> {
-        let mut gaps: Vec<i64> = self.0.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let mut gaps: Vec<i64> = self
+            .0
+            .windows(2)
+            .map(|pair| pair[1].0 - pair[0].0)
+            .collect();
         gaps.sort_unstable();
         gaps.get(gaps.len() / 2).copied()
     }
@@ -172,8 +184,12 @@ impl History {
         for series in of_pods("kube_pod_created") {
             let own = created.entry(label(series, "pod")).or_default();
             for (time, value) in &series.points {
-                let Some(second) = second(*value) else { continue };
-                own.entry(second).and_modify(|first| *first = *time.min(first)).or_insert(*time);
+                let Some(second) = second(*value) else {
+                    continue;
+                };
+                own.entry(second)
+                    .and_modify(|first| *first = *time.min(first))
+                    .or_insert(*time);
             }
         }
         let mut pods: BTreeMap<&str, Vec<(i64, PodHistory)>> = BTreeMap::new();
@@ -181,7 +197,9 @@ impl History {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
             if queries::owns(target, replica_sets, kind, owner) {
                 let name = label(series, "pod");
-                let own = pods.entry(name).or_insert_with(|| namesakes(name, created.get(name)));
+                let own = pods
+                    .entry(name)
+                    .or_insert_with(|| namesakes(name, created.get(name)));
                 share(own, &series.points, |pod, points| pod.seen.add(points));
             }
             history.scrapes.add(&series.points);
@@ -208,21 +226,29 @@ impl History {
         }
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
-            let own = if exported.is_empty() { label(series, "namespace") } else { exported };
+            let own = if exported.is_empty() {
+                label(series, "namespace")
+            } else {
+                exported
+            };
             if own == hpa.namespace && name(series) == CONTROLLER_DESIRED {
                 history.desired.add(&series.points);
             }
         }
         let containers = history.pods.iter().flat_map(|pod| pod.containers.values());
-        let mut gaps: Vec<i64> =
-            containers.flat_map(|own| [own.cpu.gap(), own.memory.gap()]).flatten().collect();
+        let mut gaps: Vec<i64> = containers
+            .flat_map(|own| [own.cpu.gap(), own.memory.gap()])
+            .flatten()
+            .collect();
         gaps.sort_unstable();
         history.scrape = gaps.get(gaps.len() / 2).copied();
         history
     }
 
     fn add_hpa(&mut self, series: &Series) {
-        let own = name(series).strip_prefix("kube_horizontalpodautoscaler_").unwrap_or_default();
+        let own = name(series)
+            .strip_prefix("kube_horizontalpodautoscaler_")
+            .unwrap_or_default();
         let samples = match own {
             "created" => {
                 self.created = series.points.last().and_then(|(_, value)| second(*value));
@@ -244,7 +270,9 @@ impl History {
 
 impl PodHistory {
     fn add(&mut self, series: &Series, points: &[(i64, f64)]) {
-        let Some((_, last)) = points.last().copied() else { return };
+        let Some((_, last)) = points.last().copied() else {
+            return;
+        };
         let container = || label(series, "container").into();
         match name(series) {
             "kube_pod_start_time" => self.started = second(last),
@@ -273,8 +301,18 @@ impl PodHistory {
                 own.init.get_or_insert(false);
                 self.add_request(series, points);
             }
-            CPU => self.containers.entry(container()).or_default().cpu.follow(points),
-            MEMORY => self.containers.entry(container()).or_default().memory.follow(points),
+            CPU => self
+                .containers
+                .entry(container())
+                .or_default()
+                .cpu
+                .follow(points),
+            MEMORY => self
+                .containers
+                .entry(container())
+                .or_default()
+                .memory
+                .follow(points),
             _ => {}
         }
     }
@@ -293,7 +331,11 @@ impl PodHistory {
 /// Returns the pods of a name, each with the time from which on samples of the name are its own. `created` is
 /// when they were created, with the first sample that says so: labels with the uid may have been dropped.
 fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
-    let created: Vec<(i64, i64)> = created.into_iter().flatten().map(|(a, b)| (*a, *b)).collect();
+    let created: Vec<(i64, i64)> = created
+        .into_iter()
+        .flatten()
+        .map(|(a, b)| (*a, *b))
+        .collect();
     let pod = |created, replaced| PodHistory {
         name: name.into(),
         created,
@@ -304,8 +346,15 @@ fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodH
         return vec![(i64::MIN, pod(None, None))];
     }
     let each = created.iter().enumerate().map(|(place, (second, seen))| {
-        let since = if place == 0 { i64::MIN } else { (second * 1000).min(*seen) };
-        (since, pod(Some(*second), created.get(place + 1).map(|(next, _)| *next)))
+        let since = if place == 0 {
+            i64::MIN
+        } else {
+            (second * 1000).min(*seen)
+        };
+        (
+            since,
+            pod(Some(*second), created.get(place + 1).map(|(next, _)| *next)),
+        )
     });
     each.collect()
 }
@@ -346,7 +395,11 @@ mod tests {
     #[test]
     fn each_pod_of_a_name_has_its_own_samples() {
         let series = |name: &str, more: &[(&str, &str)], points: &[(i64, f64)]| Series {
-            labels: [("__name__", name), ("pod", "db-0")].iter().chain(more).copied().collect(),
+            labels: [("__name__", name), ("pod", "db-0")]
+                .iter()
+                .chain(more)
+                .copied()
+                .collect(),
             points: points.to_vec(),
         };
         let owner = [("owner_kind", "StatefulSet"), ("owner_name", "db")];
@@ -361,16 +414,39 @@ mod tests {
         let used = [(20_000, 8.0), (35_000, 9.0), (46_000, 1.0)];
         let usage = vec![series(CPU, &[("container", "app")], &used)];
         let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"});
-        let hpa = Hpa::of(&json!({"maxReplicas": 9, "scaleTargetRef": target}), json!({}));
-        let answer = |series| Answer { series, ..Answer::default() };
-        let answers = [(Sampled::Pods, answer(pods)), (Sampled::Usage, answer(usage))];
+        let hpa = Hpa::of(
+            &json!({"maxReplicas": 9, "scaleTargetRef": target}),
+            json!({}),
+        );
+        let answer = |series| Answer {
+            series,
+            ..Answer::default()
+        };
+        let answers = [
+            (Sampled::Pods, answer(pods)),
+            (Sampled::Usage, answer(usage)),
+        ];
         let history = History::read(&hpa, &[], &answers);
-        let [first, second] = &history.pods[..] else { panic!("{:?}", history.pods) };
-        assert_eq!((first.created, first.started, first.replaced), (Some(5), Some(5), Some(40)));
-        assert_eq!((second.created, second.started, second.replaced), (Some(40), Some(40), None));
-        assert_eq!((first.seen.all(), second.seen.all()), (&seen[..2], &seen[2..]));
+        let [first, second] = &history.pods[..] else {
+            panic!("{:?}", history.pods)
+        };
+        assert_eq!(
+            (first.created, first.started, first.replaced),
+            (Some(5), Some(5), Some(40))
+        );
+        assert_eq!(
+            (second.created, second.started, second.replaced),
+            (Some(40), Some(40), None)
+        );
+        assert_eq!(
+            (first.seen.all(), second.seen.all()),
+            (&seen[..2], &seen[2..])
+        );
         let app = |pod: &PodHistory| pod.containers["app"].cpu.clone();
-        assert_eq!((app(first).all(), app(second).all()), (&used[..2], &used[2..]));
+        assert_eq!(
+            (app(first).all(), app(second).all()),
+            (&used[..2], &used[2..])
+        );
     }
 
     #[test]
@@ -387,9 +463,15 @@ mod tests {
         assert_eq!(both(&[&other, &one]), one);
         assert_eq!(both(&[&one, &one]), one);
         // A server that was down is replaced for that time, and only then.
-        let down: Vec<_> =
-            one.iter().copied().filter(|(time, _)| !(40_000..80_000).contains(time)).collect();
-        let times: Vec<i64> = both(&[&down, &other]).iter().map(|(time, _)| time / 1000).collect();
+        let down: Vec<_> = one
+            .iter()
+            .copied()
+            .filter(|(time, _)| !(40_000..80_000).contains(time))
+            .collect();
+        let times: Vec<i64> = both(&[&down, &other])
+            .iter()
+            .map(|(time, _)| time / 1000)
+            .collect();
         assert_eq!(times, [0, 15, 30, 49, 64, 79, 90, 105, 120, 135]);
         // The usage of a container that was replaced continues in another series.
         let next: Vec<_> = points(150_000, 200_000);

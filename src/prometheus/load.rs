@@ -54,17 +54,25 @@ pub fn assemble(
     answered: &[Answered],
     source: &str,
 ) -> Result<Load, Error> {
-    let mut load = Load { source: source.to_owned(), ..Load::default() };
+    let mut load = Load {
+        source: source.to_owned(),
+        ..Load::default()
+    };
     for Answered { question, .. } in answered {
         let Question { of, query, .. } = question;
-        load.queries.push(LoadQuery { of: of.clone(), query: query.clone() });
+        load.queries.push(LoadQuery {
+            of: of.clone(),
+            query: query.clone(),
+        });
     }
     load.notes = warnings(answered.iter().map(|own| &own.answer));
     let of = |purpose| answered.iter().find(|own| own.question.purpose == purpose);
     let column = |purpose| of(purpose).map_or(Ok(Vec::new()), |own| single(own, grid));
     let mut cells: Vec<Vec<Option<String>>> = Vec::new();
     for (place, spec) in metrics.iter().enumerate() {
-        let Some(own) = of(Purpose::Metric(place)) else { continue };
+        let Some(own) = of(Purpose::Metric(place)) else {
+            continue;
+        };
         load.columns.push(spec.flag_name(metrics));
         let values = single(own, grid)?;
         if values.iter().all(Option::is_none) {
@@ -77,13 +85,22 @@ pub fn assemble(
                 Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
             }),
         };
-        cells.push(values.iter().enumerate().map(cell).collect::<Result<_, _>>()?);
+        cells.push(
+            values
+                .iter()
+                .enumerate()
+                .map(cell)
+                .collect::<Result<_, _>>()?,
+        );
     }
     let (replicas, ready) = (column(Purpose::Replicas)?, column(Purpose::Ready)?);
     for (name, values) in [("replicas", &replicas), ("ready", &ready)] {
         let whole =
             |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
-        let mut known = values.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+        let mut known = values
+            .iter()
+            .enumerate()
+            .filter_map(|(at, it)| Some((at, (*it)?)));
         if let Some((at, value)) = known.find(|(_, value)| !whole(*value)) {
             let time = grid.time(at);
             return Err(Error::failed(format!(
@@ -102,9 +119,10 @@ pub fn assemble(
         awake.is_none_or(|awake| row >= awake) && cells.iter().any(|column| column[row].is_some())
     };
     let rows: Vec<usize> = (0..usize::try_from(grid.count).unwrap_or_default()).collect();
-    let (Some(&first), Some(&last)) =
-        (rows.iter().find(|row| has(**row)), rows.iter().rfind(|row| has(**row)))
-    else {
+    let (Some(&first), Some(&last)) = (
+        rows.iter().find(|row| has(**row)),
+        rows.iter().rfind(|row| has(**row)),
+    ) else {
         return Err(Error::usage("there is no metric to ask Prometheus for")
             .hint("name a query with --query METRIC=PROMQL"));
     };
@@ -123,15 +141,20 @@ pub fn assemble(
             load.notes.push(LoadNote::NotRecorded(part));
         }
     }
-    let mut marks = Marks { step: grid.step, texts: BTreeMap::new() };
+    let mut marks = Marks {
+        step: grid.step,
+        texts: BTreeMap::new(),
+    };
     // Where outdated pods stay as they are, none is replaced.
     marks.last(&column(Purpose::Outdated)?, true, |_| "rollout".to_owned());
     marks.last(&column(Purpose::Restarts)?, false, |count| match count {
         count if count < 1.5 => "1 restart".to_owned(),
         count => format!("{count} restarts"),
     });
-    let zeros: Column =
-        replicas.iter().map(|it| it.map(|it| f64::from(u8::from(it == 0.0)))).collect();
+    let zeros: Column = replicas
+        .iter()
+        .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
+        .collect();
     marks.last(&zeros, false, |_| "0 replicas".to_owned());
     marks.rises(&column(Purpose::Template)?, "rollout");
     marks.by_hand(&replicas, &column(Purpose::Desired)?);
@@ -151,7 +174,9 @@ pub fn assemble(
             let field = format!("target of {name}");
             // A target of another type is another series.
             let texts = (0..rows.len()).map(|row| {
-                let (type_, value) = own.iter().find_map(|(type_, it)| Some((*type_, it[row]?)))?;
+                let (type_, value) = own
+                    .iter()
+                    .find_map(|(type_, it)| Some((*type_, it[row]?)))?;
                 Some(match type_ {
                     "utilization" => format!("{value}%"),
                     "" => value.to_string(),
@@ -162,7 +187,13 @@ pub fn assemble(
         }
     }
     let texts = |(field, values): (String, Column)| {
-        (field, values.into_iter().map(|it| it.map(|it| it.to_string())).collect::<Vec<_>>())
+        (
+            field,
+            values
+                .into_iter()
+                .map(|it| it.map(|it| it.to_string()))
+                .collect::<Vec<_>>(),
+        )
     };
     for (field, values) in fields.into_iter().map(texts).chain(targets) {
         load.notes.extend(marks.changes(&field, &values, grid));
@@ -171,33 +202,46 @@ pub fn assemble(
         let known = single(own, own.grid)?;
         let lost = known.iter().flatten().filter(|count| **count > 0.0).count();
         let share = lost as f64 / known.len().max(1) as f64;
-        load.notes.extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
+        load.notes
+            .extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
     }
     if let Some(own) = of(Purpose::Started)
         && let Some((pods, took)) = started(&own.answer)
     {
         load.ready_after = Some(GoDuration(took));
-        load.notes.push(LoadNote::Started { pods, took: GoDuration(took) });
+        load.notes.push(LoadNote::Started {
+            pods,
+            took: GoDuration(took),
+        });
     }
     if let Some(own) = of(Purpose::Measured)
         && let Some((pods, took)) = started(&own.answer)
     {
         load.metrics_after = Some(GoDuration(took.plus(API)));
-        load.notes.push(LoadNote::Measured { pods, took: GoDuration(took) });
+        load.notes.push(LoadNote::Measured {
+            pods,
+            took: GoDuration(took),
+        });
     }
     for (place, spec) in metrics.iter().enumerate() {
-        let Some(own) = of(Purpose::Requests(place)) else { continue };
-        load.notes.extend(requests(spec, metrics, &single(own, own.grid)?));
+        let Some(own) = of(Purpose::Requests(place)) else {
+            continue;
+        };
+        load.notes
+            .extend(requests(spec, metrics, &single(own, own.grid)?));
     }
     if let Some(own) = of(Purpose::Throttled) {
         let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        load.notes.extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
+        load.notes
+            .extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
     }
     load.columns.insert(0, "time".to_owned());
     let has_marks = marks.texts.range(first..=last).next().is_some();
     let counts = [("replicas", replicas), ("ready", ready)];
-    let counts = counts.into_iter().filter(|(_, values)| values.iter().any(Option::is_some));
+    let counts = counts
+        .into_iter()
+        .filter(|(_, values)| values.iter().any(Option::is_some));
     let (names, counts): (Vec<&str>, Vec<Column>) = counts.unzip();
     load.columns.extend(names.into_iter().map(str::to_owned));
     load.columns.extend(has_marks.then(|| "spec".to_owned()));
@@ -205,11 +249,15 @@ pub fn assemble(
         let values = cells
             .iter_mut()
             .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
-        let counts =
-            counts.iter().map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
+        let counts = counts
+            .iter()
+            .map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
         let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
         load.rows.push(
-            std::iter::once(grid.time(row).to_string()).chain(values).chain(counts).chain(mark),
+            std::iter::once(grid.time(row).to_string())
+                .chain(values)
+                .chain(counts)
+                .chain(mark),
         );
     }
     Ok(load)
@@ -227,8 +275,13 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<LoadNote> 
         }
     }
     let more = all.len().saturating_sub(LISTED);
-    let shown = all.into_iter().take(LISTED).map(|text| LoadNote::Warning(text.clone()));
-    shown.chain((more > 0).then_some(LoadNote::MoreWarnings(more))).collect()
+    let shown = all
+        .into_iter()
+        .take(LISTED)
+        .map(|text| LoadNote::Warning(text.clone()));
+    shown
+        .chain((more > 0).then_some(LoadNote::MoreWarnings(more)))
+        .collect()
 }
 
 /// Returns the note on an HPA that is there more than once, as in a store for several clusters. What tells
@@ -253,9 +306,13 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         "uid",
         "__replica__",
     ];
-    let (label, values) =
-        differing(copies).into_iter().find(|(label, _)| !OF_SCRAPES.contains(label))?;
-    Some(LoadNote::Several { label: label.to_owned(), values: owned(&values) })
+    let (label, values) = differing(copies)
+        .into_iter()
+        .find(|(label, _)| !OF_SCRAPES.contains(label))?;
+    Some(LoadNote::Several {
+        label: label.to_owned(),
+        values: owned(&values),
+    })
 }
 
 /// Returns the note on usage that several servers recorded, of which one is followed: series of one container at
@@ -270,29 +327,48 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
     }
     let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
     let meet = |one: &Series, other: &Series| {
-        let (Some(one), Some(other)) = (span(one), span(other)) else { return false };
+        let (Some(one), Some(other)) = (span(one), span(other)) else {
+            return false;
+        };
         one.0 < other.1 && other.0 < one.1
     };
-    containers.values().flat_map(|all| all.windows(2)).find_map(|pair| {
-        let labels = differing(pair.iter().copied().filter(|_| meet(pair[0], pair[1])));
-        let label = labels.into_keys().find(|label| !OF_RUNS.contains(label))?;
-        let of = containers.values().flatten().filter_map(|own| own.labels.get(label));
-        let mut values: Vec<String> = of.map(str::to_owned).collect();
-        values.sort_unstable();
-        values.dedup();
-        Some(LoadNote::Followed { label: label.to_owned(), values })
-    })
+    containers
+        .values()
+        .flat_map(|all| all.windows(2))
+        .find_map(|pair| {
+            let labels = differing(pair.iter().copied().filter(|_| meet(pair[0], pair[1])));
+            let label = labels.into_keys().find(|label| !OF_RUNS.contains(label))?;
+            let of = containers
+                .values()
+                .flatten()
+                .filter_map(|own| own.labels.get(label));
+            let mut values: Vec<String> = of.map(str::to_owned).collect();
+            values.sort_unstable();
+            values.dedup();
+            Some(LoadNote::Followed {
+                label: label.to_owned(),
+                values,
+            })
+        })
 }
 
 /// Labels by which servers that scrape the same commonly tell their series apart.
-const OF_REPLICAS: [&str; 5] =
-    ["__replica__", "prometheus_replica", "receive_replica", "replica", "rule_replica"];
+const OF_REPLICAS: [&str; 5] = [
+    "__replica__",
+    "prometheus_replica",
+    "receive_replica",
+    "replica",
+    "rule_replica",
+];
 
 /// Returns the label in which series differ of which some are copies by several servers.
 pub fn copies(series: &[Series]) -> Option<&str> {
     let mut found: BTreeMap<Vec<(&str, &str)>, &Series> = BTreeMap::new();
     series.iter().find_map(|own| {
-        let labels = own.labels.iter().filter(|(label, _)| !OF_REPLICAS.contains(label));
+        let labels = own
+            .labels
+            .iter()
+            .filter(|(label, _)| !OF_REPLICAS.contains(label));
         let other = found.insert(labels.collect(), own)?;
         differing([own, other].into_iter()).into_keys().next()
     })
@@ -305,7 +381,9 @@ pub fn not_one(of: &str, series: &[Series]) -> Error {
         Some(label) => Error::failed(format!(
             "the query for {of} gives copies of a series, which differ in {label}"
         ))
-        .hint(format!("count each once, as with sum(max without ({label}) (...))")),
+        .hint(format!(
+            "count each once, as with sum(max without ({label}) (...))"
+        )),
         None => Error::failed(format!("the query for {of} gives {count} series, not one"))
             .hint("aggregate them, as with sum(...)"),
     }
@@ -322,7 +400,9 @@ fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec
             }
         }
     }
-    let labels = labels.into_iter().map(|(label, (values, _))| (label, values));
+    let labels = labels
+        .into_iter()
+        .map(|(label, (values, _))| (label, values));
     labels.filter(|(_, values)| values.len() > 1).collect()
 }
 
@@ -332,8 +412,11 @@ fn owned(values: &[&str]) -> Vec<String> {
 
 /// There are no samples of a metric.
 fn no_samples(own: &Answered, grid: Grid) -> Error {
-    let (start, end) =
-        (grid.time(0), grid.time(usize::MAX).min(grid.time(grid.count as usize - 1)));
+    let (start, end) = (
+        grid.time(0),
+        grid.time(usize::MAX)
+            .min(grid.time(grid.count as usize - 1)),
+    );
     Error::failed(format!(
         "Prometheus has no samples of {} between {start} and {end}",
         own.question.of
@@ -381,10 +464,12 @@ pub fn milli(value: f64) -> Result<i64, &'static str> {
         return Err("it is negative");
     }
     // Up to where a float holds every whole number, it is exact.
-    match billionths < 9e15 {
-        true => Ok((billionths as i64 + 999_999) / 1_000_000),
-        false if value * 1e3 < 9e18 => Ok((value * 1e3).ceil() as i64),
-        false => Err("it is larger than any metric can be"),
+    if billionths < 9e15 {
+        Ok((billionths as i64 + 999_999) / 1_000_000)
+    } else if value * 1e3 < 9e18 {
+        Ok((value * 1e3).ceil() as i64)
+    } else {
+        Err("it is larger than any metric can be")
     }
 }
 
@@ -467,22 +552,34 @@ impl Marks {
     /// Marks where a field of the HPA changed, and gives what it was before the last change.
     fn changes(&mut self, field: &str, values: &[Option<String>], grid: Grid) -> Option<LoadNote> {
         let mut last = None;
-        for (row, before, value) in pairs(values).into_iter().filter(|(_, one, other)| one != other)
+        for (row, before, value) in pairs(values)
+            .into_iter()
+            .filter(|(_, one, other)| one != other)
         {
             self.add(row, &format!("{field} from {before} to {value}"));
             last = Some((row, before));
         }
         let (row, before) = last?;
         let (field, from) = (field.to_owned(), before.clone());
-        Some(LoadNote::SpecChanged { field, from, until: grid.time(row) })
+        Some(LoadNote::SpecChanged {
+            field,
+            from,
+            until: grid.time(row),
+        })
     }
 }
 
 /// The values that are known, each with its row and the one before.
 fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
-    let known = values.iter().enumerate().filter_map(|(row, value)| Some((row, value.as_ref()?)));
+    let known = values
+        .iter()
+        .enumerate()
+        .filter_map(|(row, value)| Some((row, value.as_ref()?)));
     let known: Vec<(usize, &T)> = known.collect();
-    known.windows(2).map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
+    known
+        .windows(2)
+        .map(|pair| (pair[1].0, pair[0].1, pair[1].1))
+        .collect()
 }
 
 /// Of how many new pods it is known when they became ready, and the median of how long that took.
@@ -490,12 +587,17 @@ fn started(answer: &Answer) -> Option<(usize, SignedDuration)> {
     let least = |series: &Series| {
         let times = series.points.iter().map(|(_, value)| *value);
         // One that lost its readiness again shows the last time.
-        times.min_by(f64::total_cmp).filter(|value| (0.0..1e6).contains(value))
+        times
+            .min_by(f64::total_cmp)
+            .filter(|value| (0.0..1e6).contains(value))
     };
     let mut times: Vec<f64> = answer.series.iter().filter_map(least).collect();
     times.sort_unstable_by(f64::total_cmp);
     let median = times.get(times.len() / 2)?;
-    Some((times.len(), SignedDuration::from_millis((median * 1e3) as i64)))
+    Some((
+        times.len(),
+        SignedDuration::from_millis((median * 1e3) as i64),
+    ))
 }
 
 /// What to say of requests that were not always the same.
@@ -508,7 +610,12 @@ fn requests(spec: &MetricSpec, among: &[MetricSpec], values: &[Option<f64>]) -> 
     let text = |value: f64| amount(spec, value).ok();
     let metric = spec.label(among);
     (apart(least) || apart(most)).then_some(())?;
-    Some(LoadNote::Requests { metric, least: text(least)?, most: text(most)?, last: text(last)? })
+    Some(LoadNote::Requests {
+        metric,
+        least: text(least)?,
+        most: text(most)?,
+        last: text(last)?,
+    })
 }
 
 #[cfg(test)]
@@ -535,9 +642,16 @@ mod tests {
 
     /// An answer with a series for each list of values, none where it is no number.
     fn answered(purpose: Purpose, grid: Grid, all: &[&[f64]]) -> Answered {
-        let question = Question { purpose, of: format!("{purpose:?}"), query: "q".to_owned() };
+        let question = Question {
+            purpose,
+            of: format!("{purpose:?}"),
+            query: "q".to_owned(),
+        };
         let series = all.iter().map(|values| {
-            let points = values.iter().enumerate().filter(|(_, value)| value.is_finite());
+            let points = values
+                .iter()
+                .enumerate()
+                .filter(|(_, value)| value.is_finite());
             let time = |place: usize| grid.time(place).as_millisecond();
             Series {
                 points: points.map(|(at, value)| (time(at), *value)).collect(),
@@ -547,7 +661,10 @@ mod tests {
         Answered {
             question,
             grid,
-            answer: Answer { series: series.collect(), warnings: Vec::new() },
+            answer: Answer {
+                series: series.collect(),
+                warnings: Vec::new(),
+            },
         }
     }
 
@@ -561,7 +678,11 @@ mod tests {
                 purpose,
                 Purpose::Requests(_) | Purpose::Started | Purpose::Measured | Purpose::Unmeasured
             );
-            let grid = if is_slow { grid(count).every(SLOW) } else { grid(count) };
+            let grid = if is_slow {
+                grid(count).every(SLOW)
+            } else {
+                grid(count)
+            };
             answered(*purpose, grid, values)
         });
         let all: Vec<Answered> = all.collect();
@@ -582,21 +703,43 @@ mod tests {
     fn what_was_not_recorded_is_missing_and_the_ends_are_cut() {
         let values: &[f64] = &[NAN, 0.25, 0.2500000000001, NAN, 0.0, 1.0001, NAN];
         let ready: &[f64] = &[1.0, 2.0, NAN, 2.0, 3.0, 3.0, 3.0];
-        let load = load(&cpu(), 7, &[(Purpose::Metric(0), &[values]), (Purpose::Ready, &[ready])])
-            .unwrap();
+        let load = load(
+            &cpu(),
+            7,
+            &[(Purpose::Metric(0), &[values]), (Purpose::Ready, &[ready])],
+        )
+        .unwrap();
         assert_eq!(load.columns, ["time", "cpu", "ready"]);
-        assert_eq!(load.rows.iter().next().unwrap().cells().next(), Some("2026-11-21T06:00:30Z"));
+        assert_eq!(
+            load.rows.iter().next().unwrap().cells().next(),
+            Some("2026-11-21T06:00:30Z")
+        );
         // A float's noise is not part of the load, and a fraction of a thousandth counts as a whole one.
-        assert_eq!(rows(&load), ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]);
+        assert_eq!(
+            rows(&load),
+            ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]
+        );
         assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
     }
 
     #[test]
     fn units_leave_no_doubt() {
         for (metric, value, want) in [
-            (build::resource("memory", &build::utilization(50)), 1024.0 * 1024.0, "1024Ki"),
-            (build::resource("memory", &build::utilization(50)), 1_234_567.0, "1234.567k"),
-            (build::resource("cpu", &build::utilization(50)), 2.0, "2000m"),
+            (
+                build::resource("memory", &build::utilization(50)),
+                1024.0 * 1024.0,
+                "1024Ki",
+            ),
+            (
+                build::resource("memory", &build::utilization(50)),
+                1_234_567.0,
+                "1234.567k",
+            ),
+            (
+                build::resource("cpu", &build::utilization(50)),
+                2.0,
+                "2000m",
+            ),
             (
                 json!({"type": "External", "external": {"metric": {"name": "q"},
                     "target": {"type": "Value", "value": "1"}}}),
@@ -604,7 +747,12 @@ mod tests {
                 "30",
             ),
         ] {
-            let load = load(&hpa(&metric), 2, &[(Purpose::Metric(0), &[&[value, value]])]).unwrap();
+            let load = load(
+                &hpa(&metric),
+                2,
+                &[(Purpose::Metric(0), &[&[value, value]])],
+            )
+            .unwrap();
             assert_eq!(rows(&load)[0], want);
         }
     }
@@ -628,20 +776,31 @@ mod tests {
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
         let e = assemble(metrics, grid(2), &[odd], "a server").unwrap_err();
-        assert!(e.message.contains("at other times than were asked for"), "{e}");
+        assert!(
+            e.message.contains("at other times than were asked for"),
+            "{e}"
+        );
     }
 
     /// The marks, by row.
     fn marks(count: i64, answers: &[(Purpose, &[&[f64]])]) -> Vec<(usize, String)> {
         let cpu_values = vec![1.0; count as usize];
         let all: &[&[f64]] = &[&cpu_values];
-        let answers: Vec<_> =
-            [(Purpose::Metric(0), all)].into_iter().chain(answers.iter().copied()).collect();
+        let answers: Vec<_> = [(Purpose::Metric(0), all)]
+            .into_iter()
+            .chain(answers.iter().copied())
+            .collect();
         let load = load(&cpu(), count, &answers).unwrap();
         let last = load.columns.iter().position(|title| title == "spec");
         let Some(last) = last else { return Vec::new() };
-        let marks = load.rows.iter().map(|row| row.cells().nth(last).unwrap().to_owned());
-        marks.enumerate().filter(|(_, mark)| !mark.is_empty()).collect()
+        let marks = load
+            .rows
+            .iter()
+            .map(|row| row.cells().nth(last).unwrap().to_owned());
+        marks
+            .enumerate()
+            .filter(|(_, mark)| !mark.is_empty())
+            .collect()
     }
 
     #[test]
@@ -656,9 +815,18 @@ mod tests {
         let twice = [mark(3, "rollout"), mark(13, "rollout")];
         assert_eq!(marks(20, &[(Purpose::Outdated, &[&outdated])]), twice);
         let created: &[f64] = &[10.0, 10.0, NAN, 99.0, 99.0];
-        assert_eq!(marks(5, &[(Purpose::Template, &[created])]), [mark(3, "rollout")]);
+        assert_eq!(
+            marks(5, &[(Purpose::Template, &[created])]),
+            [mark(3, "rollout")]
+        );
         let both: &[f64] = &[0.0, 0.0, 0.0, 1.0, 0.0];
-        let twice = marks(5, &[(Purpose::Template, &[created]), (Purpose::Outdated, &[both])]);
+        let twice = marks(
+            5,
+            &[
+                (Purpose::Template, &[created]),
+                (Purpose::Outdated, &[both]),
+            ],
+        );
         assert_eq!(twice, [mark(3, "rollout")]);
         let restarts: &[f64] = &[0.0, 1.0, 2.0, 0.0, 3.0];
         let restarted = marks(5, &[(Purpose::Restarts, &[restarts])]);
@@ -675,9 +843,21 @@ mod tests {
         let replicas: &[f64] = &[2.0, 2.0, 4.0, 4.0, 7.0, 4.0, 4.0];
         // The HPA goes to 4 itself, and back to it after someone wrote 7.
         let desired: &[f64] = &[2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 4.0];
-        let found = marks(7, &[(Purpose::Replicas, &[replicas]), (Purpose::Desired, &[desired])]);
+        let found = marks(
+            7,
+            &[
+                (Purpose::Replicas, &[replicas]),
+                (Purpose::Desired, &[desired]),
+            ],
+        );
         assert_eq!(found, [(4, "7 replicas by hand".to_owned())]);
-        let found = marks(7, &[(Purpose::Replicas, &[desired]), (Purpose::Desired, &[desired])]);
+        let found = marks(
+            7,
+            &[
+                (Purpose::Replicas, &[desired]),
+                (Purpose::Desired, &[desired]),
+            ],
+        );
         assert_eq!(found, []);
     }
 
@@ -698,13 +878,26 @@ mod tests {
         )
         .unwrap();
         let rows = rows(&load);
-        assert_eq!(rows, ["1000m,4,4,", "1000m,4,4,", "1000m,0,0,0 replicas", "1000m,4,4,"]);
+        assert_eq!(
+            rows,
+            [
+                "1000m,4,4,",
+                "1000m,4,4,",
+                "1000m,0,0,0 replicas",
+                "1000m,4,4,"
+            ]
+        );
         assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
         let half: &[f64] = &[4.5; 6];
-        let answers: &[(Purpose, &[&[f64]])] =
-            &[(Purpose::Metric(0), &[cpu_values]), (Purpose::Replicas, &[half])];
+        let answers: &[(Purpose, &[&[f64]])] = &[
+            (Purpose::Metric(0), &[cpu_values]),
+            (Purpose::Replicas, &[half]),
+        ];
         let e = super::tests::load(&cpu(), 6, answers).unwrap_err();
-        assert!(e.contains("gives 4.5 at") && e.contains("not a number of pods"), "{e}");
+        assert!(
+            e.contains("gives 4.5 at") && e.contains("not a number of pods"),
+            "{e}"
+        );
     }
 
     #[test]
@@ -719,11 +912,17 @@ mod tests {
         };
         let same = answer(&[&[("instance", "a"), ("replica", "1")], &[("instance", "b")]]);
         assert_eq!(several(same.series.iter()), None);
-        let two = answer(&[&[("cluster", "eu"), ("pod", "a")], &[("cluster", "us"), ("pod", "b")]]);
+        let two = answer(&[
+            &[("cluster", "eu"), ("pod", "a")],
+            &[("cluster", "us"), ("pod", "b")],
+        ]);
         let values = vec!["eu".to_owned(), "us".to_owned()];
         assert_eq!(
             several(two.series.iter()),
-            Some(LoadNote::Several { label: "cluster".to_owned(), values })
+            Some(LoadNote::Several {
+                label: "cluster".to_owned(),
+                values
+            })
         );
         // Usage of one container at the same time is from several servers.
         let usage = |replica: &str, id: &str, times: [i64; 2]| Series {
@@ -738,7 +937,10 @@ mod tests {
         let twice = [usage("p-1", "x", [0, 30]), usage("p-0", "x", [5, 35])];
         let values = vec!["p-0".to_owned(), "p-1".to_owned()];
         let label = "prometheus_replica".to_owned();
-        assert_eq!(followed(twice.iter()), Some(LoadNote::Followed { label, values }));
+        assert_eq!(
+            followed(twice.iter()),
+            Some(LoadNote::Followed { label, values })
+        );
         let replaced = [usage("p-0", "x", [0, 30]), usage("p-0", "y", [29, 60])];
         assert_eq!(followed(replaced.iter()), None);
         let moved = [usage("p-0", "x", [0, 30]), usage("p-1", "x", [45, 60])];
@@ -757,9 +959,17 @@ mod tests {
 
     #[test]
     fn a_target_of_another_type_is_a_change() {
-        let mut targets =
-            answered(Purpose::Targets, grid(4), &[&[60.0, 60.0], &[NAN, NAN, 0.5, 0.5]]);
-        for (series, type_) in targets.answer.series.iter_mut().zip(["utilization", "average"]) {
+        let mut targets = answered(
+            Purpose::Targets,
+            grid(4),
+            &[&[60.0, 60.0], &[NAN, NAN, 0.5, 0.5]],
+        );
+        for (series, type_) in targets
+            .answer
+            .series
+            .iter_mut()
+            .zip(["utilization", "average"])
+        {
             let labels = [("metric_name", "cpu"), ("metric_target_type", type_)];
             series.labels = labels.into_iter().collect();
         }
@@ -767,7 +977,10 @@ mod tests {
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
         let load = assemble(metrics, grid(4), &all, "a server").unwrap();
-        assert_eq!(rows(&load)[2], "1000m,target of cpu from 60% to 0.5 (average)");
+        assert_eq!(
+            rows(&load)[2],
+            "1000m,target of cpu from 60% to 0.5 (average)"
+        );
     }
 
     #[test]
@@ -777,7 +990,9 @@ mod tests {
         let requests: &[f64] = &[0.2, 0.2, 0.4, 0.4, 0.4, 0.4];
         let started: &[&[f64]] = &[&[NAN, 30.0, 12.0], &[10.0], &[14.0]];
         let unmeasured: &[f64] = &[1.0, 0.0, 2.0];
-        let max: Vec<f64> = (0..101).map(|at| if at < 50 { 10.0 } else { 20.0 }).collect();
+        let max: Vec<f64> = (0..101)
+            .map(|at| if at < 50 { 10.0 } else { 20.0 })
+            .collect();
         let load = load(
             &cpu(),
             101,
@@ -809,7 +1024,10 @@ mod tests {
                 },
                 LoadNote::Unmeasured(2.0 / 6.0),
                 LoadNote::Started { pods: 3, took },
-                LoadNote::Measured { pods: 3, took: after(5) },
+                LoadNote::Measured {
+                    pods: 3,
+                    took: after(5)
+                },
                 LoadNote::Requests {
                     metric: text("cpu"),
                     least: text("200m"),

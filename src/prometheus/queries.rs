@@ -210,12 +210,24 @@ impl Wanted<'_> {
         let mut all = vec![
             (Sampled::Pods, "the pods", pods),
             (Sampled::Usage, "usage", usage),
-            (Sampled::Hpa, "the HPA", named(self.of_hpa(""), &HPA_SERIES.join("|"))),
-            (Sampled::Controller, "the controller", format!("{controller}[{seconds}s]")),
+            (
+                Sampled::Hpa,
+                "the HPA",
+                named(self.of_hpa(""), &HPA_SERIES.join("|")),
+            ),
+            (
+                Sampled::Controller,
+                "the controller",
+                format!("{controller}[{seconds}s]"),
+            ),
         ];
         if let Some((replicas, status)) = replicas(&self.hpa.spec.scale_target_ref) {
             let names = format!("{replicas}|{status}");
-            all.push((Sampled::Target, "replicas", named(self.of_target(""), &names)));
+            all.push((
+                Sampled::Target,
+                "replicas",
+                named(self.of_target(""), &names),
+            ));
         }
         all
     }
@@ -227,14 +239,22 @@ impl Wanted<'_> {
         let mut ask = |purpose, of: &str, query: String| {
             let stated = self.stated.iter().find(|(own, _)| *own == purpose);
             let query = stated.map_or(query, |(_, stated)| stated.clone());
-            all.push(Question { purpose, of: of.to_owned(), query });
+            all.push(Question {
+                purpose,
+                of: of.to_owned(),
+                query,
+            });
         };
         for (place, spec) in self.metrics.iter().enumerate() {
             let purpose = Purpose::Metric(place);
             let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
             let query = self.usage(spec, scraped);
             if is_stated || query.is_some() {
-                ask(purpose, &spec.flag_name(self.metrics), query.unwrap_or_default());
+                ask(
+                    purpose,
+                    &spec.flag_name(self.metrics),
+                    query.unwrap_or_default(),
+                );
             }
         }
         let Self { hpa, .. } = self;
@@ -242,12 +262,20 @@ impl Wanted<'_> {
         ask(Purpose::Replicas, "replicas", replicas);
         ask(Purpose::Ready, "ready", ready);
         let hpa_series = |name: &str| {
-            fresh(&self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")), state)
+            fresh(
+                &self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")),
+                state,
+            )
         };
         // The controller's own word is scraped where its target's namespace may hide the HPA's.
-        let Hpa { name, namespace, .. } = hpa;
+        let Hpa {
+            name, namespace, ..
+        } = hpa;
         let own = ["exported_namespace", "namespace"].map(|label| {
-            let series = self.series(CONTROLLER_DESIRED, &[(label, namespace), ("hpa_name", name)]);
+            let series = self.series(
+                CONTROLLER_DESIRED,
+                &[(label, namespace), ("hpa_name", name)],
+            );
             format!("max({})", fresh(&series, state))
         });
         let desired = hpa_series("status_desired_replicas");
@@ -276,23 +304,31 @@ impl Wanted<'_> {
         );
         let target = &hpa.spec.scale_target_ref;
         if let Some((total, updated)) = match workload(target) {
-            Workload::Deployment => {
-                Some(("kube_deployment_status_replicas", "kube_deployment_status_replicas_updated"))
-            }
+            Workload::Deployment => Some((
+                "kube_deployment_status_replicas",
+                "kube_deployment_status_replicas_updated",
+            )),
             Workload::StatefulSet => Some((
                 "kube_statefulset_status_replicas",
                 "kube_statefulset_status_replicas_updated",
             )),
             _ => None,
         } {
-            let query =
-                format!("max({}) - max({})", self.of_target(total), self.of_target(updated));
+            let query = format!(
+                "max({}) - max({})",
+                self.of_target(total),
+                self.of_target(updated)
+            );
             ask(Purpose::Outdated, "rollouts", query);
         }
         if matches!(workload(target), Workload::Deployment) {
             let created = self.series("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
             let created = with(created, "replicaset", &self.replica_sets());
-            ask(Purpose::Template, "new templates", format!("max({created})"));
+            ask(
+                Purpose::Template,
+                "new templates",
+                format!("max({created})"),
+            );
         }
         let restarts = self.of_pods("kube_pod_container_status_restarts_total", &[]);
         let span = state.max(step);
@@ -306,8 +342,16 @@ impl Wanted<'_> {
             "min by (namespace, pod) ({ready}) - on (namespace, pod) (max by (namespace, pod) \
              ({created}) > time() - {recently}) and on (namespace, pod) {pods}"
         );
-        ask(Purpose::Started, "how long pods take to become ready", query);
-        if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
+        ask(
+            Purpose::Started,
+            "how long pods take to become ready",
+            query,
+        );
+        if self
+            .metrics
+            .iter()
+            .any(|spec| spec.is_resource() && spec.name() == "cpu")
+        {
             let cpu = self.containers(CPU, None);
             let (rate, reach) = (rate(&cpu, scraped), scraped.reach());
             let query = format!(
@@ -325,21 +369,31 @@ impl Wanted<'_> {
                      (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) and \
                      on (namespace, pod) {pods}"
                 );
-                ask(Purpose::Measured, "how long containers take to start", query);
+                ask(
+                    Purpose::Measured,
+                    "how long containers take to start",
+                    query,
+                );
             }
         }
         for (place, spec) in self.metrics.iter().enumerate() {
             let is_share = spec.is_resource()
-                && spec.target().is_some_and(|target| target.average_utilization.is_some());
+                && spec
+                    .target()
+                    .is_some_and(|target| target.average_utilization.is_some());
             if is_share {
                 let of_container = spec.container().map(|name| ("container", name));
-                let labels: Vec<(&str, &str)> =
-                    [("resource", spec.name())].into_iter().chain(of_container).collect();
+                let labels: Vec<(&str, &str)> = [("resource", spec.name())]
+                    .into_iter()
+                    .chain(of_container)
+                    .collect();
                 let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
                 // Init containers that stay request as others do.
                 let init = self.of_pods("kube_pod_init_container_resource_requests", &labels);
-                let info =
-                    self.of_pods("kube_pod_init_container_info", &[("restart_policy", "Always")]);
+                let info = self.of_pods(
+                    "kube_pod_init_container_info",
+                    &[("restart_policy", "Always")],
+                );
                 let requests = self.total(&format!(
                     "({requests} or {init} and on (namespace, pod, container) {info})"
                 ));
@@ -351,10 +405,17 @@ impl Wanted<'_> {
                 );
             }
         }
-        if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
+        if self
+            .metrics
+            .iter()
+            .any(|spec| spec.is_resource() && spec.name() == "cpu")
+        {
             let periods = |name: &str| self.total(&rate(&self.containers(name, None), scraped));
             let throttled = periods("container_cpu_cfs_throttled_periods_total");
-            let query = format!("{throttled} / {}", periods("container_cpu_cfs_periods_total"));
+            let query = format!(
+                "{throttled} / {}",
+                periods("container_cpu_cfs_periods_total")
+            );
             ask(Purpose::Throttled, "throttling", query);
         }
         all
@@ -394,15 +455,18 @@ impl Wanted<'_> {
     /// The replicas that the target asked for, and the pods that were ready.
     fn record(&self, window: i64) -> (String, String) {
         let (replicas, ready) = match workload(&self.hpa.spec.scale_target_ref) {
-            Workload::Deployment => {
-                ("kube_deployment_spec_replicas", "kube_deployment_status_replicas_ready")
-            }
-            Workload::StatefulSet => {
-                ("kube_statefulset_replicas", "kube_statefulset_status_replicas_ready")
-            }
-            Workload::ReplicaSet => {
-                ("kube_replicaset_spec_replicas", "kube_replicaset_status_ready_replicas")
-            }
+            Workload::Deployment => (
+                "kube_deployment_spec_replicas",
+                "kube_deployment_status_replicas_ready",
+            ),
+            Workload::StatefulSet => (
+                "kube_statefulset_replicas",
+                "kube_statefulset_status_replicas_ready",
+            ),
+            Workload::ReplicaSet => (
+                "kube_replicaset_spec_replicas",
+                "kube_replicaset_status_ready_replicas",
+            ),
             Workload::ReplicationController => (
                 "kube_replicationcontroller_spec_replicas",
                 "kube_replicationcontroller_status_ready_replicas",
@@ -426,20 +490,34 @@ impl Wanted<'_> {
     /// Series with these labels.
     fn series(&self, name: &str, labels: &[(&str, &str)]) -> String {
         let series = selector(name, labels);
-        if self.matching.is_empty() { series } else { and(series, self.matching) }
+        if self.matching.is_empty() {
+            series
+        } else {
+            and(series, self.matching)
+        }
     }
 
     /// Series about the HPA.
     fn of_hpa(&self, name: &str) -> String {
-        let Hpa { namespace, name: hpa, .. } = self.hpa;
-        self.series(name, &[("namespace", namespace), ("horizontalpodautoscaler", hpa)])
+        let Hpa {
+            namespace,
+            name: hpa,
+            ..
+        } = self.hpa;
+        self.series(
+            name,
+            &[("namespace", namespace), ("horizontalpodautoscaler", hpa)],
+        )
     }
 
     /// Series about a target of a built-in kind.
     fn of_target(&self, name: &str) -> String {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
-        self.series(name, &[("namespace", &self.hpa.namespace), (&label, &target.name)])
+        self.series(
+            name,
+            &[("namespace", &self.hpa.namespace), (&label, &target.name)],
+        )
     }
 
     /// Series about pods whose names begin as those of the target's do. Which of them are the target's, only
@@ -476,8 +554,12 @@ impl Wanted<'_> {
     /// The same with a function of each series.
     fn pods_as(&self, of: impl Fn(String) -> String) -> String {
         let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
-        let direct =
-            || of(self.of_pods("kube_pod_owner", &[("owner_kind", kind), ("owner_name", name)]));
+        let direct = || {
+            of(self.of_pods(
+                "kube_pod_owner",
+                &[("owner_kind", kind), ("owner_name", name)],
+            ))
+        };
         let through = || {
             let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
             of(with(owned, "owner_name", &self.replica_sets()))
@@ -499,9 +581,14 @@ impl Wanted<'_> {
             .first()
             .into_iter()
             .flat_map(|first| first.char_indices().rev().map(|(end, _)| &first[..end]));
-        let shared = starts.filter(|_| all.len() > MANY).find(|start| begin_with(start));
+        let shared = starts
+            .filter(|_| all.len() > MANY)
+            .find(|start| begin_with(start));
         let shared = shared.unwrap_or_default();
-        let names: Vec<String> = all.iter().map(|name| literal(&name[shared.len()..])).collect();
+        let names: Vec<String> = all
+            .iter()
+            .map(|name| literal(&name[shared.len()..]))
+            .collect();
         match shared {
             "" => names.join("|"),
             shared => format!("{}({})", literal(shared), names.join("|")),
@@ -522,13 +609,18 @@ enum Workload {
 /// The series of the replicas that a target of a built-in kind was asked for, and of those that it had.
 pub fn replicas(target: &CrossVersionObjectReference) -> Option<(&'static str, &'static str)> {
     Some(match workload(target) {
-        Workload::Deployment => {
-            ("kube_deployment_spec_replicas", "kube_deployment_status_replicas")
-        }
-        Workload::StatefulSet => ("kube_statefulset_replicas", "kube_statefulset_status_replicas"),
-        Workload::ReplicaSet => {
-            ("kube_replicaset_spec_replicas", "kube_replicaset_status_replicas")
-        }
+        Workload::Deployment => (
+            "kube_deployment_spec_replicas",
+            "kube_deployment_status_replicas",
+        ),
+        Workload::StatefulSet => (
+            "kube_statefulset_replicas",
+            "kube_statefulset_status_replicas",
+        ),
+        Workload::ReplicaSet => (
+            "kube_replicaset_spec_replicas",
+            "kube_replicaset_status_replicas",
+        ),
         Workload::ReplicationController => (
             "kube_replicationcontroller_spec_replicas",
             "kube_replicationcontroller_status_replicas",
@@ -565,8 +657,10 @@ fn workload(target: &CrossVersionObjectReference) -> Workload {
 
 /// `name{label="value"}`.
 fn selector(name: &str, labels: &[(&str, &str)]) -> String {
-    let labels: Vec<String> =
-        labels.iter().map(|(label, value)| format!("{label}={}", quote(value))).collect();
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(label, value)| format!("{label}={}", quote(value)))
+        .collect();
     format!("{name}{{{}}}", labels.join(","))
 }
 
@@ -670,7 +764,10 @@ pub fn interval(scrapes: f64) -> Option<i64> {
         let up = (least / unit as f64).floor() as i64 * unit + unit;
         ((up as f64) <= most).then_some(up)
     };
-    [60, 30, 15, 10, 5, 1].into_iter().find_map(round).or(Some((SPAN / scrapes).round() as i64))
+    [60, 30, 15, 10, 5, 1]
+        .into_iter()
+        .find_map(round)
+        .or(Some((SPAN / scrapes).round() as i64))
 }
 
 #[cfg(test)]
@@ -701,12 +798,26 @@ mod tests {
     fn asked(hpa: &Hpa, stated: &[(Purpose, String)]) -> Vec<Question> {
         let sets = ["web-5d".to_owned(), "web-7f".to_owned()];
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa, metrics, stated, replica_sets: &sets, matching: "" };
-        wanted.questions(Scraped { usage: Some(15), state: Some(30) }, 60)
+        let wanted = Wanted {
+            hpa,
+            metrics,
+            stated,
+            replica_sets: &sets,
+            matching: "",
+        };
+        wanted.questions(
+            Scraped {
+                usage: Some(15),
+                state: Some(30),
+            },
+            60,
+        )
     }
 
     fn query(all: &[Question], purpose: Purpose) -> Option<&str> {
-        all.iter().find(|own| own.purpose == purpose).map(|own| &*own.query)
+        all.iter()
+            .find(|own| own.purpose == purpose)
+            .map(|own| &*own.query)
     }
 
     #[test]
@@ -757,14 +868,24 @@ mod tests {
 
         let many: Vec<String> = (0..51).map(|n| format!("web.eu-{n:02}")).collect();
         let metrics = &own.spec.metrics;
-        let wanted = Wanted { hpa: &own, metrics, stated: &[], replica_sets: &many, matching: "" };
+        let wanted = Wanted {
+            hpa: &own,
+            metrics,
+            stated: &[],
+            replica_sets: &many,
+            matching: "",
+        };
         let all = wanted.questions(Scraped::default(), 60);
         let cpu = query(&all, Purpose::Metric(0)).unwrap();
         assert!(cpu.contains(r#"owner_name=~"web\\.eu-(00|01|02|"#) && cpu.contains("|49|50)\""));
 
         // VictoriaMetrics takes 16 KiB.
         let many: Vec<String> = (0..600).map(|n| format!("web-{:010}", n * 7919)).collect();
-        let all = Wanted { replica_sets: &many, ..wanted }.questions(Scraped::default(), 60);
+        let all = Wanted {
+            replica_sets: &many,
+            ..wanted
+        }
+        .questions(Scraped::default(), 60);
         assert!(all.iter().all(|own| own.query.len() < 16 * 1024));
 
         let rollout = hpa("argoproj.io/v1alpha1", "Rollout", "web");
@@ -784,7 +905,10 @@ mod tests {
         let measured = query(&all, Purpose::Measured).unwrap();
         // Their age ends with their last sample, and not when the question is asked.
         let last = "max by (namespace, pod) (timestamp(container_cpu_usage_seconds_total{";
-        assert!(measured.contains(last) && measured.matches("time()").count() == 1, "{measured}");
+        assert!(
+            measured.contains(last) && measured.matches("time()").count() == 1,
+            "{measured}"
+        );
     }
 
     #[test]
@@ -793,7 +917,10 @@ mod tests {
         let own = hpa("apps/v1", "Deployment", &name);
         let all = asked(&own, &[]);
         let cpu = query(&all, Purpose::Metric(0)).unwrap();
-        assert!(cpu.contains(&format!("pod=~\"{}.*\"", "a".repeat(40))), "{cpu}");
+        assert!(
+            cpu.contains(&format!("pod=~\"{}.*\"", "a".repeat(40))),
+            "{cpu}"
+        );
     }
 
     #[test]
@@ -806,9 +933,11 @@ mod tests {
             (Purpose::Ready, text("z")),
         ];
         let all = asked(&own, &stated);
-        for (purpose, want) in
-            [(Purpose::Metric(0), "x"), (Purpose::Metric(2), "y"), (Purpose::Ready, "z")]
-        {
+        for (purpose, want) in [
+            (Purpose::Metric(0), "x"),
+            (Purpose::Metric(2), "y"),
+            (Purpose::Ready, "z"),
+        ] {
             assert_eq!(query(&all, purpose), Some(want));
         }
         let titles: Vec<String> = own.spec.metrics.iter().map(title).collect();
@@ -838,13 +967,32 @@ mod tests {
         let sets = ["web-5d".to_owned()];
         let metrics = &own.spec.metrics;
         let matching = r#"cluster="eu""#;
-        let wanted = Wanted { hpa: &own, metrics, stated: &[], replica_sets: &sets, matching };
-        let questions = wanted.questions(Scraped::default(), 60).into_iter().map(|own| own.query);
+        let wanted = Wanted {
+            hpa: &own,
+            metrics,
+            stated: &[],
+            replica_sets: &sets,
+            matching,
+        };
+        let questions = wanted
+            .questions(Scraped::default(), 60)
+            .into_iter()
+            .map(|own| own.query);
         let samples = wanted.samples(600).into_iter().map(|(.., query)| query);
         let [one, other] = wanted.scrapes(600);
-        let more = [one, other, wanted.copies(600), wanted.owned(600).unwrap(), wanted.any(600)];
+        let more = [
+            one,
+            other,
+            wanted.copies(600),
+            wanted.owned(600).unwrap(),
+            wanted.any(600),
+        ];
         for query in questions.chain(samples).chain(more) {
-            assert_eq!(query.matches('{').count(), query.matches(matching).count(), "{query}");
+            assert_eq!(
+                query.matches('{').count(),
+                query.matches(matching).count(),
+                "{query}"
+            );
         }
     }
 

@@ -16,11 +16,16 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let rows = Rows::of(chart);
     let labels = rows.labels(&bounds);
     let left = labels.iter().map(String::len).max().unwrap_or(0);
-    let right = (0..rows.count).map(|row| rows.names(row, &bounds).len()).max().unwrap_or(0);
+    let right = (0..rows.count)
+        .map(|row| rows.names(row, &bounds).len())
+        .max()
+        .unwrap_or(0);
     let columns = Columns {
         from: chart.span.0,
         to: chart.span.1.max(chart.span.0),
-        count: width.saturating_sub(INDENT + left + 2 + 1 + right).max(NARROWEST / 2),
+        count: width
+            .saturating_sub(INDENT + left + 2 + 1 + right)
+            .max(NARROWEST / 2),
     };
 
     let mut grid = vec![vec![' '; columns.count]; rows.count];
@@ -36,14 +41,18 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         };
         for (column, cells) in drawn.iter().enumerate() {
             for (row, stroke) in cells.iter().enumerate().filter(|(_, stroke)| **stroke != 0) {
-                grid[row][column] = match row >= rows.plain {
-                    true => signs.beyond,
-                    false => signs.of(place, series, *stroke),
+                grid[row][column] = if row >= rows.plain {
+                    signs.beyond
+                } else {
+                    signs.of(place, series, *stroke)
                 };
             }
         }
     }
-    let current = chart.current.as_ref().map(|mark| (mark, columns.of(mark.at)));
+    let current = chart
+        .current
+        .as_ref()
+        .map(|mark| (mark, columns.of(mark.at)));
     if let Some((mark, column)) = current
         && let Some(row) = mark.replicas.and_then(|replicas| rows.of_count(replicas))
     {
@@ -64,27 +73,46 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
     let mut events: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
     events.dedup();
-    let events = (!events.is_empty())
-        .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
+    let events = (!events.is_empty()).then(|| {
+        format!(
+            "{} {}",
+            signs.event,
+            clean(&events.join(", "), layout.ascii)
+        )
+    });
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
     let beyond: Vec<String> = chart
         .bounds_beyond()
         .map(|(count, name)| format!("{} {count}", clean(name, layout.ascii)))
         .collect();
     let beyond = (!beyond.is_empty()).then(|| format!("{} {}", signs.beyond, beyond.join(", ")));
-    for key in filled(names.chain(mark).chain(events).chain(gaps).chain(beyond), width - INDENT) {
+    for key in filled(
+        names.chain(mark).chain(events).chain(gaps).chain(beyond),
+        width - INDENT,
+    ) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
         let label = &labels[row];
-        let axis = if label.is_empty() { signs.axis } else { signs.tick_left };
+        let axis = if label.is_empty() {
+            signs.axis
+        } else {
+            signs.tick_left
+        };
         let cells: String = grid[row].iter().collect();
-        line(format!("{indent}{label:>left$} {axis}{cells} {}", rows.names(row, &bounds)));
+        line(format!(
+            "{indent}{label:>left$} {axis}{cells} {}",
+            rows.names(row, &bounds)
+        ));
     }
     let [rule, numbers] = across(chart, &columns, signs, layout.ascii);
     line(format!("{indent}{:left$} {rule}", ""));
     line(format!("{indent}{:left$} {numbers}", ""));
-    line(format!("{indent}{:left$}  {}", "", clean(&chart.across, layout.ascii)));
+    line(format!(
+        "{indent}{:left$}  {}",
+        "",
+        clean(&chart.across, layout.ascii)
+    ));
     out
 }
 
@@ -145,7 +173,9 @@ impl Signs {
 }
 
 const UNICODE: Signs = Signs {
-    strokes: [' ', '╴', '╶', '─', '╵', '┘', '└', '┴', '╷', '┐', '┌', '┬', '│', '┤', '├', '┼'],
+    strokes: [
+        ' ', '╴', '╶', '─', '╵', '┘', '└', '┴', '╷', '┐', '┌', '┬', '│', '┤', '├', '┼',
+    ],
     series: ['·', '∘', '×', '*', '+'],
     point: '○',
     event: '▲',
@@ -161,7 +191,9 @@ const UNICODE: Signs = Signs {
 };
 
 const ASCII: Signs = Signs {
-    strokes: [' ', '-', '-', '-', '|', '+', '+', '+', '|', '+', '+', '+', '|', '+', '+', '+'],
+    strokes: [
+        ' ', '-', '-', '-', '|', '+', '+', '+', '|', '+', '+', '+', '|', '+', '+', '+',
+    ],
     series: [':', '*', 'x', '%', '='],
     point: '*',
     event: '^',
@@ -195,10 +227,22 @@ impl Rows {
         let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
         let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
-        let steps = chart.series.iter().flat_map(|it| it.steps.iter().filter(|it| in_sight(it)));
-        let top = steps.filter_map(|(_, count)| *count).max().unwrap_or(lowest);
+        let steps = chart
+            .series
+            .iter()
+            .flat_map(|it| it.steps.iter().filter(|it| in_sight(it)));
+        let top = steps
+            .filter_map(|(_, count)| *count)
+            .max()
+            .unwrap_or(lowest);
         let count = plain + usize::from(top > highest);
-        Self { lowest, highest, plain, count, top: top.min(highest) }
+        Self {
+            lowest,
+            highest,
+            plain,
+            count,
+            top: top.min(highest),
+        }
     }
 
     /// Returns `None` below the lowest.
@@ -214,11 +258,17 @@ impl Rows {
 
     /// Returns the first and the last count of a row.
     fn counts(&self, row: usize) -> (i32, i32) {
-        let (lowest, span) =
-            (i64::from(self.lowest), i64::from(self.highest) - i64::from(self.lowest));
+        let (lowest, span) = (
+            i64::from(self.lowest),
+            i64::from(self.highest) - i64::from(self.lowest),
+        );
         let rows = (self.plain as i64 - 1).max(1);
         let first = |row: i64| -(span / 2 - row * span).div_euclid(rows);
-        let first_of_next = if row + 1 < self.plain { first(row as i64 + 1) } else { span + 1 };
+        let first_of_next = if row + 1 < self.plain {
+            first(row as i64 + 1)
+        } else {
+            span + 1
+        };
         let count = |above: i64| i32::try_from(lowest + above).unwrap_or(i32::MAX);
         (count(first(row as i64).max(0)), count(first_of_next - 1))
     }
@@ -230,7 +280,11 @@ impl Rows {
         let round = round_numbers(span, 10, 1).into_iter();
         let round = round.filter_map(|count| i32::try_from(count).ok());
         let bounds = bounds.iter().map(|(count, _)| *count);
-        for count in round.chain(bounds).chain([self.top]).filter(|count| *count <= self.highest) {
+        for count in round
+            .chain(bounds)
+            .chain([self.top])
+            .filter(|count| *count <= self.highest)
+        {
             if let Some(row) = self.of_count(count) {
                 labels[row] = match self.counts(row) {
                     (first, last) if first == last => count.to_string(),
@@ -250,11 +304,19 @@ impl Rows {
             *count <= self.highest && self.of_count(*count) == Some(row)
         };
         let (first, last) = self.counts(row);
-        let named = |(count, name): &(i32, String)| match first == last {
-            true => name.clone(),
-            false => format!("{name} {count}"),
+        let named = |(count, name): &(i32, String)| {
+            if first == last {
+                name.clone()
+            } else {
+                format!("{name} {count}")
+            }
         };
-        bounds.iter().filter(here).map(named).collect::<Vec<_>>().join(", ")
+        bounds
+            .iter()
+            .filter(here)
+            .map(named)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -331,13 +393,18 @@ fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [Stri
         let label = clean(label, ascii);
         let (column, length) = (columns.of(*place), label.chars().count());
         // Labels are below their ticks, and end where the axis ends.
-        let start = column.saturating_sub(length / 2).min(columns.count.saturating_sub(length));
+        let start = column
+            .saturating_sub(length / 2)
+            .min(columns.count.saturating_sub(length));
         if start < room {
             continue;
         }
         rule[column] = signs.tick;
         // The axis itself takes the first column.
-        numbers.extend(std::iter::repeat_n(' ', start + 1 - numbers.chars().count()));
+        numbers.extend(std::iter::repeat_n(
+            ' ',
+            start + 1 - numbers.chars().count(),
+        ));
         numbers.push_str(&label);
         room = start + length + 2;
     }
@@ -370,11 +437,23 @@ pub(super) mod tests {
             ticks: (0..=6).map(|n| (n * 50, format!("{} %", n * 50))).collect(),
             replicas: (0, 12),
             series: vec![
-                Series { name: "replicas".to_owned(), steps: counts(10), shape: Shape::Steps },
-                Series { name: "proposal".to_owned(), steps: counts(15), shape: Shape::Steps },
+                Series {
+                    name: "replicas".to_owned(),
+                    steps: counts(10),
+                    shape: Shape::Steps,
+                },
+                Series {
+                    name: "proposal".to_owned(),
+                    steps: counts(15),
+                    shape: Shape::Steps,
+                },
             ],
             bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
-            current: Some(Mark { at: 130, replicas: Some(7), label: "now: 130 %".to_owned() }),
+            current: Some(Mark {
+                at: 130,
+                replicas: Some(7),
+                label: "now: 130 %".to_owned(),
+            }),
             events: Vec::new(),
             gaps: Vec::new(),
             most_rows: MOST_ROWS,
@@ -383,7 +462,10 @@ pub(super) mod tests {
 
     #[test]
     fn it_fits_a_terminal_of_80_columns() {
-        let layout = Layout { width: Some(80), ..Layout::default() };
+        let layout = Layout {
+            width: Some(80),
+            ..Layout::default()
+        };
         assert_snapshot!(text(&chart(), &layout), @"
         ─ replicas   · proposal   ● now: 130 %
         >12 ┤                                                      ↑↑↑↑↑↑↑↑↑↑↑↑↑↑↑
@@ -409,17 +491,42 @@ pub(super) mod tests {
     #[test]
     fn a_bound_that_is_far_above_the_lines_is_named() {
         let far = (100, "max".to_owned());
-        let chart = Chart { bounds: vec![(2, "min".to_owned()), far], ..chart() };
-        let text = text(&chart, &Layout { width: Some(80), ..Layout::default() });
-        assert!(text.lines().next().is_some_and(|keys| keys.ends_with("   ↑ max 100")), "{text}");
-        assert_eq!(text.matches("┄ ").count(), 1, "the minimum alone has a line: {text}");
+        let chart = Chart {
+            bounds: vec![(2, "min".to_owned()), far],
+            ..chart()
+        };
+        let text = text(
+            &chart,
+            &Layout {
+                width: Some(80),
+                ..Layout::default()
+            },
+        );
+        assert!(
+            text.lines()
+                .next()
+                .is_some_and(|keys| keys.ends_with("   ↑ max 100")),
+            "{text}"
+        );
+        assert_eq!(
+            text.matches("┄ ").count(),
+            1,
+            "the minimum alone has a line: {text}"
+        );
         let svg = crate::render::svg::svg(&chart);
-        assert!(svg.contains(">↑ max 100</text>") && !svg.contains(">max 100<"), "{svg}");
+        assert!(
+            svg.contains(">↑ max 100</text>") && !svg.contains(">max 100<"),
+            "{svg}"
+        );
     }
 
     #[test]
     fn ascii_says_the_same() {
-        let layout = Layout { width: Some(80), ascii: true, ..Layout::default() };
+        let layout = Layout {
+            width: Some(80),
+            ascii: true,
+            ..Layout::default()
+        };
         assert_snapshot!(text(&chart(), &layout), @"
         - replicas   : proposal   o now: 130 %
         >12 +                                                      ^^^^^^^^^^^^^^^
@@ -445,7 +552,13 @@ pub(super) mod tests {
     #[test]
     fn lines_are_never_wider_than_the_terminal() {
         for width in [40, 41, 60, 80, 119, 200, 1000] {
-            let chart = text(&chart(), &Layout { width: Some(width), ..Layout::default() });
+            let chart = text(
+                &chart(),
+                &Layout {
+                    width: Some(width),
+                    ..Layout::default()
+                },
+            );
             let widest = chart.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(width), "{widest:?} of {width}:\n{chart}");
         }
@@ -457,7 +570,10 @@ pub(super) mod tests {
         let mut long = chart();
         long.series[1].name = "proposal of queue_depth{queue=orders,shop=main}".to_owned();
         for width in [60, 70, 80] {
-            let layout = Layout { width: Some(width), ..Layout::default() };
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
             let text = text(&long, &layout);
             assert!(text.contains(&long.series[1].name), "{text}");
             assert!(text.lines().all(|line| line.width() <= width), "{text}");
@@ -469,16 +585,43 @@ pub(super) mod tests {
         for (span, replicas, steps) in [
             ((0, 0), (0, 0), vec![]),
             ((0, 0), (5, 5), vec![(0, Some(5))]),
-            ((0, 1), (0, i32::MAX), vec![(0, Some(i32::MIN)), (1, Some(i32::MAX))]),
-            ((i64::MIN, i64::MAX), (i32::MIN, i32::MAX), vec![(0, Some(1)), (1, None)]),
+            (
+                (0, 1),
+                (0, i32::MAX),
+                vec![(0, Some(i32::MIN)), (1, Some(i32::MAX))],
+            ),
+            (
+                (i64::MIN, i64::MAX),
+                (i32::MIN, i32::MAX),
+                vec![(0, Some(1)), (1, None)],
+            ),
             ((7, 3), (7, 3), vec![(5, Some(5))]),
-            ((0, 100), (1, 3), vec![(0, None), (50, Some(9)), (51, Some(2)), (60, None)]),
+            (
+                (0, 100),
+                (1, 3),
+                vec![(0, None), (50, Some(9)), (51, Some(2)), (60, None)],
+            ),
         ] {
-            let of = |shape| Series { name: "s".to_owned(), steps: steps.clone(), shape };
+            let of = |shape| Series {
+                name: "s".to_owned(),
+                steps: steps.clone(),
+                shape,
+            };
             let series = vec![of(Shape::Steps), of(Shape::Points)];
-            let current = Some(Mark { at: 2, replicas: Some(4), label: String::new() });
+            let current = Some(Mark {
+                at: 2,
+                replicas: Some(4),
+                label: String::new(),
+            });
             let bounds = vec![(1, "min".to_owned()), (i32::MAX, "max".to_owned())];
-            let chart = Chart { span, replicas, series, bounds, current, ..chart() };
+            let chart = Chart {
+                span,
+                replicas,
+                series,
+                bounds,
+                current,
+                ..chart()
+            };
             assert!(text(&chart, &Layout::default()).ends_with('\n'));
             let svg = crate::render::svg::svg(&chart);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

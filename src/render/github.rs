@@ -14,8 +14,10 @@ use crate::whatif::expect::Truth;
 pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
     let mut out = String::new();
     for own in judged {
-        let place =
-            own.manifest.as_ref().map_or_else(String::new, |ManifestPlace { file, line }| {
+        let place = own
+            .manifest
+            .as_ref()
+            .map_or_else(String::new, |ManifestPlace { file, line }| {
                 format!("file={},line={line},", property(file))
             });
         let title = property(&format!("HPA {}", own.named(hpa)));
@@ -54,8 +56,16 @@ mod tests {
             ("a::error::b", "a::error::b", "a%3A%3Aerror%3A%3Ab"),
             ("a,file=/etc/x", "a,file=/etc/x", "a%2Cfile=/etc/x"),
             ("80%0A::x", "80%250A::x", "80%250A%3A%3Ax"),
-            ("a\r\n::set-env::b", "a\\r\\n::set-env::b", "a\\r\\n%3A%3Aset-env%3A%3Ab"),
-            ("a\u{2028}b\u{85}c", "a\\u{2028}b\\u{85}c", "a\\u{2028}b\\u{85}c"),
+            (
+                "a\r\n::set-env::b",
+                "a\\r\\n::set-env::b",
+                "a\\r\\n%3A%3Aset-env%3A%3Ab",
+            ),
+            (
+                "a\u{2028}b\u{85}c",
+                "a\\u{2028}b\\u{85}c",
+                "a\\u{2028}b\\u{85}c",
+            ),
         ] {
             assert_eq!(data(text), message);
             assert_eq!(property(text), title);

@@ -29,7 +29,12 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
 }
 
 fn counts<'e>(expectations: &(impl Iterator<Item = &'e Expectation> + Clone)) -> String {
-    let of = |truth| expectations.clone().filter(|one| one.truth == truth).count();
+    let of = |truth| {
+        expectations
+            .clone()
+            .filter(|one| one.truth == truth)
+            .count()
+    };
     format!(
         r#"tests="{}" failures="{}" errors="{}""#,
         expectations.clone().count(),

@@ -52,7 +52,11 @@ pub fn rows(overview: &Overview, expected: Option<&Section>) -> String {
         section(&mut out, expected);
     }
     let cells = |row: &Vec<String>| row.iter().map(|cell| prose(cell)).collect();
-    table(&mut out, &overview.columns, overview.rows.iter().map(|(_, row)| cells(row)));
+    table(
+        &mut out,
+        &overview.columns,
+        overview.rows.iter().map(|(_, row)| cells(row)),
+    );
     out
 }
 
@@ -72,12 +76,17 @@ fn section(out: &mut String, section: &Section) {
             }
             Part::Pairs(pairs) => {
                 let columns = [(std::mem::take(&mut title), false), ("", false)];
-                let rows = pairs.iter().map(|(label, text)| vec![prose(label), prose(text)]);
+                let rows = pairs
+                    .iter()
+                    .map(|(label, text)| vec![prose(label), prose(text)]);
                 table(out, &columns, rows);
             }
             Part::Steps(steps) => {
-                let columns =
-                    [("REPLICAS", true), (std::mem::take(&mut title), false), ("", false)];
+                let columns = [
+                    ("REPLICAS", true),
+                    (std::mem::take(&mut title), false),
+                    ("", false),
+                ];
                 let rows = steps.iter().map(|step| {
                     let reason = step.reason.unwrap_or_default();
                     vec![step.replicas.to_string(), prose(&step.text), prose(reason)]
@@ -88,11 +97,19 @@ fn section(out: &mut String, section: &Section) {
                 table(
                     out,
                     columns,
-                    rows.iter().map(|row| row.iter().map(|it| prose(it)).collect()),
+                    rows.iter()
+                        .map(|row| row.iter().map(|it| prose(it)).collect()),
                 );
             }
             Part::Findings(remarks) => {
-                for Remark { code: of, summary, sentences, commands, .. } in remarks {
+                for Remark {
+                    code: of,
+                    summary,
+                    sentences,
+                    commands,
+                    ..
+                } in remarks
+                {
                     let _ = write!(out, "- **{}**: {}\n\n", prose(of), prose(summary));
                     let commands = commands.iter().map(|command| code(command));
                     for line in sentences.iter().map(|text| prose(text)).chain(commands) {
@@ -131,8 +148,13 @@ fn table<T: AsRef<str>>(
     columns: &[(T, bool)],
     rows: impl Iterator<Item = Vec<String>>,
 ) {
-    let titles = columns.iter().map(|(title, _)| prose(title.as_ref())).collect();
-    let rules = columns.iter().map(|(_, numbers)| if *numbers { "--:" } else { "---" });
+    let titles = columns
+        .iter()
+        .map(|(title, _)| prose(title.as_ref()))
+        .collect();
+    let rules = columns
+        .iter()
+        .map(|(_, numbers)| if *numbers { "--:" } else { "---" });
     let rules = rules.map(str::to_owned).collect();
     for row in [titles, rules].into_iter().chain(rows) {
         let _ = writeln!(out, "| {} |", row.join(" | "));
@@ -144,23 +166,41 @@ fn table<T: AsRef<str>>(
 fn prose(text: &str) -> String {
     let text = clean(text, false);
     let words = text.split(' ').filter(|word| !word.is_empty()).enumerate();
-    words.map(|(place, word)| one_word(word, place == 0)).collect::<Vec<_>>().join(" ")
+    words
+        .map(|(place, word)| one_word(word, place == 0))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn one_word(word: &str, first: bool) -> String {
     const OWN: [&str; 7] = ["→", "×", "≤", "/", "=", "->", "-"];
     if OWN.contains(&word) {
-        return if first { reference(word) } else { word.replace('>', "&gt;") };
+        return if first {
+            reference(word)
+        } else {
+            word.replace('>', "&gt;")
+        };
     }
     let opened = word.strip_prefix('(').unwrap_or(word);
     let core = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
-    let core = core.strip_suffix('%').filter(|number| is_plain(number)).unwrap_or(core);
+    let core = core
+        .strip_suffix('%')
+        .filter(|number| is_plain(number))
+        .unwrap_or(core);
     let (before, after) = (&word[..word.len() - opened.len()], &opened[core.len()..]);
-    let shown = if is_plain(core) { core.to_owned() } else { code(core) };
+    let shown = if is_plain(core) {
+        core.to_owned()
+    } else {
+        code(core)
+    };
     // At the start of a text, `1.` and `1)` would be lists.
     let number = first && core.chars().all(|c| c.is_ascii_digit());
     let listed = number && after.starts_with(['.', ')']);
-    let after = if listed { reference(after) } else { after.to_owned() };
+    let after = if listed {
+        reference(after)
+    } else {
+        after.to_owned()
+    };
     format!("{before}{shown}{after}")
 }
 
@@ -212,7 +252,9 @@ fn escape(text: &str) -> String {
 
 /// Returns a character reference, which shows the character but is never structure.
 fn reference(text: &str) -> String {
-    text.chars().map(|letter| format!("&#{};", u32::from(letter))).collect()
+    text.chars()
+        .map(|letter| format!("&#{};", u32::from(letter)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -226,13 +268,25 @@ mod tests {
                 "cpu proposes 258 replicas; one pass may.",
                 "cpu proposes 258 replicas; one pass may.",
             ),
-            ("128.75 × 2 ready pods, rounded up: 258", "128.75 × 2 ready pods, rounded up: 258"),
-            ("the controller's scale-down (2 unready)", "the controller's scale-down (2 unready)"),
+            (
+                "128.75 × 2 ready pods, rounded up: 258",
+                "128.75 × 2 ready pods, rounded up: 258",
+            ),
+            (
+                "the controller's scale-down (2 unready)",
+                "the controller's scale-down (2 unready)",
+            ),
             ("SCALE UP 2 → 4", "SCALE UP 2 → 4"),
-            ("80% (2), up to max(2 × 2, 4)", "80% (2), up to max(2 × 2, 4)"),
+            (
+                "80% (2), up to max(2 × 2, 4)",
+                "80% (2), up to max(2 × 2, 4)",
+            ),
             ("default/web → x", "<code>default/web</code> → x"),
             ("is it on? (or off?)", "is it on? (or off?)"),
-            ("at 80%, 120%/60% (5%)", "at 80%, <code>120%/60%</code> (5%)"),
+            (
+                "at 80%, 120%/60% (5%)",
+                "at 80%, <code>120%/60%</code> (5%)",
+            ),
         ] {
             assert_eq!(prose(text), shown);
         }
@@ -243,8 +297,14 @@ mod tests {
         for (text, shown) in [
             ("@admin", "<code>&#64;<!-- -->admin</code>"),
             ("a @admin: b", "a <code>&#64;<!-- -->admin</code>: b"),
-            ("#12 GH-12 a/b#3", "<code>&#35;12</code> <code>GH-12</code> <code>a/b&#35;3</code>"),
-            ("deadbee 1234567", "<code>deadbee</code> <code>1234567</code>"),
+            (
+                "#12 GH-12 a/b#3",
+                "<code>&#35;12</code> <code>GH-12</code> <code>a/b&#35;3</code>",
+            ),
+            (
+                "deadbee 1234567",
+                "<code>deadbee</code> <code>1234567</code>",
+            ),
             ("https://x.y", "<code>https&#58;//x&#46;y</code>"),
             ("www.x.y", "<code>www&#46;x&#46;y</code>"),
             ("[a](b)", "<code>&#91;a&#93;(b</code>)"),

@@ -18,7 +18,10 @@ use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table, Ton
 
 /// The page as text, with a newline at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {
-    let mut out = Lines { text: String::new(), layout };
+    let mut out = Lines {
+        text: String::new(),
+        layout,
+    };
     let styles = &layout.styles;
     if let Some(warning) = &page.warning {
         out.paragraph("", warning, styles.blocked);
@@ -52,7 +55,11 @@ pub fn page(page: &Page, layout: &Layout) -> String {
         Detail::Wide => page.wide,
         Detail::Comment => false,
     };
-    for section in page.expected.iter().chain(page.sections.iter().filter(is_shown)) {
+    for section in page
+        .expected
+        .iter()
+        .chain(page.sections.iter().filter(is_shown))
+    {
         out.section(section);
     }
     out.text
@@ -60,7 +67,10 @@ pub fn page(page: &Page, layout: &Layout) -> String {
 
 /// Lays out labels with their texts.
 pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
-    let mut out = Lines { text: String::new(), layout };
+    let mut out = Lines {
+        text: String::new(),
+        layout,
+    };
     out.pairs(pairs);
     out.text
 }
@@ -71,18 +81,32 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
     let clean_row = |row: &[String]| row.iter().map(|cell| clean(cell, layout.ascii)).collect();
-    let mut rows: Vec<Vec<String>> = overview.rows.iter().map(|(_, row)| clean_row(row)).collect();
+    let mut rows: Vec<Vec<String>> = overview
+        .rows
+        .iter()
+        .map(|(_, row)| clean_row(row))
+        .collect();
     for (title, least) in spare {
-        let Some(place) = columns.iter().position(|(own, _)| own == title) else { continue };
+        let Some(place) = columns.iter().position(|(own, _)| own == title) else {
+            continue;
+        };
         let width = |place: usize| {
             let cells = rows.iter().map(|row| width_of(&row[place]));
-            cells.chain([width_of(&columns[place].0)]).max().unwrap_or(0)
+            cells
+                .chain([width_of(&columns[place].0)])
+                .max()
+                .unwrap_or(0)
         };
-        let all = (0..columns.len()).map(|place| width(place) + GAP).sum::<usize>() - GAP;
+        let all = (0..columns.len())
+            .map(|place| width(place) + GAP)
+            .sum::<usize>()
+            - GAP;
         let over = all.saturating_sub(layout.width.unwrap_or(usize::MAX));
         let room = least.map(|least| width(place).saturating_sub(over).max(least));
         match room.filter(|_| over > 0) {
-            Some(room) => rows.iter_mut().for_each(|row| row[place] = cut(&row[place], room)),
+            Some(room) => rows
+                .iter_mut()
+                .for_each(|row| row[place] = cut(&row[place], room)),
             None if over > 0 => {
                 columns.remove(place);
                 rows.iter_mut().for_each(|row| drop(row.remove(place)));
@@ -92,11 +116,19 @@ pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layou
     }
     for ((severity, _), row) in overview.rows.iter().zip(&mut rows) {
         if let (Some(severity), Some(last)) = (severity, row.last_mut()) {
-            *last = last.style(of_severity(*severity, &layout.styles)).to_string();
+            *last = last
+                .style(of_severity(*severity, &layout.styles))
+                .to_string();
         }
     }
-    let whole = Layout { width: None, ..layout.clone() };
-    let mut out = Lines { text: String::new(), layout: &whole };
+    let whole = Layout {
+        width: None,
+        ..layout.clone()
+    };
+    let mut out = Lines {
+        text: String::new(),
+        layout: &whole,
+    };
     out.grid(&columns, rows);
     out.text
 }
@@ -182,7 +214,14 @@ impl Lines<'_> {
     /// Writes findings in the color of their severity, each followed by what to do.
     fn findings(&mut self, remarks: &[Remark]) {
         let styles = self.layout.styles.clone();
-        for Remark { severity, code, summary, sentences, commands } in remarks {
+        for Remark {
+            severity,
+            code,
+            summary,
+            sentences,
+            commands,
+        } in remarks
+        {
             let style = of_severity(*severity, &styles);
             let text = self.clean(&format!("{code}: {summary}"));
             let hanging = INDENT.repeat(2);
@@ -209,7 +248,8 @@ impl Lines<'_> {
         let text = self.clean(text);
         let indent = " ".repeat(width_of(prefix));
         for (place, line) in self.wrap(&text, width_of(prefix)).iter().enumerate() {
-            self.text.push_str(if place == 0 { prefix } else { &indent });
+            self.text
+                .push_str(if place == 0 { prefix } else { &indent });
             self.text.push_str(&line.style(style).to_string());
             self.text.push('\n');
         }
@@ -227,7 +267,12 @@ impl Lines<'_> {
     /// Writes labels with their texts, which continue below their own start.
     fn pairs(&mut self, pairs: &[(String, String)]) {
         let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
-        let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
+        let widest = labels
+            .iter()
+            .map(|label| width_of(label))
+            .max()
+            .unwrap_or(0)
+            .min(MAX_LABEL);
         for (label, (_, text)) in labels.iter().zip(pairs) {
             let padding = widest.saturating_sub(width_of(label));
             let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
@@ -243,8 +288,17 @@ impl Lines<'_> {
 
     /// Writes counts below one another, each with its cause and the controller's reason.
     fn steps(&mut self, steps: &[StepLine]) {
-        let width = steps.iter().map(|line| line.replicas.to_string().len()).max().unwrap_or(0);
-        for StepLine { replicas, text, reason } in steps {
+        let width = steps
+            .iter()
+            .map(|line| line.replicas.to_string().len())
+            .max()
+            .unwrap_or(0);
+        for StepLine {
+            replicas,
+            text,
+            reason,
+        } in steps
+        {
             let number = format!("{INDENT}{replicas:>width$}  ");
             self.paragraph(&number, text, Style::new());
             if let Some(reason) = reason {
@@ -257,14 +311,18 @@ impl Lines<'_> {
     fn behind(&mut self, reason: &str, indent: usize) {
         self.text.pop();
         let last = self.text.rsplit('\n').next().map_or(0, width_of);
-        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
+        let fits = self
+            .layout
+            .width
+            .is_none_or(|width| last + 2 + reason.len() <= width);
         if fits {
             self.text.push_str("  ");
         } else {
             self.text.push('\n');
             self.text.push_str(&" ".repeat(indent));
         }
-        self.text.push_str(&reason.style(self.layout.styles.reason).to_string());
+        self.text
+            .push_str(&reason.style(self.layout.styles.reason).to_string());
         self.text.push('\n');
     }
 
@@ -272,8 +330,15 @@ impl Lines<'_> {
     fn records(&mut self, table: &Table) {
         let titled = table.columns.iter().any(|(title, _)| !title.is_empty());
         let last = table.columns.len().saturating_sub(1);
-        let titles = table.columns.iter().map(|(title, _)| self.clean(title)).collect();
-        let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
+        let titles = table
+            .columns
+            .iter()
+            .map(|(title, _)| self.clean(title))
+            .collect();
+        let rows = table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
         // Without a title above it, a long label has a line of its own.
         let has_own_line = |place: usize, cell: &str| {
@@ -281,7 +346,11 @@ impl Lines<'_> {
         };
         let width = |place: usize| {
             let cells = rows.iter().map(|row| &*row[place]);
-            cells.filter(|cell| !has_own_line(place, cell)).map(width_of).max().unwrap_or(0)
+            cells
+                .filter(|cell| !has_own_line(place, cell))
+                .map(width_of)
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..last).map(width).collect();
         let whole = width_of(INDENT) + widths.iter().map(|width| width + GAP).sum::<usize>();
@@ -304,16 +373,26 @@ impl Lines<'_> {
                     cell = "";
                 }
                 let padding = " ".repeat(width - width_of(cell));
-                let (before, after) = if *numbers { (&*padding, "") } else { ("", &*padding) };
+                let (before, after) = if *numbers {
+                    (&*padding, "")
+                } else {
+                    ("", &*padding)
+                };
                 prefix += &format!("{before}{cell}{after}  ");
             }
             let sentence = &row[last];
-            let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
+            let room = self
+                .layout
+                .width
+                .map(|width| width.saturating_sub(width_of(&prefix)));
             if titled && place == 0 {
                 // Where the sentences go below, nothing is under their title.
                 let fits = room.is_none_or(|room| width_of(sentence) <= room);
                 let line = format!("{prefix}{}", if fits { sentence } else { "" });
-                let line = line.trim_end().style(self.layout.styles.heading).to_string();
+                let line = line
+                    .trim_end()
+                    .style(self.layout.styles.heading)
+                    .to_string();
                 self.text += &format!("{line}\n");
             } else if sentence.is_empty() || room.is_some_and(|room| goes_below(sentence, room)) {
                 self.text.push_str(prefix.trim_end());
@@ -328,7 +407,10 @@ impl Lines<'_> {
     }
 
     fn table(&mut self, table: &Table) {
-        let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
+        let rows = table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows = rows.collect();
         self.grid(&table.columns, rows);
     }
@@ -390,9 +472,12 @@ impl Lines<'_> {
         for row in rows {
             let head = titles.iter().zip(columns).zip(row).take(count);
             let head = head.filter(|(_, cell)| !cell.is_empty());
-            let head = head.map(|((title, (_, numbers)), cell)| match numbers {
-                true => format!("{title} {cell}"),
-                false => cell.clone(),
+            let head = head.map(|((title, (_, numbers)), cell)| {
+                if *numbers {
+                    format!("{title} {cell}")
+                } else {
+                    cell.clone()
+                }
             });
             let head: Vec<String> = head.collect();
             let mut named: Vec<(String, String)> = Vec::new();
@@ -424,16 +509,25 @@ fn widths(
     rows: &[Vec<String>],
     width: usize,
 ) -> Option<Vec<usize>> {
-    let gaps = (0..columns.len()).map(|place| gap(place, columns.len())).sum();
+    let gaps = (0..columns.len())
+        .map(|place| gap(place, columns.len()))
+        .sum();
     let room = width.checked_sub(gaps)?;
     let most = |place: usize, of_cell: &dyn Fn(&str) -> usize| {
-        rows.iter().map(|row| of_cell(&row[place])).max().unwrap_or(0)
+        rows.iter()
+            .map(|row| of_cell(&row[place]))
+            .max()
+            .unwrap_or(0)
     };
     let whole: Vec<usize> = (0..columns.len())
         .map(|place| most(place, &width_of).max(width_of(&titles[place])))
         .collect();
     let least = (0..columns.len()).map(|place| {
-        let cell = if columns[place].1 { width_of } else { longest_word };
+        let cell = if columns[place].1 {
+            width_of
+        } else {
+            longest_word
+        };
         most(place, &cell).max(longest_word(&titles[place]))
     });
     let mut least: Vec<usize> = least.collect();
@@ -442,15 +536,25 @@ fn widths(
     }
     let shared = |level: usize| -> Vec<usize> {
         let columns = least.iter().zip(&whole);
-        columns.map(|(least, whole)| level.clamp(*least, (*whole).max(*least))).collect()
+        columns
+            .map(|(least, whole)| level.clamp(*least, (*whole).max(*least)))
+            .collect()
     };
     let fits = |level: &usize| shared(*level).iter().sum::<usize>() <= room;
     let widths = (0..=room).take_while(fits).last().map(shared)?;
     // What wrapping leaves free at the ends of lines is for nobody.
     let used = widths.iter().enumerate().map(|(place, width)| {
         let lines = |cell: &str| match place {
-            0 => broken(cell, *width).lines().map(width_of).max().unwrap_or(0),
-            _ => textwrap::wrap(cell, *width).iter().map(|line| width_of(line)).max().unwrap_or(0),
+            0 => broken(cell, *width)
+                .lines()
+                .map(width_of)
+                .max()
+                .unwrap_or(0),
+            _ => textwrap::wrap(cell, *width)
+                .iter()
+                .map(|line| width_of(line))
+                .max()
+                .unwrap_or(0),
         };
         most(place, &lines).max(lines(&titles[place]))
     });
@@ -504,16 +608,36 @@ mod tests {
 
     /// Returns a table on a terminal of a width.
     fn table(width: usize) -> String {
-        let columns =
-            [("METRIC", false), ("CURRENT", false), ("COUNTED", false), ("PROPOSES", true)];
+        let columns = [
+            ("METRIC", false),
+            ("CURRENT", false),
+            ("COUNTED", false),
+            ("PROPOSES", true),
+        ];
         let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [
-            ["cpu", "2575% (515m)", "2 ready, 3 unready, 1 missing", "258"],
-            ["http_requests_per_second", "1", "metrics-api-unavailable", "8"],
+            [
+                "cpu",
+                "2575% (515m)",
+                "2 ready, 3 unready, 1 missing",
+                "258",
+            ],
+            [
+                "http_requests_per_second",
+                "1",
+                "metrics-api-unavailable",
+                "8",
+            ],
         ];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let layout = Layout { width: Some(width), ..Layout::default() };
-        let mut lines = Lines { text: String::new(), layout: &layout };
+        let layout = Layout {
+            width: Some(width),
+            ..Layout::default()
+        };
+        let mut lines = Lines {
+            text: String::new(),
+            layout: &layout,
+        };
         lines.grid(&columns, rows);
         lines.text
     }
@@ -525,8 +649,14 @@ mod tests {
             for line in table.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
-            for word in ["2575%", "(515m)", "unready,", "metrics-api-unavailable", "258", "second"]
-            {
+            for word in [
+                "2575%",
+                "(515m)",
+                "unready,",
+                "metrics-api-unavailable",
+                "258",
+                "second",
+            ] {
                 assert!(table.contains(word), "{word} at {width}:\n{table}");
             }
         }
@@ -538,10 +668,19 @@ mod tests {
         let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [["web-5d-abcde", "10m", "has no metrics; until they arrive"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let table = Table { columns: columns.to_vec(), rows };
+        let table = Table {
+            columns: columns.to_vec(),
+            rows,
+        };
         let records = |width| {
-            let layout = Layout { width: Some(width), ..Layout::default() };
-            let mut lines = Lines { text: String::new(), layout: &layout };
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
+            let mut lines = Lines {
+                text: String::new(),
+                layout: &layout,
+            };
             lines.records(&table);
             lines.text
         };
@@ -567,12 +706,22 @@ web-5d-abcde
 
     #[test]
     fn a_row_alone_says_what_tells_it_from_the_others() {
-        let columns = [("target.cpu", true), ("window", true), ("REPLICA-HOURS", true)];
+        let columns = [
+            ("target.cpu", true),
+            ("window", true),
+            ("REPLICA-HOURS", true),
+        ];
         let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [["80%", "60s", "1211"], ["80%", "300s", "1227"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let layout = Layout { width: Some(28), ..Layout::default() };
-        let mut lines = Lines { text: String::new(), layout: &layout };
+        let layout = Layout {
+            width: Some(28),
+            ..Layout::default()
+        };
+        let mut lines = Lines {
+            text: String::new(),
+            layout: &layout,
+        };
         lines.grid(&columns, rows);
         insta::assert_snapshot!(lines.text, @r"
 target.cpu 80%, window 60s

@@ -17,14 +17,13 @@ pub fn disarmed(text: &str) -> Cow<'_, str> {
     }
     let mut harmless = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive('\n') {
-        let rest = match begins(line) {
-            true => {
-                let (before, after) = line.split_once("::").unwrap_or_default();
-                harmless.push_str(before);
-                harmless.push_str("\\u{3a}:");
-                after
-            }
-            false => line,
+        let rest = if begins(line) {
+            let (before, after) = line.split_once("::").unwrap_or_default();
+            harmless.push_str(before);
+            harmless.push_str("\\u{3a}:");
+            after
+        } else {
+            line
         };
         let mut rest = rest;
         while let Some(at) = bracket(rest) {
@@ -39,7 +38,8 @@ pub fn disarmed(text: &str) -> Cow<'_, str> {
 
 /// Whether a runner may find a command in a text.
 pub(crate) fn is_obeyed(text: &str) -> bool {
-    text.lines().any(|line| begins(line) || bracket(line).is_some())
+    text.lines()
+        .any(|line| begins(line) || bracket(line).is_some())
 }
 
 /// Whether a line is a command that begins with `::`. Colors are removed before it is read, and spaces
@@ -51,7 +51,9 @@ fn begins(line: &str) -> bool {
 /// Returns the position of the next `##[`, perhaps with a word before the bracket.
 fn bracket(text: &str) -> Option<usize> {
     text.match_indices('#').map(|(at, _)| at).find(|at| {
-        let Some(text) = text[*at..].strip_prefix("##") else { return false };
+        let Some(text) = text[*at..].strip_prefix("##") else {
+            return false;
+        };
         let word = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
         word.starts_with('[')
     })
@@ -68,7 +70,10 @@ mod tests {
             ("::stop-commands::x\n", "\\u{3a}:stop-commands::x\n"),
             ("a ::error::b", "a ::error::b"),
             ("a\n  \t::error::b\nc", "a\n  \t\\u{3a}:error::b\nc"),
-            ("\u{1b}[1m::add-mask::b\u{1b}[0m", "\u{1b}[1m\\u{3a}:add-mask::b\u{1b}[0m"),
+            (
+                "\u{1b}[1m::add-mask::b\u{1b}[0m",
+                "\u{1b}[1m\\u{3a}:add-mask::b\u{1b}[0m",
+            ),
             ("a ##[set-output name=a]b", "a #\\u{23}[set-output name=a]b"),
             ("::a ##[b]", "\\u{3a}:a #\\u{23}[b]"),
             ("##vso[task.setvariable]", "#\\u{23}vso[task.setvariable]"),

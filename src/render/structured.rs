@@ -12,12 +12,16 @@ use crate::error::Error;
 
 /// Returns indented JSON with a newline at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string_pretty(value).map(|text| escaped(&text)).map_err(|e| failed(&e))
+    serde_json::to_string_pretty(value)
+        .map(|text| escaped(&text))
+        .map_err(|e| failed(&e))
 }
 
 /// Returns JSON in one line, which a newline ends.
 pub fn json_line<T: Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string(value).map(|text| escaped(&text)).map_err(|e| failed(&e))
+    serde_json::to_string(value)
+        .map(|text| escaped(&text))
+        .map_err(|e| failed(&e))
 }
 
 fn failed(e: &serde_json::Error) -> Error {

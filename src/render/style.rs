@@ -67,11 +67,16 @@ pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
     let place = boundary(text, place);
     let start = boundary(text, place.saturating_sub(NEAR));
     let end = boundary(text, place.saturating_add(NEAR));
-    let (left, right) =
-        (if start > 0 { "... " } else { "" }, if end < text.len() { " ..." } else { "" });
+    let (left, right) = (
+        if start > 0 { "... " } else { "" },
+        if end < text.len() { " ..." } else { "" },
+    );
     let before = format!("{left}{}", clean(&text[start..place], ascii));
     let indent = " ".repeat(unicode_width::UnicodeWidthStr::width(&*before));
-    format!("  {before}{}{right}\n  {indent}^", clean(&text[place..end], ascii))
+    format!(
+        "  {before}{}{right}\n  {indent}^",
+        clean(&text[place..end], ascii)
+    )
 }
 
 /// Shortens the lines of messages: whoever wrote a file or an answer determines how long a value in it is.
@@ -81,7 +86,10 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let lines = text.split_inclusive('\n');
-    lines.map(|line| shortened_to(line, MOST, (MOST / 2, MOST / 4))).collect::<String>().into()
+    lines
+        .map(|line| shortened_to(line, MOST, (MOST / 2, MOST / 4)))
+        .collect::<String>()
+        .into()
 }
 
 /// Splits text into lines of at most this width where words end. A command in backticks, and any other word that is
@@ -91,7 +99,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         .break_words(false)
         .word_splitter(WordSplitter::NoHyphenation)
         .word_separator(WordSeparator::Custom(words));
-    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+    textwrap::wrap(text, options)
+        .into_iter()
+        .map(Cow::into_owned)
+        .collect()
 }
 
 /// The words of a text; what is between two backticks is part of one.
@@ -102,7 +113,11 @@ fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
         let mut is_after = false;
         let end = rest.char_indices().find_map(|(at, letter)| {
             if letter == '`' {
-                is_quoted = if is_quoted { false } else { rest[at + 1..].contains('`') };
+                is_quoted = if is_quoted {
+                    false
+                } else {
+                    rest[at + 1..].contains('`')
+                };
             }
             let is_space = letter == ' ' && !is_quoted;
             let ends = is_after && !is_space;
@@ -149,7 +164,9 @@ fn is_invisible(letter: char) -> bool {
         return false;
     }
     matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
-        || DEFAULT_IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&letter))
+        || DEFAULT_IGNORABLE
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&letter))
 }
 
 /// `Default_Ignorable_Code_Point` of DerivedCoreProperties.txt of Unicode 14, unchanged in later versions
@@ -215,7 +232,11 @@ mod tests {
             // A backtick without another is a character.
             ("a lone ` is a letter", 9, &["a lone `", "is a", "letter"]),
             ("`a b` `c d`", 6, &["`a b`", "`c d`"]),
-            ("a long-flag=of-many-letters b", 10, &["a", "long-flag=of-many-letters", "b"]),
+            (
+                "a long-flag=of-many-letters b",
+                10,
+                &["a", "long-flag=of-many-letters", "b"],
+            ),
             ("größe größe", 6, &["größe", "größe"]),
         ] {
             assert_eq!(super::wrapped(text, width), lines, "{text}");
@@ -232,9 +253,16 @@ mod tests {
         );
         let short = super::bounded(&long);
         let lines: Vec<&str> = short.lines().collect();
-        assert!(lines[0].starts_with("error: start x") && lines[0].ends_with("x end"), "{short}");
+        assert!(
+            lines[0].starts_with("error: start x") && lines[0].ends_with("x end"),
+            "{short}"
+        );
         assert_eq!(lines[1], "hint: \u{f6}");
-        assert!(lines.iter().all(|line| line.len() < 4096), "{}", short.len());
+        assert!(
+            lines.iter().all(|line| line.len() < 4096),
+            "{}",
+            short.len()
+        );
         assert_eq!(super::bounded("a\nb\n"), "a\nb\n");
     }
 
@@ -249,7 +277,10 @@ mod tests {
             ("größe", "größe"),
             ("a\u{180e}\u{34f}\u{115f}b", "a\\u{180e}\\u{34f}\\u{115f}b"),
             ("a\u{3164}\u{fe0f}b", "a\\u{3164}\\u{fe0f}b"),
-            ("a\u{e0100}\u{1d173}\u{ffa0}b", "a\\u{e0100}\\u{1d173}\\u{ffa0}b"),
+            (
+                "a\u{e0100}\u{1d173}\u{ffa0}b",
+                "a\\u{e0100}\\u{1d173}\\u{ffa0}b",
+            ),
             // Marks are visible.
             ("a\u{301}\u{1d172}", "a\u{301}\u{1d172}"),
         ] {

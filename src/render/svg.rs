@@ -24,25 +24,45 @@ pub fn svg(chart: &Chart) -> String {
     let (lowest, highest) = (i64::from(chart.replicas.0), i64::from(chart.replicas.1));
     for count in round_numbers((lowest, highest), 8, 1) {
         let y = plot.y(count);
-        line(format!(r#"<path class="grid" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#));
-        line(words("label", LEFT - 8.0, y + 4.0, "end", &count.to_string()));
+        line(format!(
+            r#"<path class="grid" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
+        ));
+        line(words(
+            "label",
+            LEFT - 8.0,
+            y + 4.0,
+            "end",
+            &count.to_string(),
+        ));
     }
     for (count, name) in &chart.bounds {
         let count = i64::from(*count);
         if (lowest..=highest).contains(&count) {
             let y = plot.y(count);
-            line(format!(r#"<path class="bound" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#));
+            line(format!(
+                r#"<path class="bound" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
+            ));
             let name = format!("{name} {count}");
             line(words("label", RIGHT + 8.0, y + 4.0, "start", &name));
         }
     }
-    let beyond: Vec<String> =
-        chart.bounds_beyond().map(|(count, name)| format!("{name} {count}")).collect();
+    let beyond: Vec<String> = chart
+        .bounds_beyond()
+        .map(|(count, name)| format!("{name} {count}"))
+        .collect();
     if !beyond.is_empty() {
         // In the heading's line, because the right edge is narrow.
-        line(words("label", WIDTH - 8.0, 24.0, "end", &format!("↑ {}", beyond.join(", "))));
+        line(words(
+            "label",
+            WIDTH - 8.0,
+            24.0,
+            "end",
+            &format!("↑ {}", beyond.join(", ")),
+        ));
     }
-    line(format!(r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#));
+    line(format!(
+        r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#
+    ));
     for (from, to) in &chart.gaps {
         let (x, end) = (plot.x(*from), plot.x(*to));
         let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
@@ -61,16 +81,23 @@ pub fn svg(chart: &Chart) -> String {
             room = x + half + 8.0;
         }
     }
-    line(words("label", (LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "middle", &chart.across));
+    line(words(
+        "label",
+        (LEFT + RIGHT) / 2.0,
+        BOTTOM + 40.0,
+        "middle",
+        &chart.across,
+    ));
     let (mut room, mut last) = (0.0, "");
     for (place, text) in &chart.events {
         let x = plot.x(*place);
         // A label is beside its line where it fits, and once for several that follow.
         if (chart.span.0..=chart.span.1).contains(place) && (x >= room || text != last) {
             let width = text.chars().count() as f64 * 7.2;
-            let (at, anchor) = match x + 4.0 + width > RIGHT {
-                true => (x - 4.0, "end"),
-                false => (x + 4.0, "start"),
+            let (at, anchor) = if x + 4.0 + width > RIGHT {
+                (x - 4.0, "end")
+            } else {
+                (x + 4.0, "start")
             };
             let y = if x >= room { TOP - 4.0 } else { TOP + 10.0 };
             line(words("label", at, y, anchor, text));
@@ -104,11 +131,17 @@ pub fn svg(chart: &Chart) -> String {
         x += 30.0 + series.name.chars().count() as f64 * 7.2 + 20.0;
     }
     if let Some(mark) = &chart.current {
-        let seen = mark.replicas.map(i64::from).filter(|it| (lowest..=highest).contains(it));
-        for (x, y) in
-            [(x + 5.0, y - 4.0)].into_iter().chain(seen.map(|it| (plot.x(mark.at), plot.y(it))))
+        let seen = mark
+            .replicas
+            .map(i64::from)
+            .filter(|it| (lowest..=highest).contains(it));
+        for (x, y) in [(x + 5.0, y - 4.0)]
+            .into_iter()
+            .chain(seen.map(|it| (plot.x(mark.at), plot.y(it))))
         {
-            line(format!(r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#));
+            line(format!(
+                r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#
+            ));
         }
         line(words("label", x + 16.0, y, "start", &mark.label));
     }
@@ -171,7 +204,10 @@ struct Plot {
 
 impl Plot {
     fn of(chart: &Chart) -> Self {
-        Self { span: chart.span, replicas: chart.replicas }
+        Self {
+            span: chart.span,
+            replicas: chart.replicas,
+        }
     }
 
     fn x(&self, place: i64) -> f64 {
@@ -189,16 +225,23 @@ impl Plot {
     /// Returns a mark at each visible point.
     fn points(&self, series: &Series) -> String {
         let has = |count: i32| (self.replicas.0..=self.replicas.1).contains(&count);
-        let seen = series.steps.iter().filter(|(x, _)| (self.span.0..=self.span.1).contains(x));
+        let seen = series
+            .steps
+            .iter()
+            .filter(|(x, _)| (self.span.0..=self.span.1).contains(x));
         let seen = seen.filter_map(|(x, count)| Some((*x, count.filter(|own| has(*own))?)));
-        seen.map(|(x, count)| diamond(self.x(x), self.y(count.into()))).collect()
+        seen.map(|(x, count)| diamond(self.x(x), self.y(count.into())))
+            .collect()
     }
 
     /// Returns the steps; above the plot, a line leaves it by a little.
     fn path(&self, series: &Series) -> String {
         let mut path = String::new();
         let mut pen = None;
-        let later = series.steps.iter().filter(|(x, _)| *x > self.span.0 && *x <= self.span.1);
+        let later = series
+            .steps
+            .iter()
+            .filter(|(x, _)| *x > self.span.0 && *x <= self.span.1);
         let first = (self.span.0, series.at(self.span.0));
         for (place, count) in std::iter::once(&first).chain(later) {
             let x = self.x(*place);
@@ -230,15 +273,31 @@ mod tests {
 
     #[test]
     fn a_rollout_has_a_label_and_a_gap_is_seen() {
-        let events = vec![(120, "rollout <v2>".to_owned()), (290, "rollout of v3".to_owned())];
-        let text = svg(&Chart { events, gaps: vec![(30, 60)], ..chart() });
+        let events = vec![
+            (120, "rollout <v2>".to_owned()),
+            (290, "rollout of v3".to_owned()),
+        ];
+        let text = svg(&Chart {
+            events,
+            gaps: vec![(30, 60)],
+            ..chart()
+        });
         let document = roxmltree::Document::parse(&text).unwrap();
-        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
-        let texts: Vec<_> =
-            texts.map(|node| (node.text().unwrap(), node.attribute("text-anchor"))).collect();
-        assert!(texts.contains(&("rollout <v2>", Some("start"))), "{texts:?}");
+        let texts = document
+            .descendants()
+            .filter(|node| node.has_tag_name("text"));
+        let texts: Vec<_> = texts
+            .map(|node| (node.text().unwrap(), node.attribute("text-anchor")))
+            .collect();
+        assert!(
+            texts.contains(&("rollout <v2>", Some("start"))),
+            "{texts:?}"
+        );
         assert!(texts.contains(&("rollout of v3", Some("end"))), "{texts:?}");
-        let gap = document.descendants().find(|node| node.has_tag_name("rect")).unwrap();
+        let gap = document
+            .descendants()
+            .find(|node| node.has_tag_name("rect"))
+            .unwrap();
         let of = |name: &str| gap.attribute(name).unwrap().parse::<f64>().unwrap();
         assert_eq!((of("x"), of("width")), (120.6, 56.6));
     }
@@ -248,13 +307,22 @@ mod tests {
         let text = svg(&chart());
         let document = roxmltree::Document::parse(&text).unwrap();
         let words = |tag: &str| {
-            let node = document.descendants().find(|node| node.has_tag_name(tag)).unwrap();
+            let node = document
+                .descendants()
+                .find(|node| node.has_tag_name(tag))
+                .unwrap();
             node.text().unwrap().to_owned()
         };
         assert_eq!(words("title"), "replicas over cpu");
         assert_eq!(words("desc"), "From 2 to 10 replicas.");
-        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
-        assert!(texts.filter_map(|node| node.text()).any(|text| text == "cpu, % of <requests>"));
+        let texts = document
+            .descendants()
+            .filter(|node| node.has_tag_name("text"));
+        assert!(
+            texts
+                .filter_map(|node| node.text())
+                .any(|text| text == "cpu, % of <requests>")
+        );
         assert_snapshot!(text, @r#"
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" role="img" aria-labelledby="title desc">
 <title id="title">replicas over cpu</title>

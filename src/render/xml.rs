@@ -27,7 +27,10 @@ mod tests {
     fn what_xml_would_read_or_refuse_is_escaped() {
         for (text, shown) in [
             ("desired <= 2", "desired &lt;= 2"),
-            ("\"/><x a='&amp;'>", "&quot;/&gt;&lt;x a=&apos;&amp;amp;&apos;&gt;"),
+            (
+                "\"/><x a='&amp;'>",
+                "&quot;/&gt;&lt;x a=&apos;&amp;amp;&apos;&gt;",
+            ),
             ("]]>", "]]&gt;"),
             ("a\0b\u{8}c\u{1b}d\u{7f}", "a\\u{0}b\\u{8}c^[d\\u{7f}"),
             ("a\r\nb\tc", "a\\r\\nb\\tc"),

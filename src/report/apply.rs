@@ -108,7 +108,11 @@ impl<'a> ApplyResult<'a> {
                 replicas: Some(next.replicas),
                 message: worded(next, applied.change).join(" "),
             },
-            Err(e) => NextView { verdict: None, replicas: None, message: unforeseen(e) },
+            Err(e) => NextView {
+                verdict: None,
+                replicas: None,
+                message: unforeseen(e),
+            },
         });
         let state = match &applied.result {
             ApplyOutcome::Written(state, _)
@@ -152,7 +156,10 @@ impl<'a> ApplyResult<'a> {
         let target = name(&self.explanation);
         let how = match &self.applied.result {
             ApplyOutcome::Written(state, Told::Conflict(_)) if !name_only => {
-                return Some(format!("{target} already has {}", count(state.replicas, "replica")));
+                return Some(format!(
+                    "{target} already has {}",
+                    count(state.replicas, "replica")
+                ));
             }
             ApplyOutcome::Written(..) => "",
             ApplyOutcome::Planned => " (dry run)",
@@ -161,7 +168,11 @@ impl<'a> ApplyResult<'a> {
             }
             _ => return None,
         };
-        Some(if name_only { target } else { format!("{target} scaled{how}") })
+        Some(if name_only {
+            target
+        } else {
+            format!("{target} scaled{how}")
+        })
     }
 
     /// Returns what was written to the cluster, or may have been, whatever else is reported.
@@ -177,10 +188,20 @@ impl<'a> ApplyResult<'a> {
             _ => return None,
         };
         let count = count(state.replicas, "replica");
-        let extras = [("status", &self.applied.status), ("event", &self.applied.event)];
-        let extras = extras.into_iter().filter(|(_, extra)| **extra == Some(Extra::Written));
-        let extras: String = extras.map(|(what, _)| format!(", {what} written")).collect();
-        Some(format!("{} was written and has {count}{extras}", name(&self.explanation)))
+        let extras = [
+            ("status", &self.applied.status),
+            ("event", &self.applied.event),
+        ];
+        let extras = extras
+            .into_iter()
+            .filter(|(_, extra)| **extra == Some(Extra::Written));
+        let extras: String = extras
+            .map(|(what, _)| format!(", {what} written"))
+            .collect();
+        Some(format!(
+            "{} was written and has {count}{extras}",
+            name(&self.explanation)
+        ))
     }
 
     /// Words the result.
@@ -191,7 +212,10 @@ impl<'a> ApplyResult<'a> {
         if let ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) = &applied.result
             && let Some(to) = applied.made(state)
         {
-            line("replicas", format!("{}, stored by the server instead of {to}", state.replicas));
+            line(
+                "replicas",
+                format!("{}, stored by the server instead of {to}", state.replicas),
+            );
         }
         match &applied.result {
             ApplyOutcome::Written(state, told) | ApplyOutcome::Altered(state, told) => {
@@ -199,11 +223,17 @@ impl<'a> ApplyResult<'a> {
                 match told {
                     Told::Answer => {}
                     Told::Again(lost) => {
-                        line("answer", format!("{lost}; sent again with the same resourceVersion"));
+                        line(
+                            "answer",
+                            format!("{lost}; sent again with the same resourceVersion"),
+                        );
                     }
                     Told::Conflict(lost) => line("answer", format!("{lost}; {SAME}")),
                     Told::Reading(lost, true) => {
-                        line("answer", format!("{lost}; managedFields show that it was written"));
+                        line(
+                            "answer",
+                            format!("{lost}; managedFields show that it was written"),
+                        );
                     }
                     Told::Reading(lost, false) => line(
                         "answer",
@@ -230,11 +260,23 @@ impl<'a> ApplyResult<'a> {
 
     /// Returns what else to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
-        let Applied { result, status, event, wait, .. } = self.applied;
+        let Applied {
+            result,
+            status,
+            event,
+            wait,
+            ..
+        } = self.applied;
         let told = match result {
             ApplyOutcome::Refused => {
-                let refused = self.applied.concerns.iter().filter(|concern| !concern.forced);
-                refused.map(|concern| refusal(concern, self.explanation.pass)).collect()
+                let refused = self
+                    .applied
+                    .concerns
+                    .iter()
+                    .filter(|concern| !concern.forced);
+                refused
+                    .map(|concern| refusal(concern, self.explanation.pass))
+                    .collect()
             }
             ApplyOutcome::Moved(_) => vec![
                 Error::failed(self.result.message.clone()).hint("run it again, or use --retry"),
@@ -244,7 +286,10 @@ impl<'a> ApplyResult<'a> {
                     .hint("the write can no longer take effect; run apply again"),
             ],
             ApplyOutcome::NotWritten(e) => {
-                vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
+                vec![Error {
+                    message: format!("{}; nothing written", e.message),
+                    ..e.clone()
+                }]
             }
             ApplyOutcome::Unknown(..) => vec![
                 Error::failed(self.result.message.clone())
@@ -254,23 +299,36 @@ impl<'a> ApplyResult<'a> {
                 vec![Error::failed(self.result.message.clone())]
             }
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
-                altered(self.applied, state).map(Error::failed).into_iter().collect()
+                altered(self.applied, state)
+                    .map(Error::failed)
+                    .into_iter()
+                    .collect()
             }
             _ => Vec::new(),
         };
         let extras = [("the status of the HPA", status), ("the event", event)];
-        let extras = extras.into_iter().filter_map(|(what, extra)| match extra.as_ref()? {
-            Extra::Written => None,
-            Extra::NotWritten(e) => {
-                let message = format!("{what} was not written: {}", e.message);
-                Some(Error { message, bare: false, ..e.clone() })
-            }
-            Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
-        });
+        let extras = extras
+            .into_iter()
+            .filter_map(|(what, extra)| match extra.as_ref()? {
+                Extra::Written => None,
+                Extra::NotWritten(e) => {
+                    let message = format!("{what} was not written: {}", e.message);
+                    Some(Error {
+                        message,
+                        bare: false,
+                        ..e.clone()
+                    })
+                }
+                Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
+            });
         let wait = wait.iter().filter_map(|wait| match wait {
             Err(e) => {
                 let message = format!("failed to wait: {}", e.message);
-                Some(Error { message, bare: false, ..e.clone() })
+                Some(Error {
+                    message,
+                    bare: false,
+                    ..e.clone()
+                })
             }
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
@@ -284,7 +342,11 @@ fn refusal(concern: &Concern, pass: &Pass) -> Error {
     let message = concern::text(concern, &pass.input.snapshot.hpa);
     let error = Error::failed(format!("{message}; nothing written"));
     let remedies = concern::remedies(concern, &pass.input.notes);
-    if remedies.is_empty() { error } else { error.hint(remedies.join("; ")) }
+    if remedies.is_empty() {
+        error
+    } else {
+        error.hint(remedies.join("; "))
+    }
 }
 
 impl Page {
@@ -294,7 +356,11 @@ impl Page {
         applied: &Applied,
         symbols: Symbols,
     ) -> Self {
-        let words = Words { explanation, wide: false, symbols };
+        let words = Words {
+            explanation,
+            wide: false,
+            symbols,
+        };
         let metrics = [Part::Table(words.metric_table())];
         let metrics = Section::new("", Detail::Always, metrics).unless_empty();
         // An ordinary rule at work is no argument against writing its result.
@@ -314,7 +380,10 @@ impl Page {
             let message = concern::text(concern, &explanation.pass.input.snapshot.hpa);
             format!("forced with {flag}: {message}")
         });
-        Self { assuming: ignored.into_iter().chain(forced).collect(), ..words.page(sections) }
+        Self {
+            assuming: ignored.into_iter().chain(forced).collect(),
+            ..words.page(sections)
+        }
     }
 }
 
@@ -326,9 +395,15 @@ fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -
         let text = "as the controller would write it (--write-status)";
         lines.push(("status of the HPA".to_owned(), text.to_owned()));
     }
-    let rescale = explanation.outcome.rescale().filter(|_| applied.sends_event);
+    let rescale = explanation
+        .outcome
+        .rescale()
+        .filter(|_| applied.sends_event);
     lines.extend(rescale.map(|event| {
-        ("event".to_owned(), format!("{}: {} (--event)", event.reason, event.message))
+        (
+            "event".to_owned(),
+            format!("{}: {} (--event)", event.reason, event.message),
+        )
     }));
     Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
 }
@@ -339,7 +414,10 @@ fn coming(applied: &Applied) -> Option<Section> {
         Ok(next) => (label(next.verdict), worded(next, applied.change)),
         Err(e) => ("unknown", vec![unforeseen(e)]),
     };
-    let labels = [label].into_iter().chain(std::iter::repeat("")).map(str::to_owned);
+    let labels = [label]
+        .into_iter()
+        .chain(std::iter::repeat(""))
+        .map(str::to_owned);
     let lines = Part::Pairs(labels.zip(lines).collect());
     Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
 }
@@ -370,9 +448,18 @@ fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String 
 
 fn extra(extra: &Extra) -> ExtraView<'_> {
     match extra {
-        Extra::Written => ExtraView { written: Some(true), error: None },
-        Extra::NotWritten(e) => ExtraView { written: Some(false), error: Some(&e.message) },
-        Extra::Unknown(message) => ExtraView { written: None, error: Some(message) },
+        Extra::Written => ExtraView {
+            written: Some(true),
+            error: None,
+        },
+        Extra::NotWritten(e) => ExtraView {
+            written: Some(false),
+            error: Some(&e.message),
+        },
+        Extra::Unknown(message) => ExtraView {
+            written: None,
+            error: Some(message),
+        },
     }
 }
 
@@ -380,14 +467,20 @@ fn extra(extra: &Extra) -> ExtraView<'_> {
 fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
     let to = applied.made(state)?;
     let is = state.replicas;
-    Some(format!("the server stored {is} replicas instead of {to}, possibly because of a webhook"))
+    Some(format!(
+        "the server stored {is} replicas instead of {to}, possibly because of a webhook"
+    ))
 }
 
 /// Words the result, in a sentence.
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         ApplyOutcome::NothingDue => {
-            let words = Words { explanation, wide: false, symbols: Symbols::UNICODE };
+            let words = Words {
+                explanation,
+                wide: false,
+                symbols: Symbols::UNICODE,
+            };
             let (headline, why) = words.verdict();
             let headline = headline.text(words.symbols);
             format!("{headline}, so nothing is written. {}", why.join(" "))
@@ -413,7 +506,10 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
         ApplyOutcome::Written(_, Told::Answer) => "written".to_owned(),
         ApplyOutcome::Written(_, Told::Again(lost)) => format!("written on the second try; {lost}"),
         ApplyOutcome::Written(state, Told::Conflict(lost)) => {
-            format!("already {}: {SAME}; {lost}", count(state.replicas, "replica"))
+            format!(
+                "already {}: {SAME}; {lost}",
+                count(state.replicas, "replica")
+            )
         }
         ApplyOutcome::Written(_, Told::Reading(lost, true)) => {
             format!("written, according to a read; {lost}")
@@ -438,19 +534,25 @@ fn label(verdict: Verdict) -> &'static str {
 }
 
 fn unforeseen(e: &Error) -> String {
-    format!("How the controller will respond cannot be predicted: {}.", e.message)
+    format!(
+        "How the controller will respond cannot be predicted: {}.",
+        e.message
+    )
 }
 
 /// Words how the live controller will respond, and why.
 fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
-    let Some(Change { to, .. }) = change else { return Vec::new() };
+    let Some(Change { to, .. }) = change else {
+        return Vec::new();
+    };
     let Range { min, max } = next.replicas;
     let period = super::words::duration(next.pass.input.snapshot.controller.sync_period);
     let now = next.pass.input.snapshot.now;
     let (before, who) = match next.leader {
-        Leader::Holds(_) | Leader::Seen(_) => {
-            (None, format!("the controller's next pass (within {period})"))
-        }
+        Leader::Holds(_) | Leader::Seen(_) => (
+            None,
+            format!("the controller's next pass (within {period})"),
+        ),
         Leader::Lapsed(renewed) => (
             Some(format!(
                 "No controller manager holds the lease (last renewed {} ago): until one does, the \
@@ -465,7 +567,11 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
         ),
     };
     let explanation = Explanation::new(&next.pass);
-    let words = Words { explanation: &explanation, wide: false, symbols: Symbols::ASCII };
+    let words = Words {
+        explanation: &explanation,
+        wide: false,
+        symbols: Symbols::ASCII,
+    };
     let (_, why) = words.verdict();
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps {to}"),
@@ -479,7 +585,10 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     };
     let memory = match (next.leader, next.pass.remembered.knowledge) {
         (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => {
-            format!("Its history then starts with {}, without this change.", count(to, "replica"))
+            format!(
+                "Its history then starts with {}, without this change.",
+                count(to, "replica")
+            )
         }
         _ if next.pass.input.snapshot.hpa.spec.behavior.is_some() => {
             "Its history does not include this change: the recommendation holds nothing, and rate \
@@ -490,13 +599,18 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
             "Its history includes neither this change nor the recommendation behind it.".to_owned()
         }
     };
-    let does = sentence(&format!("{who} {does}: {}", why.first().map_or("", |why| why)));
+    let does = sentence(&format!(
+        "{who} {does}: {}",
+        why.first().map_or("", |why| why)
+    ));
     before.into_iter().chain([does, memory]).collect()
 }
 
 /// Words how a wait ended.
 fn ended(waited: &Waited) -> String {
-    let Waited { end, replicas, by, .. } = waited;
+    let Waited {
+        end, replicas, by, ..
+    } = waited;
     match end {
         WaitEnd::Ready => format!("all {replicas} replicas are ready"),
         WaitEnd::Changed => {

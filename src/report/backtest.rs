@@ -81,7 +81,10 @@ enum Kind {
 /// times is numbered.
 pub(crate) fn name(backtest: &Backtest, candidate: &Candidate) -> String {
     let short = |own: &Candidate| {
-        let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
+        let file = own
+            .manifest
+            .as_ref()
+            .map_or(&own.run.name, |manifest| &manifest.file);
         let name = Path::new(file).file_name().and_then(|name| name.to_str());
         name.unwrap_or(file).to_owned()
     };
@@ -89,10 +92,16 @@ pub(crate) fn name(backtest: &Backtest, candidate: &Candidate) -> String {
     let plain = |own: &Candidate| {
         let name = short(own);
         let is_other = |it: &Candidate| short(it) == name && it.run.name != own.run.name;
-        if all.iter().any(is_other) { own.run.name.clone() } else { name }
+        if all.iter().any(is_other) {
+            own.run.name.clone()
+        } else {
+            name
+        }
     };
     let name = plain(candidate);
-    let before = all.iter().take_while(|other| !std::ptr::eq(*other, candidate));
+    let before = all
+        .iter()
+        .take_while(|other| !std::ptr::eq(*other, candidate));
     match before.filter(|other| plain(other) == name).count() {
         0 => name,
         before => format!("{name} ({})", before + 1),
@@ -109,19 +118,37 @@ impl<'a> Compared<'a> {
             Played::new(&run.timeline, &pass)
         };
         let replay = played(&backtest.replay);
-        let candidates = backtest.candidates.iter().map(|own| played(&own.run)).collect();
-        Self { backtest, replay, candidates, findings, has_passes: false, is_off }
+        let candidates = backtest
+            .candidates
+            .iter()
+            .map(|own| played(&own.run))
+            .collect();
+        Self {
+            backtest,
+            replay,
+            candidates,
+            findings,
+            has_passes: false,
+            is_off,
+        }
     }
 
     /// The same with every pass as data.
     pub(super) fn with_passes(self, is_wanted: bool) -> Self {
-        Self { has_passes: is_wanted, ..self }
+        Self {
+            has_passes: is_wanted,
+            ..self
+        }
     }
 
     /// The findings of the candidates, by name.
     pub(super) fn findings(&self) -> impl Iterator<Item = (String, &[FindingView])> {
         let findings = self.findings.iter().map(|findings| &findings[..]);
-        self.backtest.candidates.iter().map(|own| self.name(own)).zip(findings)
+        self.backtest
+            .candidates
+            .iter()
+            .map(|own| self.name(own))
+            .zip(findings)
     }
 
     fn each(&self) -> impl Iterator<Item = (String, &'a Candidate, &Played<'a>)> {
@@ -136,7 +163,10 @@ impl<'a> Compared<'a> {
     /// The name of the run whose first pass is explained.
     pub(super) fn first(&self) -> String {
         let first = self.backtest.candidates.first();
-        first.map_or_else(|| self.backtest.replay.name.clone(), |first| self.name(first))
+        first.map_or_else(
+            || self.backtest.replay.name.clone(),
+            |first| self.name(first),
+        )
     }
 
     fn totals(&self) -> &'a Totals {
@@ -146,9 +176,12 @@ impl<'a> Compared<'a> {
     fn clock(&self) -> Clock {
         let from = self.backtest.replay.timeline.start;
         match &self.backtest.load {
-            Some(LoadFacts { is_absolute: true, .. }) => {
-                Clock::Utc { from, to: from.plus(self.totals().span()) }
-            }
+            Some(LoadFacts {
+                is_absolute: true, ..
+            }) => Clock::Utc {
+                from,
+                to: from.plus(self.totals().span()),
+            },
             _ => Clock::Since(from),
         }
     }
@@ -169,7 +202,11 @@ impl<'a> Compared<'a> {
             return (Tone::Stay, text.to_owned());
         }
         let replay = self.totals();
-        let mut runs = self.backtest.candidates.iter().map(|own| &own.run.timeline.totals);
+        let mut runs = self
+            .backtest
+            .candidates
+            .iter()
+            .map(|own| &own.run.timeline.totals);
         let is_unanswered = |own: &Totals| own.unanswered() == own.span();
         if is_unanswered(replay) && runs.all(is_unanswered) {
             return (
@@ -177,14 +214,18 @@ impl<'a> Compared<'a> {
                 "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT".to_owned(),
             );
         }
-        let all: Vec<(String, &Candidate)> =
-            self.each().map(|(name, candidate, _)| (heading(&name), candidate)).collect();
+        let all: Vec<(String, &Candidate)> = self
+            .each()
+            .map(|(name, candidate, _)| (heading(&name), candidate))
+            .collect();
         match &all[..] {
             [] => {
                 let hours = hours(replay.replica_hours());
                 let short = long(replay.short());
-                let mut parts =
-                    vec![format!("{hours} REPLICA-HOURS"), format!("SHORT FOR {short}")];
+                let mut parts = vec![
+                    format!("{hours} REPLICA-HOURS"),
+                    format!("SHORT FOR {short}"),
+                ];
                 parts.extend(self.without_answer(replay));
                 (Tone::Stay, format!("REPLAY: {}", parts.join(", ")))
             }
@@ -222,16 +263,19 @@ impl<'a> Compared<'a> {
                 (tone, format!("{name}: {}", parts.join(", ")))
             }
             several => {
-                let totals = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
+                let totals = several
+                    .iter()
+                    .map(|(_, candidate)| &candidate.run.timeline.totals);
                 let mut all: Vec<&Totals> = totals.collect();
                 let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
                     all.sort_by(|one, other| of(one).total_cmp(&of(other)));
                     let text =
                         [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
                     let [least, most, before] = text;
-                    match least == most {
-                        true => ("EACH ", least, before),
-                        false => ("", format!("{least} TO {most}"), before),
+                    if least == most {
+                        ("EACH ", least, before)
+                    } else {
+                        ("", format!("{least} TO {most}"), before)
                     }
                 };
                 let (each, own, before) =
@@ -242,11 +286,16 @@ impl<'a> Compared<'a> {
                     parts.push(format!("{each}{what} FOR {own} (REPLAY: {before})"));
                 };
                 add("SHORT", Totals::short);
-                let mut runs = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
+                let mut runs = several
+                    .iter()
+                    .map(|(_, candidate)| &candidate.run.timeline.totals);
                 if is_considerable(replay) || runs.any(is_considerable) {
                     add("WITHOUT AN ANSWER", Totals::unanswered);
                 }
-                (Tone::Stay, format!("{} CANDIDATES: {}", several.len(), parts.join(", ")))
+                (
+                    Tone::Stay,
+                    format!("{} CANDIDATES: {}", several.len(), parts.join(", ")),
+                )
             }
         }
     }
@@ -265,7 +314,11 @@ impl<'a> Compared<'a> {
             let before = long(replay.unanswered());
             return Some(format!("NO ANSWER FOR {length} INSTEAD OF {before}"));
         }
-        let in_both = if self.candidates.is_empty() { "" } else { " IN BOTH" };
+        let in_both = if self.candidates.is_empty() {
+            ""
+        } else {
+            " IN BOTH"
+        };
         let span = long(own.span());
         is_considerable(own).then(|| format!("NO ANSWER FOR {length} OF {span}{in_both}"))
     }
@@ -283,7 +336,11 @@ impl<'a> Compared<'a> {
         let hours = hours.map(|ratio| format!(", replica-hours {}", signed(ratio - 1.0)));
         let (equal, within_one, hours) = (part(equal), part(within_one), hours.unwrap_or_default());
         let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
-        let comparison = if is_compared { ", and neither does the comparison" } else { "" };
+        let comparison = if is_compared {
+            ", and neither does the comparison"
+        } else {
+            ""
+        };
         Some(format!(
             "Warning: the replay has the recorded replicas for {equal} of the time (within one for \
              {within_one}{hours}), so it says little about this cluster{comparison}"
@@ -294,19 +351,25 @@ impl<'a> Compared<'a> {
     pub(super) fn doubt(&self) -> Option<String> {
         let mut all = self.candidates.iter().chain([&self.replay]);
         let doubt = all.find_map(Played::doubt)?;
-        Some(format!("Not certain: a run {doubt}. These are the most likely ones."))
+        Some(format!(
+            "Not certain: a run {doubt}. These are the most likely ones."
+        ))
     }
 
     /// A line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
         let is_new = |own: &&Override| {
-            own.observed.as_ref().is_none_or(|observed| observed.plain() != own.assumed)
+            own.observed
+                .as_ref()
+                .is_none_or(|observed| observed.plain() != own.assumed)
         };
         let shared = self.backtest.replay.overrides.iter().filter(is_new);
         let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow)));
         let own = self.each().filter_map(|(name, candidate, _)| {
-            let own: Vec<String> =
-                self.own(candidate).map(|own| in_words(own, symbols.arrow)).collect();
+            let own: Vec<String> = self
+                .own(candidate)
+                .map(|own| in_words(own, symbols.arrow))
+                .collect();
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });
         shared.chain(own).collect()
@@ -316,7 +379,9 @@ impl<'a> Compared<'a> {
     fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
-            shared.iter().any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
+            shared
+                .iter()
+                .any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
         };
         let own = candidate.run.overrides.iter();
         own.filter(move |own| !is_shared(own) && ![MANIFEST, TEMPLATE].contains(&&*own.item))
@@ -326,8 +391,17 @@ impl<'a> Compared<'a> {
     pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
         let assumed = self.each().flat_map(|(name, candidate, _)| {
             self.own(candidate).map(move |own| {
-                let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();
-                vec![name.clone(), own.item.clone(), own.assumed.clone(), observed]
+                let observed = own
+                    .observed
+                    .as_ref()
+                    .map(Reported::plain)
+                    .unwrap_or_default();
+                vec![
+                    name.clone(),
+                    own.item.clone(),
+                    own.assumed.clone(),
+                    observed,
+                ]
             })
         });
         let columns = ["CANDIDATE", "ITEM", "ASSUMED", "RUNNING"].map(|title| (title, false));
@@ -337,31 +411,47 @@ impl<'a> Compared<'a> {
         let mut sections = vec![Section::new("", Detail::Always, [facts])];
         sections.extend(self.search().iter().flat_map(Searched::sections));
         // In a search, the replay is a row of its table.
-        let detail = if self.search().is_some() { Detail::Wide } else { Detail::Always };
+        let detail = if self.search().is_some() {
+            Detail::Wide
+        } else {
+            Detail::Always
+        };
         sections.extend([
             Section::new("", detail, self.table()),
             Section::new("FIRST DIFFERENCE", Detail::Always, [parted]),
             Section::new(
                 "",
                 detail,
-                [Part::Chart(self.chart().into()), Part::Text(self.not_drawn())],
+                [
+                    Part::Chart(self.chart().into()),
+                    Part::Text(self.not_drawn()),
+                ],
             ),
         ]);
         sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());
         let candidates = self.each().map(|(name, _, played)| (name, played));
-        let runs =
-            [(self.backtest.replay.name.clone(), &self.replay)].into_iter().chain(candidates);
+        let runs = [(self.backtest.replay.name.clone(), &self.replay)]
+            .into_iter()
+            .chain(candidates);
         sections.extend(runs.filter_map(|(name, played)| {
             let clock = self.clock();
             let Timeline { start, totals, .. } = played.timeline;
-            let when = |time: Timestamp| match time.duration_since(*start) < totals.span() {
-                true => clock.at(time),
-                false => format!("{} (after the load)", clock.at(time)),
+            let when = |time: Timestamp| {
+                if time.duration_since(*start) < totals.span() {
+                    clock.at(time)
+                } else {
+                    format!("{} (after the load)", clock.at(time))
+                }
             };
             let body = played.changes(("TIME", false), when, symbols, wide);
             let title = format!("RESCALES OF {name}");
-            Section { title, detail: Detail::Wide, body }.unless_empty()
+            Section {
+                title,
+                detail: Detail::Wide,
+                body,
+            }
+            .unless_empty()
         }));
         sections
     }
@@ -376,10 +466,18 @@ impl<'a> Compared<'a> {
         let mut facts = vec![("LOAD".to_owned(), load)];
         let lacking = &self.backtest.lacking;
         facts.extend((!lacking.is_empty()).then(|| {
-            let text = format!("{}: not in the load, and not readable at its start", list(lacking));
+            let text = format!(
+                "{}: not in the load, and not readable at its start",
+                list(lacking)
+            );
             ("NO VALUE".to_owned(), text)
         }));
-        facts.extend(self.backtest.check.as_ref().map(|it| ("CHECK".to_owned(), self.check(it))));
+        facts.extend(
+            self.backtest
+                .check
+                .as_ref()
+                .map(|it| ("CHECK".to_owned(), self.check(it))),
+        );
         facts.extend(self.backtest.ready_after.map(|ready| {
             let used = self.backtest.replay.timeline.times.ready;
             let instead = if used == ready {
@@ -387,13 +485,24 @@ impl<'a> Compared<'a> {
             } else {
                 format!("; {} assumed (--ready-after)", duration(used))
             };
-            ("PODS".to_owned(), format!("ready after {}, as recorded{instead}", duration(ready)))
+            (
+                "PODS".to_owned(),
+                format!("ready after {}, as recorded{instead}", duration(ready)),
+            )
         }));
         facts
     }
 
     fn load(&self, load: &LoadFacts, played: SignedDuration) -> String {
-        let LoadFacts { metrics, step, is_absolute, start: begun, end, gaps, marks } = load;
+        let LoadFacts {
+            metrics,
+            step,
+            is_absolute,
+            start: begun,
+            end,
+            gaps,
+            marks,
+        } = load;
         let mut text = list(metrics);
         if let Some(step) = step {
             text += &format!(", every {}", long(*step));
@@ -426,7 +535,10 @@ impl<'a> Compared<'a> {
         }
         let skipped = start.duration_since(*begun);
         if skipped.is_positive() && skipped < length {
-            text += &format!("; its first {}, before the first pass, are left out", long(skipped));
+            text += &format!(
+                "; its first {}, before the first pass, are left out",
+                long(skipped)
+            );
         }
         if played != length {
             text += &format!("; played for {}", long(played));
@@ -435,7 +547,14 @@ impl<'a> Compared<'a> {
     }
 
     fn check(&self, check: &Check) -> String {
-        let Check { compared, equal, within_one, left_out, replica_hours, recorded } = check;
+        let Check {
+            compared,
+            equal,
+            within_one,
+            left_out,
+            replica_hours,
+            recorded,
+        } = check;
         let period = self.backtest.replay.timeline.period;
         let time =
             |passes: usize| long(period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX)));
@@ -449,7 +568,11 @@ impl<'a> Compared<'a> {
             _ => parts.push("nothing to compare the replay with".to_owned()),
         }
         parts.extend(replica_hours.map(|ratio| format!("replica-hours {}", signed(ratio - 1.0))));
-        let unknown = recorded.replicas.iter().filter(|replicas| replicas.is_none()).count();
+        let unknown = recorded
+            .replicas
+            .iter()
+            .filter(|replicas| replicas.is_none())
+            .count();
         let marked = left_out.saturating_sub(unknown);
         if marked > 0 {
             parts.push(format!("left out {} after marks", time(marked)));
@@ -494,8 +617,9 @@ impl<'a> Compared<'a> {
         let lengths = |of: fn(&Totals) -> SignedDuration| {
             let some = columns.iter().filter_map(Column::of_run_titled);
             let some = some.filter(|(_, totals)| !of(totals).is_zero());
-            let lengths: Vec<(&str, String)> =
-                some.map(|(title, totals)| (title, long(of(totals)))).collect();
+            let lengths: Vec<(&str, String)> = some
+                .map(|(title, totals)| (title, long(of(totals))))
+                .collect();
             let runs = columns.iter().filter_map(Column::of_run).count();
             match &lengths[..] {
                 [(_, first), rest @ ..]
@@ -503,7 +627,10 @@ impl<'a> Compared<'a> {
                 {
                     vec![format!("each run for {first}")]
                 }
-                _ => lengths.iter().map(|(title, own)| format!("{title} for {own}")).collect(),
+                _ => lengths
+                    .iter()
+                    .map(|(title, own)| format!("{title} for {own}"))
+                    .collect(),
             }
         };
         let mut table = self.by_row(&columns, true);
@@ -522,50 +649,85 @@ impl<'a> Compared<'a> {
     /// Whether a candidate has another target for a metric than the HPA as it is.
     fn has_other_targets(&self) -> bool {
         let targets = |run: &'a Run| {
-            run.input.snapshot.hpa.spec.metrics.iter().map(|own| (own.id(), own.target()))
+            run.input
+                .snapshot
+                .hpa
+                .spec
+                .metrics
+                .iter()
+                .map(|own| (own.id(), own.target()))
         };
         let replay = &self.backtest.replay;
         let differs =
             |(id, target)| targets(replay).any(|(other, before)| other == id && before != target);
-        self.backtest.candidates.iter().any(|own| targets(&own.run).any(differs))
+        self.backtest
+            .candidates
+            .iter()
+            .any(|own| targets(&own.run).any(differs))
     }
 
     fn by_column(&self, columns: &[Column<'_>]) -> Table {
         let clock = self.clock();
-        let titles = columns.iter().map(|column| (column.title.clone().into(), true));
+        let titles = columns
+            .iter()
+            .map(|column| (column.title.clone().into(), true));
         let mut table = Table {
             columns: [("".into(), false)].into_iter().chain(titles).collect(),
             rows: vec![],
         };
         let mut row = |label: &str, cell: &dyn Fn(&Column<'_>) -> Option<String>| {
-            let cells = columns.iter().map(|it| cell(it).unwrap_or_else(|| "-".to_owned()));
-            table.rows.push(std::iter::once(label.to_owned()).chain(cells).collect());
+            let cells = columns
+                .iter()
+                .map(|it| cell(it).unwrap_or_else(|| "-".to_owned()));
+            table
+                .rows
+                .push(std::iter::once(label.to_owned()).chain(cells).collect());
         };
         let any = |of: fn(&Totals) -> SignedDuration| {
-            columns.iter().any(|it| it.kind != Kind::Record && !of(it.totals).is_zero())
+            columns
+                .iter()
+                .any(|it| it.kind != Kind::Record && !of(it.totals).is_zero())
         };
-        row("replica-hours", &|it| it.known().map(|own| hours(own.replica_hours())));
+        row("replica-hours", &|it| {
+            it.known().map(|own| hours(own.replica_hours()))
+        });
         if columns.iter().any(|it| it.kind == Kind::Candidate) {
             row("against the replay", &|it| self.against_replay(it));
         }
-        row("mean", &|it| it.known().map(|own| format!("{:.1}", own.mean())));
+        row("mean", &|it| {
+            it.known().map(|own| format!("{:.1}", own.mean()))
+        });
         row("lowest", &|it| it.known().map(|own| own.lowest.to_string()));
-        row("highest", &|it| it.known().map(|own| own.highest.replicas.to_string()));
-        row("first at", &|it| it.known().map(|own| clock.at(own.highest.time)));
+        row("highest", &|it| {
+            it.known().map(|own| own.highest.replicas.to_string())
+        });
+        row("first at", &|it| {
+            it.known().map(|own| clock.at(own.highest.time))
+        });
         row("at max", &|it| it.known().map(|own| long(own.at_max())));
         if any(Totals::above_max) {
-            row("wanting more than max", &|it| it.of_run().map(|own| long(own.above_max())));
+            row("wanting more than max", &|it| {
+                it.of_run().map(|own| long(own.above_max()))
+            });
         }
-        row("short of the proposal", &|it| it.of_run().map(|own| long(own.short())));
+        row("short of the proposal", &|it| {
+            it.of_run().map(|own| long(own.short()))
+        });
         if any(Totals::short) {
             let longest = |it: &Column<'_>| it.of_run()?.longest_short();
-            row("replica-hours short", &|it| it.of_run().map(|own| hours(own.shortfall())));
-            row("longest stretch", &|it| longest(it).map(|own| long(own.length)));
+            row("replica-hours short", &|it| {
+                it.of_run().map(|own| hours(own.shortfall()))
+            });
+            row("longest stretch", &|it| {
+                longest(it).map(|own| long(own.length))
+            });
             row("from", &|it| longest(it).map(|own| clock.at(own.start)));
         }
         row("rescales (reversals)", &|it| it.known().map(rescales));
         if any(Totals::unanswered) {
-            row("without an answer", &|it| it.of_run().map(|own| long(own.unanswered())));
+            row("without an answer", &|it| {
+                it.of_run().map(|own| long(own.unanswered()))
+            });
         }
         row("ends at", &|it| it.ends_at.clone());
         table
@@ -587,7 +749,8 @@ impl<'a> Compared<'a> {
                 },
                 long(own.at_max()),
                 run.map_or_else(dash, |own| long(own.short())),
-                run.and_then(Totals::longest_short).map_or_else(dash, |own| long(own.length)),
+                run.and_then(Totals::longest_short)
+                    .map_or_else(dash, |own| long(own.length)),
                 rescales(own),
             ];
             cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
@@ -605,7 +768,9 @@ impl<'a> Compared<'a> {
         let ends = has_ends.then_some(("ENDS AT", true));
         let titles = titles.into_iter().chain(ends);
         Table {
-            columns: titles.map(|(title, is_number)| (title.into(), is_number)).collect(),
+            columns: titles
+                .map(|(title, is_number)| (title.into(), is_number))
+                .collect(),
             rows: columns.iter().filter_map(row).collect(),
         }
     }
@@ -622,7 +787,12 @@ impl<'a> Compared<'a> {
     /// Where each candidate first differs from the replay, and for how long they differ.
     fn parted(&self) -> Vec<(String, String)> {
         let parted = self.each().map(|(name, candidate, played)| {
-            let Some(Parting { time, replay, candidate: own }) = &candidate.parted else {
+            let Some(Parting {
+                time,
+                replay,
+                candidate: own,
+            }) = &candidate.parted
+            else {
                 let text = match self.ends(candidate) {
                     None => "nowhere: the replicas are those of the replay throughout".to_owned(),
                     Some((own, before)) => format!(
@@ -673,32 +843,48 @@ impl<'a> Compared<'a> {
         series.insert(series.len().min(1), self.replay.replicas("replay"));
         let check = self.backtest.check.as_ref();
         series.extend(check.map(|check| {
-            self.replay.series("recorded", 0, check.recorded.replicas.iter().copied())
+            self.replay
+                .series("recorded", 0, check.recorded.replicas.iter().copied())
         }));
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
         let runs = || self.candidates.iter().chain([&self.replay]);
         let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
-        let mut bounds: Vec<(i32, String)> =
-            bounds.map(|(count, name)| (count, name.to_owned())).collect();
+        let mut bounds: Vec<(i32, String)> = bounds
+            .map(|(count, name)| (count, name.to_owned()))
+            .collect();
         bounds.sort();
         bounds.dedup();
         // A bound that a line comes near is in sight, and another one is named at the edge.
         let near = highest.saturating_add(highest / 4);
-        let in_sight = bounds.iter().map(|(count, _)| *count).filter(|count| *count <= near);
+        let in_sight = bounds
+            .iter()
+            .map(|(count, _)| *count)
+            .filter(|count| *count <= near);
         let highest = in_sight.max().unwrap_or(0).max(highest);
         let timeline = &self.backtest.replay.timeline;
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
-        let marks =
-            marks.map(|mark| (mark.time.duration_since(timeline.start), at_a_glance(&mark.text)));
+        let marks = marks.map(|mark| {
+            (
+                mark.time.duration_since(timeline.start),
+                at_a_glance(&mark.text),
+            )
+        });
         // The pass at the end of the load is not part of it.
         let end = millis(span);
-        series.iter_mut().for_each(|own| own.steps.retain(|(at, _)| *at < end));
+        series
+            .iter_mut()
+            .for_each(|own| own.steps.retain(|(at, _)| *at < end));
         let clock = self.clock();
         Chart {
-            title: match self.not_drawn().is_empty() {
-                true => format!("replicas in {}", long(span)),
-                false => format!("replicas in {}, first {} candidates", long(span), self.drawn()),
+            title: if self.not_drawn().is_empty() {
+                format!("replicas in {}", long(span))
+            } else {
+                format!(
+                    "replicas in {}, first {} candidates",
+                    long(span),
+                    self.drawn()
+                )
             },
             description: self.headline().1,
             across: clock.across(),
@@ -735,7 +921,11 @@ impl<'a> Column<'a> {
 /// How a pass changed the replicas, and why.
 fn done(played: &Played<'_>, change: &Change) -> String {
     let Change { from, to, .. } = change;
-    let what = if from == to { format!("keeps {to}") } else { format!("goes to {to}") };
+    let what = if from == to {
+        format!("keeps {to}")
+    } else {
+        format!("goes to {to}")
+    };
     match played.because(change) {
         because if because.is_empty() => what,
         because => format!("{what} ({because})"),
@@ -773,7 +963,11 @@ fn rescales(totals: &Totals) -> String {
 
 /// The name of a candidate as a title: a file keeps its case.
 fn heading(name: &str) -> String {
-    if name == "candidate" { name.to_uppercase() } else { name.to_owned() }
+    if name == "candidate" {
+        name.to_uppercase()
+    } else {
+        name.to_owned()
+    }
 }
 
 /// How the replica-hours changed, as a title.
@@ -812,5 +1006,11 @@ fn width(table: &Table) -> usize {
         let cells = table.rows.iter().map(|row| row[place].chars().count());
         cells.chain([title.chars().count()]).max().unwrap_or(0) + 2
     };
-    table.columns.iter().enumerate().map(column).sum::<usize>().saturating_sub(2)
+    table
+        .columns
+        .iter()
+        .enumerate()
+        .map(column)
+        .sum::<usize>()
+        .saturating_sub(2)
 }

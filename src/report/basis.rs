@@ -35,7 +35,12 @@ pub struct BasisView {
 
 impl BasisView {
     fn new(item: &'static str, value: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { item, value: value.into(), source: source.into(), age: None }
+        Self {
+            item,
+            value: value.into(),
+            source: source.into(),
+            age: None,
+        }
     }
 }
 
@@ -50,12 +55,14 @@ impl From<&Basis> for BasisView {
                 };
                 Self::new("clock", SecondsTime(*time).to_string(), source)
             }
-            Basis::Flags { settings, source: from } => {
-                Self::new("controller flags", settings.join(", "), source(from))
-            }
-            Basis::Gates { settings, source: from } => {
-                Self::new("feature gates", settings.join(", "), source(from))
-            }
+            Basis::Flags {
+                settings,
+                source: from,
+            } => Self::new("controller flags", settings.join(", "), source(from)),
+            Basis::Gates {
+                settings,
+                source: from,
+            } => Self::new("feature gates", settings.join(", "), source(from)),
             Basis::ManagerUnread(unread) => {
                 let what = unread.iter().map(|(fact, _)| match fact {
                     ManagerFact::Flags => "flags",
@@ -66,16 +73,32 @@ impl From<&Basis> for BasisView {
                 Self::new("controller manager", value, Vec::from_iter(why).join("; "))
             }
             Basis::Version(version) => {
-                let unstated = version.stated().is_none().then_some("the newest confirmed rules");
+                let unstated = version
+                    .stated()
+                    .is_none()
+                    .then_some("the newest confirmed rules");
                 let sources = unstated.into_iter().chain(version.caveat());
-                Self::new("version", version.to_string(), Vec::from_iter(sources).join("; "))
+                Self::new(
+                    "version",
+                    version.to_string(),
+                    Vec::from_iter(sources).join("; "),
+                )
             }
-            Basis::Target { kind, replicas, right } => Self::new(
+            Basis::Target {
+                kind,
+                replicas,
+                right,
+            } => Self::new(
                 "scale",
                 replicas.map_or("none".to_owned(), |replicas| format!("{replicas} replicas")),
-                format!("the {kind} itself, because its scale may not be read; {}", right.advice()),
+                format!(
+                    "the {kind} itself, because its scale may not be read; {}",
+                    right.advice()
+                ),
             ),
-            Basis::SupposedPods(SupposedPods { count, template, .. }) => {
+            Basis::SupposedPods(SupposedPods {
+                count, template, ..
+            }) => {
                 let made = match template {
                     SupposedTemplate::OfTarget => {
                         ", as the template of the target makes them".to_owned()
@@ -105,7 +128,10 @@ fn made_by(template: &SupposedTemplate) -> String {
             format!(", as {workload} in {origin} makes them")
         }
         SupposedTemplate::Unknown { requests, .. } if requests.0.is_empty() => String::new(),
-        SupposedTemplate::Unknown { containers, requests } => {
+        SupposedTemplate::Unknown {
+            containers,
+            requests,
+        } => {
             let amounts = requests.0.iter().map(|(resource, amount)| {
                 let amount = Quantity::from_milli(amount.milli_value(), format_of(resource));
                 format!("{} of {resource}", numbers::quantity(&amount))
@@ -127,16 +153,19 @@ fn made_by(template: &SupposedTemplate) -> String {
 /// Words what is assumed, as the end of a sentence; `None` for a default, and for what was read.
 pub(super) fn brief(basis: &Basis) -> Option<String> {
     match basis {
-        Basis::Clock { source: ClockSource::System, .. } => {
-            Some("the time of the system clock".to_owned())
-        }
+        Basis::Clock {
+            source: ClockSource::System,
+            ..
+        } => Some("the time of the system clock".to_owned()),
         Basis::Clock { .. }
         | Basis::Flags { .. }
         | Basis::Gates { .. }
         | Basis::ManagerUnread(_) => None,
         Basis::Version(version) => Some(format!("the rules of {version}")),
         Basis::Target { kind, .. } => Some(format!("the scale that the {kind} states")),
-        Basis::SupposedPods(SupposedPods { count, template, .. }) => {
+        Basis::SupposedPods(SupposedPods {
+            count, template, ..
+        }) => {
             let made = made_by(template);
             Some(match count {
                 0 => "no pods".to_owned(),
@@ -150,24 +179,45 @@ pub(super) fn brief(basis: &Basis) -> Option<String> {
 
 /// Words what a past pass is based on besides the history.
 pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
-    let Past { source, read, scrape, lacks, kept, .. } = past;
+    let Past {
+        source,
+        read,
+        scrape,
+        lacks,
+        kept,
+        ..
+    } = past;
     let read = format!("as read at {}", SecondsTime(*read));
     let lacks = |part| lacks.contains(&part);
-    let mut views = vec![BasisView::new("history", "samples of the pods and the HPA", source)];
+    let mut views = vec![BasisView::new(
+        "history",
+        "samples of the pods and the HPA",
+        source,
+    )];
     let mut add = |item, value: &str, source: &str| views.push(BasisView::new(item, value, source));
-    let recorded =
-        [(PastPart::Limits, "minReplicas and maxReplicas"), (PastPart::Targets, "the targets")];
-    let recorded = recorded.into_iter().filter(|(part, _)| !lacks(*part)).map(|(_, name)| name);
+    let recorded = [
+        (PastPart::Limits, "minReplicas and maxReplicas"),
+        (PastPart::Targets, "the targets"),
+    ];
+    let recorded = recorded
+        .into_iter()
+        .filter(|(part, _)| !lacks(*part))
+        .map(|(_, name)| name);
     let recorded: Vec<&str> = recorded.collect();
-    let spec = match recorded.is_empty() {
-        true => "all of it".to_owned(),
-        false => format!("all but {}", recorded.join(", and ")),
+    let spec = if recorded.is_empty() {
+        "all of it".to_owned()
+    } else {
+        format!("all but {}", recorded.join(", and "))
     };
     add("spec", &spec, &read);
     if !kept.is_empty() {
         add("targets", &format!("of {}", kept.join(", ")), &read);
     }
-    add("controller", "did not restart in its history", "the history does not say");
+    add(
+        "controller",
+        "did not restart in its history",
+        "the history does not say",
+    );
     add(
         "passes",
         "at this time, and a sync period apart before it",
@@ -175,7 +225,12 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
     );
     let scraped = scrape.map_or_else(
         || "no scrapes".to_owned(),
-        |seconds| format!("scrapes every {}", duration(SignedDuration::from_secs(seconds))),
+        |seconds| {
+            format!(
+                "scrapes every {}",
+                duration(SignedDuration::from_secs(seconds))
+            )
+        },
     );
     add(
         "usage",
@@ -183,19 +238,44 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
         &format!("{scraped}; the metrics API's own samples are not recorded"),
     );
     for (part, item, value, source) in [
-        (PastPart::Replicas, "replicas", "the number of active pods", "not recorded"),
+        (
+            PastPart::Replicas,
+            "replicas",
+            "the number of active pods",
+            "not recorded",
+        ),
         (PastPart::Phases, "phases", "Running", "not recorded"),
-        (PastPart::Readiness, "readiness", "ready since they were started", "not recorded"),
-        (PastPart::StartTimes, "start times", "when pods were created", "not recorded"),
+        (
+            PastPart::Readiness,
+            "readiness",
+            "ready since they were started",
+            "not recorded",
+        ),
+        (
+            PastPart::StartTimes,
+            "start times",
+            "when pods were created",
+            "not recorded",
+        ),
         (
             PastPart::ReadyTimes,
             "ready since",
             "the start, or the scrape that saw it",
             "not recorded",
         ),
-        (PastPart::Requests, "requests", "those of the template", &read),
+        (
+            PastPart::Requests,
+            "requests",
+            "those of the template",
+            &read,
+        ),
         (PastPart::Cpu, "usage of cpu", "unknown", "not recorded"),
-        (PastPart::Memory, "usage of memory", "unknown", "not recorded"),
+        (
+            PastPart::Memory,
+            "usage of memory",
+            "unknown",
+            "not recorded",
+        ),
     ] {
         if lacks(part) {
             add(item, value, source);
@@ -206,7 +286,14 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
 
 /// Words what is to be known of a past pass.
 pub(super) fn notes_of_past(past: &Past, spec: &HpaSpec) -> Vec<String> {
-    let Past { warnings, changed, lacks, kept, queries, .. } = past;
+    let Past {
+        warnings,
+        changed,
+        lacks,
+        kept,
+        queries,
+        ..
+    } = past;
     let changed = changed.iter().map(|PastField { field, then, now }| {
         format!("{field} of the HPA was {then}, and is {now} since")
     });
@@ -218,10 +305,14 @@ pub(super) fn notes_of_past(past: &Past, spec: &HpaSpec) -> Vec<String> {
     }
     let metrics = spec.metrics.iter().filter(|metric| !metric.is_resource());
     let metrics = metrics.map(|metric| metric.flag_name(&spec.metrics));
-    notes.extend(metrics.filter(|name| queries.iter().all(|own| own.of != *name)).map(|name| {
-        let query = shell_word(&format!("{name}=PROMQL"));
-        format!("no query was stated for {name}: --query {query} gives its values")
-    }));
+    notes.extend(
+        metrics
+            .filter(|name| queries.iter().all(|own| own.of != *name))
+            .map(|name| {
+                let query = shell_word(&format!("{name}=PROMQL"));
+                format!("no query was stated for {name}: --query {query} gives its values")
+            }),
+    );
     notes.extend(warnings.iter().map(super::notes::load::text));
     notes
 }
@@ -234,7 +325,10 @@ impl From<&Ground> for BasisView {
             }
             Ground::LeaderLost { renewed } => Self::new(
                 "history",
-                format!("empty: the leader last renewed its lease at {}", SecondsTime(*renewed)),
+                format!(
+                    "empty: the leader last renewed its lease at {}",
+                    SecondsTime(*renewed)
+                ),
                 "the controller manager's lease, and no status or event since",
             ),
             Ground::StatusSilent(why) => {
@@ -248,9 +342,16 @@ impl From<&Ground> for BasisView {
                     StatusSilent::Replaced => "no pass since the HPA was replaced",
                     StatusSilent::SpecChanged => "the spec was changed after it was written",
                 };
-                Self::new("recommendations", "the status says nothing about them", source)
+                Self::new(
+                    "recommendations",
+                    "the status says nothing about them",
+                    source,
+                )
             }
-            Ground::LastStatus { sighting, age: written } => {
+            Ground::LastStatus {
+                sighting,
+                age: written,
+            } => {
                 let mut source = format!("condition {}, ", sighting.reason);
                 source += &match written {
                     Some(written) => format!("status written {} ago", age(*written)),
@@ -263,9 +364,10 @@ impl From<&Ground> for BasisView {
             }
             Ground::EarlierStatuses { count, first, last } => {
                 let (from, to) = (SecondsTime(*first), SecondsTime(*last));
-                let when = match first == last {
-                    true => format!("at {from}"),
-                    false => format!("between {from} and {to}"),
+                let when = if first == last {
+                    format!("at {from}")
+                } else {
+                    format!("between {from} and {to}")
                 };
                 let value = format!("{count} more, {when}");
                 Self::new("recommendations", value, "earlier states of the HPA")
@@ -285,7 +387,11 @@ impl From<&Ground> for BasisView {
                 ),
                 "the samples around each",
             ),
-            Ground::Recorded { first, last, source } => Self::new(
+            Ground::Recorded {
+                first,
+                last,
+                source,
+            } => Self::new(
                 "recommendations",
                 format!(
                     "narrower bounds, by passes from {} to {}",
@@ -310,7 +416,10 @@ impl From<&Ground> for BasisView {
             Ground::Controller(running) => {
                 let (value, source) = match running {
                     Running::Leads(since) => (
-                        format!("leader since {}, with no older history", SecondsTime(*since)),
+                        format!(
+                            "leader since {}, with no older history",
+                            SecondsTime(*since)
+                        ),
                         "the controller manager's lease",
                     ),
                     Running::Since(since) => (
@@ -360,25 +469,30 @@ fn unshown(why: &Unshown) -> String {
 fn rate_limits(counted: &Counted) -> (String, String) {
     let changes = |changes: &[ScaleEvent]| {
         let change = |it: &ScaleEvent| format!("{:+} at {}", it.replicas, SecondsTime(it.time));
-        format!("rate limits count {}", Vec::from_iter(changes.iter().map(change)).join(", "))
+        format!(
+            "rate limits count {}",
+            Vec::from_iter(changes.iter().map(change)).join(", ")
+        )
     };
     match counted {
         Counted::NoBehavior => (
             "rate limits count no rescale: without behavior, none is remembered".to_owned(),
             "the observed spec".to_owned(),
         ),
-        Counted::NoRescale => {
-            ("no rescale to count".to_owned(), "status.lastScaleTime is not set".to_owned())
-        }
+        Counted::NoRescale => (
+            "no rescale to count".to_owned(),
+            "status.lastScaleTime is not set".to_owned(),
+        ),
         Counted::Expired(ago) => (
             "no rescale within the periods of the policies".to_owned(),
             format!("status.lastScaleTime, {} ago", age(*ago)),
         ),
         Counted::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
         Counted::ByEvents(told) => (changes(told), BY_EVENTS.to_owned()),
-        Counted::Recorded(seen) if seen.is_empty() => {
-            ("no rescale to count".to_owned(), "the recorded replicas".to_owned())
-        }
+        Counted::Recorded(seen) if seen.is_empty() => (
+            "no rescale to count".to_owned(),
+            "the recorded replicas".to_owned(),
+        ),
         Counted::Recorded(seen) => (changes(seen), "the recorded replicas".to_owned()),
         Counted::Any(why) => {
             let source = match why {

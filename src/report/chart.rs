@@ -32,7 +32,10 @@ pub struct Chart {
 impl Chart {
     /// The bounds above the counts that are drawn, with their names.
     pub(crate) fn bounds_beyond(&self) -> impl Iterator<Item = (i32, &str)> {
-        let bounds = self.bounds.iter().map(|(count, name)| (*count, name.as_str()));
+        let bounds = self
+            .bounds
+            .iter()
+            .map(|(count, name)| (*count, name.as_str()));
         bounds.filter(|(count, _)| *count > self.replicas.1)
     }
 }
@@ -90,7 +93,10 @@ pub(crate) fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> 
     };
     let first = (from + apart - 1).div_euclid(apart) * apart;
     let places = std::iter::successors(Some(first), |place| Some(place + apart));
-    places.take_while(|place| *place <= to).filter_map(|place| place.try_into().ok()).collect()
+    places
+        .take_while(|place| *place <= to)
+        .filter_map(|place| place.try_into().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -107,15 +113,26 @@ mod tests {
             ((7, 7), 3, 1, vec![7]),
             ((0, i64::MAX), 3, 1, vec![0, 5_000_000_000_000_000_000]),
         ] {
-            assert_eq!(round_numbers((from, to), most, least), numbers, "{from} to {to}");
+            assert_eq!(
+                round_numbers((from, to), most, least),
+                numbers,
+                "{from} to {to}"
+            );
         }
     }
 
     #[test]
     fn a_count_holds_until_the_next_step() {
         let steps = vec![(0, Some(2)), (5, None), (7, Some(4))];
-        let series = Series { name: String::new(), steps, shape: Shape::Steps };
+        let series = Series {
+            name: String::new(),
+            steps,
+            shape: Shape::Steps,
+        };
         let counts = [-1, 0, 4, 5, 6, 7, 99].map(|place| series.at(place));
-        assert_eq!(counts, [None, Some(2), Some(2), None, None, Some(4), Some(4)]);
+        assert_eq!(
+            counts,
+            [None, Some(2), Some(2), None, None, Some(4), Some(4)]
+        );
     }
 }

@@ -48,8 +48,9 @@ impl Clock {
 
     /// Returns at most eight round times in a span, each in milliseconds after its start.
     pub(super) fn ticks(self, span: SignedDuration) -> Vec<(i64, String)> {
-        const APART: [i64; 17] =
-            [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY];
+        const APART: [i64; 17] = [
+            1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY,
+        ];
         let most = span.as_secs() / 7;
         // A week that is not one to the second has each of its days.
         let has_each_day = span.as_secs() <= 9 * DAY;
@@ -76,7 +77,9 @@ impl Clock {
             }
         };
         let places = places.take_while(|place| *place <= last);
-        places.map(|place| ((place - first).saturating_mul(1000), label(place))).collect()
+        places
+            .map(|place| ((place - first).saturating_mul(1000), label(place)))
+            .collect()
     }
 }
 
@@ -102,7 +105,10 @@ mod tests {
 
     fn utc(from: &str, to: &str) -> Clock {
         let time = |text: &str| text.parse::<Timestamp>().unwrap();
-        Clock::Utc { from: time(from), to: time(to) }
+        Clock::Utc {
+            from: time(from),
+            to: time(to),
+        }
     }
 
     #[test]
@@ -116,7 +122,10 @@ mod tests {
         ] {
             assert_eq!(utc("2026-11-17T06:00:00Z", to).at(at), text);
         }
-        assert_eq!(Clock::Since(at - SignedDuration::from_mins(90)).at(at), "after 1h30m");
+        assert_eq!(
+            Clock::Since(at - SignedDuration::from_mins(90)).at(at),
+            "after 1h30m"
+        );
         assert_eq!(Clock::Since(at).at(at), "at the start");
     }
 
@@ -124,7 +133,10 @@ mod tests {
     fn ticks_are_round_times() {
         let labels = |clock: Clock, hours| {
             let ticks = clock.ticks(SignedDuration::from_hours(hours));
-            ticks.iter().map(|(at, label)| format!("{} {label}", at / 60_000)).collect::<Vec<_>>()
+            ticks
+                .iter()
+                .map(|(at, label)| format!("{} {label}", at / 60_000))
+                .collect::<Vec<_>>()
         };
         let week = utc("2026-11-14T06:00:00Z", "2026-11-21T06:00:00Z");
         assert_eq!(labels(week, 168)[..2], ["1080 Sun 15", "2520 Mon 16"]);
@@ -132,9 +144,15 @@ mod tests {
         let more = utc("2026-11-14T06:00:00Z", "2026-11-21T07:00:00Z");
         assert_eq!(labels(more, 169).len(), 7);
         let day = utc("2026-11-14T06:30:00Z", "2026-11-15T06:30:00Z");
-        assert_eq!(labels(day, 24), ["330 12:00", "690 18:00", "1050 Sun 15", "1410 06:00"]);
+        assert_eq!(
+            labels(day, 24),
+            ["330 12:00", "690 18:00", "1050 Sun 15", "1410 06:00"]
+        );
         let month = utc("2026-11-01T00:00:00Z", "2026-11-29T00:00:00Z");
         assert_eq!(labels(month, 28 * 24)[..1], ["2880 03 Nov"]);
-        assert_eq!(labels(Clock::Since(Timestamp::UNIX_EPOCH), 2)[..2], ["0 0s", "30 30m"]);
+        assert_eq!(
+            labels(Clock::Since(Timestamp::UNIX_EPOCH), 2)[..2],
+            ["0 0s", "30 30m"]
+        );
     }
 }

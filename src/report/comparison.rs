@@ -43,7 +43,10 @@ fn seconds<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::O
 
 impl Moment {
     fn new(time: Timestamp, now: Timestamp) -> Self {
-        Self { time, age: now.duration_since(time).as_secs().max(0) }
+        Self {
+            time,
+            age: now.duration_since(time).as_secs().max(0),
+        }
     }
 }
 
@@ -165,7 +168,9 @@ impl Row<'_> {
     /// status.
     fn is_of(&self, decision: &Decision) -> bool {
         let step = self.index.and_then(|index| decision.metric(index));
-        let computed = step.and_then(MetricStep::proposal).map(|proposal| &proposal.current);
+        let computed = step
+            .and_then(MetricStep::proposal)
+            .map(|proposal| &proposal.current);
         matches!((&self.now, computed), (Some(Value::Metric(now)), Some(computed)) if *now == computed)
     }
 }
@@ -173,7 +178,13 @@ impl Row<'_> {
 impl<'a> Comparison<'a> {
     /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
-        let Pass { input, remembered, decision, outlook, .. } = pass;
+        let Pass {
+            input,
+            remembered,
+            decision,
+            outlook,
+            ..
+        } = pass;
         let Snapshot { hpa, now, .. } = &input.snapshot;
         let never = hpa.status == HpaStatus::default();
         if never && hpa.uid.is_none() {
@@ -181,17 +192,24 @@ impl<'a> Comparison<'a> {
         }
         let status = decision.outcome.status.as_ref()?;
         let mut rows = rows(&input.snapshot, status, never);
-        rows.iter_mut().filter(|row| !row.is_of(decision)).for_each(|row| row.measured = None);
+        rows.iter_mut()
+            .filter(|row| !row.is_of(decision))
+            .for_each(|row| row.measured = None);
         let facts = ReasonFinder::new(input, decision, status, rows);
         let (mut rows, reasons) = facts.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
-            let bearing = reasons.iter().filter(|reason| reason.bears_on.includes(row));
+            let bearing = reasons
+                .iter()
+                .filter(|reason| reason.bears_on.includes(row));
             row.because = bearing.map(|reason| reason.code).collect();
         }
         Some(Self {
             written: hpa.written.status.map(|time| Moment::new(time, *now)),
             written_by_us: hpa.written.by_us,
-            last_scale_time: hpa.status.last_scale_time.map(|time| Moment::new(time, *now)),
+            last_scale_time: hpa
+                .status
+                .last_scale_time
+                .map(|time| Moment::new(time, *now)),
             differs: rows.iter().any(|row| row.differs),
             rows,
             reasons,
@@ -204,7 +222,16 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
     let then = &snapshot.hpa.status;
     let row = |item, index, name: &str, last: Option<Value<'a>>, now: Option<Value<'a>>| {
         let (name, differs) = (name.to_owned(), last != now);
-        Row { item, index, name, last, now, differs, measured: None, because: Vec::new() }
+        Row {
+            item,
+            index,
+            name,
+            last,
+            now,
+            differs,
+            measured: None,
+            because: Vec::new(),
+        }
     };
     let replicas = |replicas| Some(Value::Replicas(replicas));
     let last = |n| replicas(n).filter(|_| !never);
@@ -235,7 +262,11 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
             (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
             (None, None) => String::new(),
         };
-        let name = if name.is_empty() { format!("metric {}", index + 1) } else { name };
+        let name = if name.is_empty() {
+            format!("metric {}", index + 1)
+        } else {
+            name
+        };
         let value = |of: Option<&'a MetricStatus>| {
             let of = of?;
             let (named, value) = of.labelled()?;
@@ -244,7 +275,13 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
                 .is_none_or(|own| own.type_ == of.type_ && own.short_label() == named);
             is_it.then_some(Value::Metric(value))
         };
-        let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
+        let mut row = row(
+            Item::CurrentMetrics,
+            Some(index),
+            &name,
+            value(last),
+            value(now),
+        );
         row.differs = match (last, now) {
             (Some(last), Some(now)) => !last.agrees_with(now),
             (last, now) => last.is_some() || now.is_some(),
@@ -253,7 +290,11 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
         rows.push(row);
     }
 
-    let types = status.conditions.iter().chain(&then.conditions).map(|condition| &*condition.type_);
+    let types = status
+        .conditions
+        .iter()
+        .chain(&then.conditions)
+        .map(|condition| &*condition.type_);
     let mut seen: Vec<&str> = Vec::new();
     for type_ in types {
         if !seen.contains(&type_) {
@@ -262,7 +303,13 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
                 let Condition { status, reason, .. } = condition(of, type_)?;
                 Some(Value::Condition { status, reason })
             };
-            rows.push(row(Item::Conditions, None, type_, value(then), value(status)));
+            rows.push(row(
+                Item::Conditions,
+                None,
+                type_,
+                value(then),
+                value(status),
+            ));
         }
     }
     rows
@@ -273,7 +320,10 @@ fn list_of(status: &HpaStatus) -> &[MetricStatus] {
 }
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
-    status.conditions.iter().find(|condition| condition.type_ == type_)
+    status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == type_)
 }
 
 /// Returns when the samples behind a metric were taken, if the API says so.
@@ -292,5 +342,8 @@ fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
         _ => {}
     }
     let moment = |time| Moment::new(time, snapshot.now);
-    ends.map(|(from, to)| Measured { from: moment(from), to: moment(to) })
+    ends.map(|(from, to)| Measured {
+        from: moment(from),
+        to: moment(to),
+    })
 }

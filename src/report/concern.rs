@@ -26,16 +26,26 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("the controller does not scale it ({reason}): {message}")
         }
         Reason::NoMetric { failed, cause } => {
-            format!("{} failed, so the controller does not scale: {cause}", list(failed))
+            format!(
+                "{} failed, so the controller does not scale: {cause}",
+                list(failed)
+            )
         }
         Reason::Undecided { lacking } => {
-            format!("{}, so what the controller would write is unknown", unread(lacking))
+            format!(
+                "{}, so what the controller would write is unknown",
+                unread(lacking)
+            )
         }
         Reason::UnknownWords { lacking, flag } => {
             format!("{}, so what {flag} would write is unknown", unread(lacking))
         }
         Reason::Rights { lacking, range } => format!("{}: {}", unread(lacking), anywhere(*range)),
-        Reason::Memory { knowledge, window, range } => {
+        Reason::Memory {
+            knowledge,
+            window,
+            range,
+        } => {
             let known = match knowledge {
                 Knowledge::Inferred => "known only within bounds",
                 _ => "unknown",
@@ -46,7 +56,11 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         }
         Reason::Metrics { failed, range } => {
             let with = if failed.len() == 1 { "it" } else { "them" };
-            format!("{} failed: with {with}, {}", failed.join(", "), anywhere(*range))
+            format!(
+                "{} failed: with {with}, {}",
+                failed.join(", "),
+                anywhere(*range)
+            )
         }
         Reason::Target { cause } => {
             format!("unknown whether the target is being deleted: {cause}")
@@ -79,11 +93,20 @@ pub fn remedies(concern: &Concern, notes: &[Note]) -> Vec<String> {
             ));
         }
         Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
-            remedies.extend(notes.iter().find_map(Note::missing_right).map(MissingRight::advice));
+            remedies.extend(
+                notes
+                    .iter()
+                    .find_map(Note::missing_right)
+                    .map(MissingRight::advice),
+            );
         }
         _ => {}
     }
-    remedies.extend(concern.flag.map(|flag| format!("use {flag} to write anyway")));
+    remedies.extend(
+        concern
+            .flag
+            .map(|flag| format!("use {flag} to write anyway")),
+    );
     remedies
 }
 

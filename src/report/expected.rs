@@ -43,7 +43,11 @@ pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
 
 /// Each expectation with its result, and what that is based on.
 fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
-    let of = judged.candidate.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let of = judged
+        .candidate
+        .as_ref()
+        .map(|name| format!("{name}: "))
+        .unwrap_or_default();
     judged.expectations.iter().map(move |expectation| {
         let sort = match expectation.truth {
             Truth::True => "holds",
@@ -51,8 +55,15 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
             Truth::Unknown => "UNKNOWN",
         };
         let because = expectation.in_short();
-        let because = if because.is_empty() { because } else { format!(": {because}") };
-        (sort.to_owned(), format!("{of}{}{because}", expectation.name()))
+        let because = if because.is_empty() {
+            because
+        } else {
+            format!(": {because}")
+        };
+        (
+            sort.to_owned(),
+            format!("{of}{}{because}", expectation.name()),
+        )
     })
 }
 
@@ -63,7 +74,11 @@ pub(crate) fn lacking(all: &[Lacking]) -> Option<String> {
         match missing {
             None => format!("you may not read {labels}"),
             Some(documents) => {
-                format!("the {} has no {} for {labels}", documents.container(), documents.kind())
+                format!(
+                    "the {} has no {} for {labels}",
+                    documents.container(),
+                    documents.kind()
+                )
             }
         }
     };
@@ -118,9 +133,10 @@ impl fmt::Display for Fact {
             Self::Count { min, max } if min == max => write!(f, "{min}"),
             Self::Count { min, max } => write!(f, "anywhere from {min} to {max}"),
             Self::Amount(quantity) => write!(f, "{quantity}"),
-            Self::Fraction { numerator, denominator } => {
-                f.write_str(&numbers::number(*numerator as f64 / *denominator as f64))
-            }
+            Self::Fraction {
+                numerator,
+                denominator,
+            } => f.write_str(&numbers::number(*numerator as f64 / *denominator as f64)),
             Self::Duration { min, max } if min == max => f.write_str(&numbers::duration(*min)),
             Self::Duration { min, max } => {
                 let (min, max) = (numbers::duration(*min), numbers::duration(*max));
@@ -136,7 +152,9 @@ impl fmt::Display for Fact {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.fact)?;
-        let Some(moment) = self.moment.map(SecondsTime) else { return Ok(()) };
+        let Some(moment) = self.moment.map(SecondsTime) else {
+            return Ok(());
+        };
         match self.field {
             Field::Run(_, RunField::LongestShort) if self.fact.is_exact() => {
                 write!(f, " from {moment} on")
@@ -162,7 +180,10 @@ impl fmt::Display for Hint {
         match self {
             Self::History(window) => {
                 let window = numbers::duration(*window);
-                write!(f, "use --history none, or --observe {window} in a cluster, to resolve this")
+                write!(
+                    f,
+                    "use --history none, or --observe {window} in a cluster, to resolve this"
+                )
             }
             Self::Now(time) => write!(f, "use --now {} to resolve this", SecondsTime(*time)),
             Self::MayHide(unknown) => unknown.fmt(f),
@@ -186,12 +207,19 @@ impl Expectation {
     /// that is not the run.
     pub fn name(&self) -> String {
         let name = named(&self.expression, self.fail_on);
-        if self.is_of_first_pass { format!("{name} in the first pass") } else { name }
+        if self.is_of_first_pass {
+            format!("{name} in the first pass")
+        } else {
+            name
+        }
     }
 
     /// The values that it looks at: `desired is 4, limited is false`; with the hint.
     pub fn because(&self) -> String {
-        let values = self.values.iter().map(|value| format!("{} is {value}", value.field));
+        let values = self
+            .values
+            .iter()
+            .map(|value| format!("{} is {value}", value.field));
         self.with_reasons(values.collect::<Vec<_>>().join(", "))
     }
 
@@ -257,12 +285,19 @@ fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
         Fact::Count { min, max } if min == max => map.serialize_entry("value", min),
         Fact::Count { min, max } => {
             map.serialize_entry("value", &None::<i64>)?;
-            map.serialize_entry("range", &Bounds { min: *min, max: *max })
+            map.serialize_entry(
+                "range",
+                &Bounds {
+                    min: *min,
+                    max: *max,
+                },
+            )
         }
         Fact::Amount(quantity) => map.serialize_entry("value", quantity),
-        Fact::Fraction { numerator, denominator } => {
-            map.serialize_entry("value", &(*numerator as f64 / *denominator as f64))
-        }
+        Fact::Fraction {
+            numerator,
+            denominator,
+        } => map.serialize_entry("value", &(*numerator as f64 / *denominator as f64)),
         Fact::Duration { min, max } if min == max => {
             map.serialize_entry("value", &min.as_secs_f64())
         }

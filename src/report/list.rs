@@ -35,7 +35,11 @@ struct NotExplained<'a> {
 
 impl Serialize for ExplanationList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let items: Vec<_> = self.0.iter().filter_map(|it| it.result.as_ref().ok()).collect();
+        let items: Vec<_> = self
+            .0
+            .iter()
+            .filter_map(|it| it.result.as_ref().ok())
+            .collect();
         let errors = self.0.iter().filter_map(|listed| {
             let e = listed.result.as_ref().err()?;
             Some(NotExplained {
@@ -84,12 +88,17 @@ pub struct Overview {
 
 /// The columns that give way where a list is too wide, each with the width that it keeps; the first is left
 /// out. Targets mostly have the names of their HPAs, and standard error has the whole of an error.
-pub const SPARE: [(&str, Option<usize>); 3] =
-    [("REFERENCE", None), ("FINDING", Some(24)), ("TARGETS", Some(12))];
+pub const SPARE: [(&str, Option<usize>); 3] = [
+    ("REFERENCE", None),
+    ("FINDING", Some(24)),
+    ("TARGETS", Some(12)),
+];
 
 /// Returns the lines of HPAs, the worst first; with their namespaces if they may differ.
 pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overview {
-    let several = rows.windows(2).any(|pair| pair[0].1.first() != pair[1].1.first());
+    let several = rows
+        .windows(2)
+        .any(|pair| pair[0].1.first() != pair[1].1.first());
     let named = all_namespaces || several;
     let own = [
         ("NAMESPACE", false),
@@ -99,12 +108,20 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         ("CURRENT", true),
         ("WANTED", true),
     ];
-    let more =
-        [("MIN", true), ("MAX", true), ("PROPOSAL", true), ("WINNER", false), ("LIMIT", false)];
+    let more = [
+        ("MIN", true),
+        ("MAX", true),
+        ("PROPOSAL", true),
+        ("WINNER", false),
+        ("LIMIT", false),
+    ];
     let columns = own.into_iter().chain(more.into_iter().filter(|_| wide));
-    let columns = columns.chain([("FINDING", false)]).skip(usize::from(!named));
-    let columns: Vec<(Cow<'static, str>, bool)> =
-        columns.map(|(title, numbers)| (title.into(), numbers)).collect();
+    let columns = columns
+        .chain([("FINDING", false)])
+        .skip(usize::from(!named));
+    let columns: Vec<(Cow<'static, str>, bool)> = columns
+        .map(|(title, numbers)| (title.into(), numbers))
+        .collect();
     for (_, row) in &mut rows {
         if !named {
             row.remove(0);
@@ -124,13 +141,19 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
 
 /// Returns the line of an HPA, which begins with its namespace; with what limits it if `wide`.
 pub fn row(listed: &Listed<Explanation<'_>>, wide: bool) -> Row {
-    let mut row = vec![listed.namespace.clone(), listed.name.clone(), listed.reference.clone()];
+    let mut row = vec![
+        listed.namespace.clone(),
+        listed.name.clone(),
+        listed.reference.clone(),
+    ];
     let severity = match &listed.result {
         Ok(explanation) => {
             let current = explanation.pass.decision.replicas_before();
             row.extend([
                 explanation.targets(),
-                current.map(|replicas| replicas.to_string()).unwrap_or_default(),
+                current
+                    .map(|replicas| replicas.to_string())
+                    .unwrap_or_default(),
                 explanation.wanted().unwrap_or_default(),
             ]);
             if wide {
@@ -183,34 +206,59 @@ impl Explanation<'_> {
 
     /// Returns the metric with the highest proposal.
     fn winner(&self) -> Option<String> {
-        self.pass.decision.winner().map(|own| Words::label_in(self.hpa.spec, own))
+        self.pass
+            .decision
+            .winner()
+            .map(|own| Words::label_in(self.hpa.spec, own))
     }
 
     /// Returns the last rule that changed the number, as the controller's reason or the field of the spec;
     /// `tolerance` if that is what keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
-        let mut changed = self.pass.decision.trace.iter().filter_map(|step| match step {
-            Step::ChoosePath { path: Path::AboveMax, .. } => Some("maxReplicas"),
-            Step::ChoosePath { path: Path::BelowMin, .. } | Step::RaiseToMin { .. } => {
-                Some("minReplicas")
-            }
-            Step::Stabilize { desired, result, reason, .. }
-            | Step::Limit { desired, result, reason, .. }
-                if desired != result =>
-            {
-                Some(*reason)
-            }
-            _ => None,
-        });
-        changed.next_back().or_else(|| self.is_tolerated().then_some("tolerance"))
+        let mut changed = self
+            .pass
+            .decision
+            .trace
+            .iter()
+            .filter_map(|step| match step {
+                Step::ChoosePath {
+                    path: Path::AboveMax,
+                    ..
+                } => Some("maxReplicas"),
+                Step::ChoosePath {
+                    path: Path::BelowMin,
+                    ..
+                }
+                | Step::RaiseToMin { .. } => Some("minReplicas"),
+                Step::Stabilize {
+                    desired,
+                    result,
+                    reason,
+                    ..
+                }
+                | Step::Limit {
+                    desired,
+                    result,
+                    reason,
+                    ..
+                } if desired != result => Some(*reason),
+                _ => None,
+            });
+        changed
+            .next_back()
+            .or_else(|| self.is_tolerated().then_some("tolerance"))
     }
 
     fn is_tolerated(&self) -> bool {
         let kept = self.pass.decision.proposal == self.pass.decision.replicas_before();
-        self.pass.decision.winner().filter(|_| kept).is_some_and(|metric| {
-            matches!(&metric.result, MetricResult::Proposal(proposal)
+        self.pass
+            .decision
+            .winner()
+            .filter(|_| kept)
+            .is_some_and(|metric| {
+                matches!(&metric.result, MetricResult::Proposal(proposal)
                 if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
-        })
+            })
     }
 
     /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.
@@ -258,7 +306,10 @@ impl Explanation<'_> {
         }
         if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
             // The answer may not depend on it.
-            return (self.pass.is_unanswered().then_some(Severity::Error), lacking);
+            return (
+                self.pass.is_unanswered().then_some(Severity::Error),
+                lacking,
+            );
         }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {

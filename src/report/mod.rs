@@ -121,23 +121,45 @@ impl<'a> Explanation<'a> {
     /// Returns the same without the findings of some codes.
     #[must_use]
     pub fn ignoring(self, codes: &[Code]) -> Self {
-        if self.findings.iter().all(|finding| !codes.contains(&finding.code)) {
+        if self
+            .findings
+            .iter()
+            .all(|finding| !codes.contains(&finding.code))
+        {
             return self;
         }
         let findings = find_except(self.pass, codes);
-        Self { findings: findings::views(self.pass, &findings), ..self }
+        Self {
+            findings: findings::views(self.pass, &findings),
+            ..self
+        }
     }
 
     /// The codes of the findings that match.
     pub fn of(&self, watched: Watched) -> Vec<Code> {
-        let found = self.findings.iter().filter(|it| watched.is(it.code, it.severity));
+        let found = self
+            .findings
+            .iter()
+            .filter(|it| watched.is(it.code, it.severity));
         found.map(|finding| finding.code).collect()
     }
 
     /// Explains a pass.
     pub fn new(pass: &'a Pass) -> Self {
-        let Pass { input, remembered, decision, outlook, newer, .. } = pass;
-        let Input { snapshot, basis, notes, .. } = input;
+        let Pass {
+            input,
+            remembered,
+            decision,
+            outlook,
+            newer,
+            ..
+        } = pass;
+        let Input {
+            snapshot,
+            basis,
+            notes,
+            ..
+        } = input;
         let past = &input.evidence.past;
         let range = outlook.range(decision);
         let certainty = match range {
@@ -149,24 +171,39 @@ impl<'a> Explanation<'a> {
             api_version: OWN_API_VERSION,
             kind: "Explanation",
             rules: snapshot.controller.version.to_string(),
-            hpa: HpaView { name: &hpa.name, namespace: &hpa.namespace, spec: &hpa.spec },
+            hpa: HpaView {
+                name: &hpa.name,
+                namespace: &hpa.namespace,
+                spec: &hpa.spec,
+            },
             outcome: &decision.outcome,
             proposal: decision.proposal,
             certainty,
             range,
-            record: past.as_ref().and_then(|past| past.recorded).map(|recorded| {
-                let RecordedReplicas { replicas, time } = recorded;
-                let in_range = range.map(|range| {
-                    outlook.refuted.is_none() && (range.min..=range.max).contains(&replicas)
-                });
-                let decides = past.as_ref().is_some_and(|past| past.decided);
-                RecordView { replicas, time, in_range, decides }
-            }),
+            record: past
+                .as_ref()
+                .and_then(|past| past.recorded)
+                .map(|recorded| {
+                    let RecordedReplicas { replicas, time } = recorded;
+                    let in_range = range.map(|range| {
+                        outlook.refuted.is_none() && (range.min..=range.max).contains(&replicas)
+                    });
+                    let decides = past.as_ref().is_some_and(|past| past.decided);
+                    RecordView {
+                        replicas,
+                        time,
+                        in_range,
+                        decides,
+                    }
+                }),
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
             findings: findings::views(pass, &crate::findings::find(pass)),
-            trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
+            trace: TraceView {
+                steps: &decision.trace,
+                pods: &snapshot.pods,
+            },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {
                     Knowledge::Stated => "stated",
@@ -181,10 +218,17 @@ impl<'a> Explanation<'a> {
             basis: {
                 let grounds = remembered.grounds.iter().map(BasisView::from);
                 let of_past = past.iter().flat_map(basis::of_past);
-                basis.iter().map(BasisView::from).chain(of_past).chain(grounds).collect()
+                basis
+                    .iter()
+                    .map(BasisView::from)
+                    .chain(of_past)
+                    .chain(grounds)
+                    .collect()
             },
             notes: {
-                let of_past = past.iter().flat_map(|past| basis::notes_of_past(past, &hpa.spec));
+                let of_past = past
+                    .iter()
+                    .flat_map(|past| basis::notes_of_past(past, &hpa.spec));
                 let others = notes.iter().chain(newer).map(|note| notes::text(note, hpa));
                 of_past.chain(others).collect()
             },
@@ -208,7 +252,10 @@ impl Serialize for TraceView<'_> {
                 Step::ComputeMetric(metric) => list.serialize_element(&MetricView {
                     rule: "computeMetric",
                     metric,
-                    pods: PodsView { metric, pods: self.pods },
+                    pods: PodsView {
+                        metric,
+                        pods: self.pods,
+                    },
                 })?,
                 step => list.serialize_element(step)?,
             }
@@ -249,7 +296,15 @@ struct PodView<'a> {
 
 impl Serialize for PodView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let PodRow { group, clause, value, request, counted, until, .. } = self.row;
+        let PodRow {
+            group,
+            clause,
+            value,
+            request,
+            counted,
+            until,
+            ..
+        } = self.row;
         let quantity = |milli: &i64| Quantity::from_milli(*milli, self.format);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", self.name)?;

@@ -127,10 +127,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NoTarget { target, elsewhere: None, assuming } => {
             let own = &hpa.spec.scale_target_ref;
-            let document = match has_own_scale(own.group(), &own.kind) {
-                true => own.kind.clone(),
-                false => format!("Scale of the {}", own.kind),
-            };
+            let document = if has_own_scale(own.group(), &own.kind) { own.kind.clone() } else { format!("Scale of the {}", own.kind) };
             let save = save_command(hpa, "");
             let assuming =
                 assuming.as_ref().map(|flags| format!("; {}", assume_pods(hpa, flags, false)));
@@ -327,13 +324,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::ManifestOfNewHpa { manifest, hpa, beside } => {
             let (_, name) = hpa.split_once('/').unwrap_or(("", hpa));
-            let beside = match beside {
-                true => format!(
+            let beside = if *beside { format!(
                     "; applied beside {hpa}, both stop scaling, because they select the same pods: delete {name}, as \
                      Helm does and `kubectl apply --prune` can"
-                ),
-                false => String::new(),
-            };
+                ) } else { String::new() };
             format!(
                 "{manifest} is a new HPA, predicted in place of {hpa}: its history begins with the current replicas{beside}"
             )
@@ -344,10 +338,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 Some(before) => format!("{times} times the observed {before}"),
                 None => "where there was none".to_owned(),
             };
-            let meant = match lacks_unit {
-                true => format!("; {after} thousandths of a core would be {after}m"),
-                false => String::new(),
-            };
+            let meant = if *lacks_unit { format!("; {after} thousandths of a core would be {after}m") } else { String::new() };
             format!(
                 "the {item} is assumed to be {after}, {than}: a pod for which no node has room stays \
                  pending{meant}"
@@ -430,7 +421,9 @@ fn rollout_first(target: &str, how: Replacement) -> String {
                 Replacement::Canary(_) => "canary",
                 _ => "blueGreen",
             };
-            let waits = promotion(how).map(|own| format!(", and {own}")).unwrap_or_default();
+            let waits = promotion(how)
+                .map(|own| format!(", and {own}"))
+                .unwrap_or_default();
             format!(
                 "a rollout of {target} has to replace the pods first by spec.strategy.{strategy}, which is not \
                  simulated{waits}"
@@ -479,19 +472,28 @@ fn keda(note: &KedaNote) -> String {
             "scalingModifiers: KEDA leaves out {} with containerName",
             count(*metrics, "trigger")
         ),
-        KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
-            let own = match with_target {
-                true => {
-                    "the name of its metric and the number of its target are taken from the running HPA"
-                }
-                false => "the name of its metric is taken from the running HPA",
+        KedaNote::NamedAsRunning {
+            trigger,
+            type_,
+            metrics,
+            with_target,
+        } => {
+            let own = if *with_target {
+                "the name of its metric and the number of its target are taken from the running HPA"
+            } else {
+                "the name of its metric is taken from the running HPA"
             };
             format!(
                 "spec.triggers[{trigger}] ({type_}): {own}, because only KEDA knows: {}",
                 metrics.join(", ")
             )
         }
-        KedaNote::PlaceHolder { trigger, type_, metric, why } => format!(
+        KedaNote::PlaceHolder {
+            trigger,
+            type_,
+            metric,
+            why,
+        } => format!(
             "spec.triggers[{trigger}] ({type_}): {metric} stands for the name of its metric, which only KEDA knows: \
              {why}"
         ),
@@ -502,7 +504,11 @@ fn keda(note: &KedaNote) -> String {
         KedaNote::NotRead { key, meant } => {
             format!("{key}: KEDA does not read it; {meant} may be meant")
         }
-        KedaNote::RestsAt { replicas, cooldown, returns } => {
+        KedaNote::RestsAt {
+            replicas,
+            cooldown,
+            returns,
+        } => {
             let back = if *returns { ", and back" } else { "" };
             format!(
                 "KEDA itself scales to {} when no trigger for an external metric has been active for \
@@ -510,7 +516,11 @@ fn keda(note: &KedaNote) -> String {
                 count(*replicas, "replica")
             )
         }
-        KedaNote::Fallback { failures, replicas, behavior } => {
+        KedaNote::Fallback {
+            failures,
+            replicas,
+            behavior,
+        } => {
             // Other behaviors weigh the number against the current replicas, or do without it.
             let own = match &**behavior {
                 "" | "static" => count(*replicas, "replica"),
@@ -530,24 +540,39 @@ fn keda(note: &KedaNote) -> String {
             "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
              name after its index"
         ),
-        KedaNote::NotOwned { hpa, fate: NotOwned::TakenOver(annotation) } => format!(
+        KedaNote::NotOwned {
+            hpa,
+            fate: NotOwned::TakenOver(annotation),
+        } => format!(
             "{annotation}: KEDA takes over HorizontalPodAutoscaler/{hpa}, which it did not create"
         ),
-        KedaNote::NotOwned { hpa, fate: NotOwned::Beside(name) } => format!(
+        KedaNote::NotOwned {
+            hpa,
+            fate: NotOwned::Beside(name),
+        } => format!(
             "{KEDA_OWNERSHIP} of HorizontalPodAutoscaler/{hpa} has KEDA create \
              HorizontalPodAutoscaler/{name} beside it: both scale the target until one is deleted"
         ),
-        KedaNote::NotOwned { hpa, fate: NotOwned::Refuses } => format!(
+        KedaNote::NotOwned {
+            hpa,
+            fate: NotOwned::Refuses,
+        } => format!(
             "KEDA's webhook refuses it while HorizontalPodAutoscaler/{hpa}, which KEDA did not create, \
              scales the target: delete that HPA, or have KEDA take it over with the annotation \
              {KEDA_TRANSFER}: \"true\" and spec.advanced.horizontalPodAutoscalerConfig.name: {hpa}"
         ),
-        KedaNote::NotOwned { hpa, fate: NotOwned::OfAnother(owner) } => format!(
+        KedaNote::NotOwned {
+            hpa,
+            fate: NotOwned::OfAnother(owner),
+        } => format!(
             "KEDA's webhook refuses it while ScaledObject/{owner}, whose HorizontalPodAutoscaler is {hpa}, scales \
              the target: delete ScaledObject/{owner} first"
         ),
         KedaNote::NotInHpa { fields } => {
-            format!("used by KEDA itself and not part of the HPA: {}", listed(fields))
+            format!(
+                "used by KEDA itself and not part of the HPA: {}",
+                listed(fields)
+            )
         }
     }
 }
@@ -576,7 +601,10 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
     };
     match path {
         Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),
-        None => format!("kubectl get {kinds} -n {} -o yaml", names::shell_word(namespace)),
+        None => format!(
+            "kubectl get {kinds} -n {} -o yaml",
+            names::shell_word(namespace)
+        ),
     }
 }
 
@@ -604,35 +632,51 @@ pub(crate) fn value_flags<'m>(
 ) -> String {
     let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
     let is_of_container = |resource: &str| {
-        metrics.iter().any(|other| other.container().is_some() && other.name() == resource)
+        metrics
+            .iter()
+            .any(|other| other.container().is_some() && other.name() == resource)
     };
     let is_needed = |spec: &&&MetricSpec| {
         !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
     };
-    let flags: Vec<String> =
-        metrics.iter().filter(is_needed).map(|spec| value_flag(spec, hpa)).collect();
+    let flags: Vec<String> = metrics
+        .iter()
+        .filter(is_needed)
+        .map(|spec| value_flag(spec, hpa))
+        .collect();
     flags.join(" ")
 }
 
 fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
-    let is_share = spec.target().is_some_and(|target| target.average_utilization.is_some());
+    let is_share = spec
+        .target()
+        .is_some_and(|target| target.average_utilization.is_some());
     let name = spec.name();
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
         let value = format!("{}=30", spec.flag_name(&hpa.spec.metrics));
         return format!("--metric {}", names::shell_word(&value));
     }
-    let container = spec.container().map(|own| format!("{own}=")).unwrap_or_default();
+    let container = spec
+        .container()
+        .map(|own| format!("{own}="))
+        .unwrap_or_default();
     let value = match (is_share, name) {
         (true, _) => "80%",
         (false, "cpu") => "250m",
         (false, _) => "200Mi",
     };
-    format!("--{name} {}", names::shell_word(&format!("{container}{value}")))
+    format!(
+        "--{name} {}",
+        names::shell_word(&format!("{container}{value}"))
+    )
 }
 
 /// The values of a metric; `None` is all resource metrics.
 fn values_of(metric: Option<&str>) -> String {
-    metric.map_or_else(|| "the metrics".to_owned(), |name| format!("the values of {name}"))
+    metric.map_or_else(
+        || "the metrics".to_owned(),
+        |name| format!("the values of {name}"),
+    )
 }
 
 #[cfg(test)]
@@ -647,10 +691,20 @@ mod tests {
     fn an_object_that_is_skipped_says_what_is_read_instead() {
         let target = json!({"apiVersion": "example.com/v1", "kind": "Stack", "name": "web"});
         let hpa = json!({"spec": {"scaleTargetRef": target}});
-        let hpa =
-            pass(&with(&state(&[], &["50m"]), "HorizontalPodAutoscaler", &hpa)).input.snapshot.hpa;
+        let hpa = pass(&with(
+            &state(&[], &["50m"]),
+            "HorizontalPodAutoscaler",
+            &hpa,
+        ))
+        .input
+        .snapshot
+        .hpa;
         for (api_version, kind, want) in [
-            ("example.com/v2", "Stack", "a pass uses only the Scale of the target"),
+            (
+                "example.com/v2",
+                "Stack",
+                "a pass uses only the Scale of the target",
+            ),
             ("example.org/v1", "Stack", "not used by a pass"),
             (
                 "http.keda.sh/v1alpha1",
@@ -660,7 +714,17 @@ mod tests {
         ] {
             let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
             let want = format!("skipped 2 {kind} ({api_version}): {want}");
-            assert_eq!(text(&Note::ObjectsSkipped { kind, api_version, count: 2 }, &hpa), want);
+            assert_eq!(
+                text(
+                    &Note::ObjectsSkipped {
+                        kind,
+                        api_version,
+                        count: 2
+                    },
+                    &hpa
+                ),
+                want
+            );
         }
     }
 }

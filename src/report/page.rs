@@ -68,7 +68,11 @@ impl Page {
     /// Words an explanation. `wide` adds details that are usually not needed: every pod, and
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words { explanation, wide, symbols };
+        let words = Words {
+            explanation,
+            wide,
+            symbols,
+        };
         let mut sections = Vec::from_iter(words.findings());
         sections.extend(words.metrics());
         sections.extend(words.path());
@@ -79,7 +83,9 @@ impl Page {
         sections.extend(words.comparison());
         sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Vec::new(), Vec::new()));
-        words.page(sections).without_owner(&explanation.pass.input.snapshot.hpa)
+        words
+            .page(sections)
+            .without_owner(&explanation.pass.input.snapshot.hpa)
     }
 
     /// The same without the selector that KEDA gives to all external metrics of a ScaledObject, if their
@@ -99,7 +105,10 @@ impl Page {
                     *text = text.replace(&selector, "");
                 }
             };
-            self.why.iter_mut().chain(&mut self.assuming).for_each(&mut shorten);
+            self.why
+                .iter_mut()
+                .chain(&mut self.assuming)
+                .for_each(&mut shorten);
             let sections = self.expected.iter_mut().chain(&mut self.sections);
             sections.for_each(|section| section.each_text(&mut shorten));
         }
@@ -137,8 +146,11 @@ impl Words<'_> {
     /// not write.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
-        let mut troubles =
-            self.explanation.findings.iter().filter(|it| it.severity < Severity::Info);
+        let mut troubles = self
+            .explanation
+            .findings
+            .iter()
+            .filter(|it| it.severity < Severity::Info);
         let cause = match headline {
             // What is more important may still not be why there is no decision.
             Headline::Undecided(_) | Headline::CannotRead => troubles.find(|it| it.ends),
@@ -175,8 +187,15 @@ impl Words<'_> {
         let hpa = &self.explanation.pass.input.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
         let arrow = self.symbols.arrow;
-        let deleted = if hpa.deletion_timestamp.is_some() { ", BEING DELETED" } else { "" };
-        format!("{}/{} {arrow} {}/{}{deleted}", hpa.namespace, hpa.name, target.kind, target.name)
+        let deleted = if hpa.deletion_timestamp.is_some() {
+            ", BEING DELETED"
+        } else {
+            ""
+        };
+        format!(
+            "{}/{} {arrow} {}/{}{deleted}",
+            hpa.namespace, hpa.name, target.kind, target.name
+        )
     }
 
     fn subtitle(&self) -> String {
@@ -192,17 +211,34 @@ impl Words<'_> {
     /// Returns the label of a metric of a spec.
     pub(in crate::report) fn label_in(spec: &HpaSpec, metric: &MetricStep) -> String {
         let label = spec.label(metric.index);
-        if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
+        if label.is_empty() {
+            format!("metric {}", metric.index + 1)
+        } else {
+            label
+        }
     }
 
     /// Returns conditions as the controller would write them, and events as it would send them.
     pub(super) fn conditions_and_events(&self) -> Option<Section> {
         let outcome = self.explanation.outcome;
-        let conditions = outcome.status.iter().flat_map(|status| &status.conditions).map(|it| {
-            vec![it.type_.clone(), it.status.clone(), it.reason.clone(), it.message.clone()]
-        });
+        let conditions = outcome
+            .status
+            .iter()
+            .flat_map(|status| &status.conditions)
+            .map(|it| {
+                vec![
+                    it.type_.clone(),
+                    it.status.clone(),
+                    it.reason.clone(),
+                    it.message.clone(),
+                ]
+            });
         let events = outcome.events.iter().flatten().map(|it| {
-            vec![format!("{} event", it.type_), it.reason.to_owned(), it.message.clone()]
+            vec![
+                format!("{} event", it.type_),
+                it.reason.to_owned(),
+                it.message.clone(),
+            ]
         });
         let conditions = Table::new([("", false); 4], conditions.collect());
         let events = Table::new([("", false); 3], events.collect());
@@ -217,30 +253,46 @@ impl Words<'_> {
         important: Vec<(String, String)>,
         further: Vec<(String, String)>,
     ) -> impl Iterator<Item = Section> {
-        let assumed = self.assumed().into_iter().chain(important.iter().cloned()).chain(further);
+        let assumed = self
+            .assumed()
+            .into_iter()
+            .chain(important.iter().cloned())
+            .chain(further);
         let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed.collect())]);
-        let brief =
-            Part::Hinted(self.briefly_assumed().unwrap_or_default(), " (-o wide for more).");
+        let brief = Part::Hinted(
+            self.briefly_assumed().unwrap_or_default(),
+            " (-o wide for more).",
+        );
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
-        let brief = if self.wide { None } else { brief.unless_empty() };
+        let brief = if self.wide {
+            None
+        } else {
+            brief.unless_empty()
+        };
         let Pass { input, newer, .. } = self.explanation.pass;
         let notes: Vec<&Note> = input.notes.iter().chain(newer).collect();
         // Those on a past pass come first, and no finding says the same.
         let of_past = self.explanation.notes.len().saturating_sub(notes.len());
         let (of_past, texts) = self.explanation.notes.split_at(of_past);
-        let others = notes.into_iter().zip(texts).filter(|(note, _)| !self.is_found(note));
+        let others = notes
+            .into_iter()
+            .zip(texts)
+            .filter(|(note, _)| !self.is_found(note));
         let notes = of_past.iter().chain(others.map(|(_, text)| text));
         let notes = Part::Text(notes.cloned().collect());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
-        [assumed.unless_empty(), brief, notes.unless_empty()].into_iter().flatten()
+        [assumed.unless_empty(), brief, notes.unless_empty()]
+            .into_iter()
+            .flatten()
     }
 
     /// Whether a finding that is shown says what a note says.
     fn is_found(&self, note: &Note) -> bool {
         let all = &self.explanation.findings;
-        let shown = match self.wide {
-            true => all.iter().collect(),
-            false => findings::shown(all, Severity::Info),
+        let shown = if self.wide {
+            all.iter().collect()
+        } else {
+            findings::shown(all, Severity::Info)
         };
         // Not every report shows the others.
         let mut shown = shown.into_iter().filter(|it| it.severity < Severity::Info);
@@ -281,7 +333,10 @@ impl Words<'_> {
             Knowledge::Inferred => Some("a history inferred from the status and events"),
             Knowledge::Unknown => Some("the current replicas as the only recommendation"),
         };
-        let is_used = self.steps().iter().any(|step| matches!(step, Step::Stabilize { .. }));
+        let is_used = self
+            .steps()
+            .iter()
+            .any(|step| matches!(step, Step::Stabilize { .. }));
         let history = history.filter(|_| is_used);
         let basis = pass.input.basis.iter().filter_map(basis::brief);
         let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
@@ -293,7 +348,12 @@ impl Words<'_> {
             .explanation
             .basis
             .iter()
-            .map(|basis| (basis.item.to_owned(), format!("{} ({})", basis.value, basis.source)))
+            .map(|basis| {
+                (
+                    basis.item.to_owned(),
+                    format!("{} ({})", basis.value, basis.source),
+                )
+            })
             .collect();
         let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Stated => {

@@ -51,10 +51,19 @@ struct ExpectationView<'a> {
 }
 
 fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(judged.iter().flat_map(|Judged { candidate, expectations, .. }| {
-        let candidate = candidate.as_deref();
-        expectations.iter().map(move |expectation| ExpectationView { candidate, expectation })
-    }))
+    serializer.collect_seq(judged.iter().flat_map(
+        |Judged {
+             candidate,
+             expectations,
+             ..
+         }| {
+            let candidate = candidate.as_deref();
+            expectations.iter().map(move |expectation| ExpectationView {
+                candidate,
+                expectation,
+            })
+        },
+    ))
 }
 
 /// The answer without the overrides.
@@ -82,7 +91,11 @@ impl<'a> Prediction<'a> {
         explanation.kind = "Prediction";
         // The written status belongs to the observed state.
         explanation.comparison = None;
-        let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
+        let words = Words {
+            explanation: observed,
+            wide: false,
+            symbols: Symbols::UNICODE,
+        };
         let (observed_headline, _) = words.verdict();
         let pass = explanation.pass;
         let timeline = timeline.map(|own| Played::new(own, pass));
@@ -91,11 +104,16 @@ impl<'a> Prediction<'a> {
             backtest,
             explanation,
             overrides,
-            observed: pass.input.surroundings.supposed.is_none().then(|| Observed {
-                replicas: observed.pass.decision.replicas_after(),
-                certainty: observed.certainty,
-                range: observed.range,
-            }),
+            observed: pass
+                .input
+                .surroundings
+                .supposed
+                .is_none()
+                .then(|| Observed {
+                    replicas: observed.pass.decision.replicas_after(),
+                    certainty: observed.certainty,
+                    range: observed.range,
+                }),
             expectations,
             thresholds,
             kept_targets: Vec::new(),
@@ -113,15 +131,19 @@ impl<'a> Prediction<'a> {
     /// The same with every pass of the runs that are compared.
     #[must_use]
     pub fn with_passes(mut self, is_wanted: bool) -> Self {
-        self.backtest = self.backtest.map(|backtest| backtest.with_passes(is_wanted));
+        self.backtest = self
+            .backtest
+            .map(|backtest| backtest.with_passes(is_wanted));
         self
     }
 
     /// Replicas over time: of all runs if several are compared.
     pub fn over_time(&self) -> Option<Chart> {
         let backtest = self.backtest.as_ref();
-        let backtest =
-            backtest.map(|own| own.search().map_or_else(|| own.chart(), |search| search.chart()));
+        let backtest = backtest.map(|own| {
+            own.search()
+                .map_or_else(|| own.chart(), |search| search.chart())
+        });
         backtest.or_else(|| self.timeline.as_ref().map(Played::chart))
     }
 
@@ -129,7 +151,9 @@ impl<'a> Prediction<'a> {
     pub fn curve(&self) -> Option<Chart> {
         let replicas = self.explanation.pass.decision.replicas_after();
         let now = self.explanation.pass.input.snapshot.now;
-        self.thresholds.iter().find_map(|of| changes::chart(of, replicas, now))
+        self.thresholds
+            .iter()
+            .find_map(|of| changes::chart(of, replicas, now))
     }
 }
 
@@ -141,13 +165,21 @@ impl Page {
     }
 
     fn with_assumptions(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words { explanation: &prediction.explanation, wide, symbols };
+        let words = Words {
+            explanation: &prediction.explanation,
+            wide,
+            symbols,
+        };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
         let changes = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
         let changes = Part::Records(changes);
         let curve = prediction.curve().map(|curve| {
-            Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve.into())])
+            Section::new(
+                curve.title.clone(),
+                Detail::Always,
+                [Part::Chart(curve.into())],
+            )
         });
 
         let expected = expected(&prediction.expectations);
@@ -182,7 +214,9 @@ impl Page {
             return page;
         };
         // What is compared comes first; the pass that it begins with is a detail.
-        sections.iter_mut().for_each(|section| section.detail = Detail::Wide);
+        sections
+            .iter_mut()
+            .for_each(|section| section.detail = Detail::Wide);
         let rests_on = words.rests_on(Vec::new(), assumed);
         let mut page = words.page(Vec::new());
         let first = std::iter::once(page.verdict).chain(page.why).collect();
@@ -190,7 +224,8 @@ impl Page {
         page.sections = backtest.sections(symbols, wide);
         page.sections.extend(words.lasting_findings(backtest, wide));
         page.sections.extend(curve);
-        page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
+        page.sections
+            .push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));
         page.warning = backtest.warning();
         page.assuming = backtest.assuming(symbols);
@@ -214,14 +249,21 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     });
     let supposed = &prediction.explanation.pass.input.surroundings.supposed;
     if prediction.overrides.is_empty() && supposed.is_none() {
-        page.assuming.push("assuming nothing beyond what was observed".to_owned());
+        page.assuming
+            .push("assuming nothing beyond what was observed".to_owned());
     } else {
-        let answers = observed.as_deref().map(|observed| [&*page.verdict, observed]);
+        let answers = observed
+            .as_deref()
+            .map(|observed| [&*page.verdict, observed]);
         let table = overrides(prediction, answers, symbols);
-        page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
+        page.sections
+            .insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
     }
     page.assuming.extend(
-        prediction.overrides.iter().map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
+        prediction
+            .overrides
+            .iter()
+            .map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
     );
     page.observed = observed;
 }
@@ -232,10 +274,17 @@ fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: 
     let has_observed = verdicts.is_some() || all.iter().any(|own| own.observed().is_some());
     let rows = all.iter().map(|own| {
         let observed = has_observed.then(|| own.observed().unwrap_or_default());
-        [own.item.clone(), assumed(own, symbols.arrow)].into_iter().chain(observed).collect()
+        [own.item.clone(), assumed(own, symbols.arrow)]
+            .into_iter()
+            .chain(observed)
+            .collect()
     });
     let answers = verdicts.map(|verdicts| {
-        ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect::<Vec<_>>()
+        ["answer"]
+            .into_iter()
+            .chain(verdicts)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     });
     let columns = [("ITEM", false), ("ASSUMED", false)].into_iter();
     let columns = columns.chain(has_observed.then_some(("OBSERVED", false)));

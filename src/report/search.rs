@@ -51,7 +51,13 @@ impl<'a> Searched<'a> {
 
     /// The result, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
-        let Found { combinations, tried, front, stopped, .. } = self.found;
+        let Found {
+            combinations,
+            tried,
+            front,
+            stopped,
+            ..
+        } = self.found;
         let is_met = |own: &&Tried| own.result.is_ok() && own.meets == Truth::True;
         let meeting = tried.iter().filter(is_met).count();
         let is_open = tried.iter().any(|own| own.meets == Truth::Unknown);
@@ -79,7 +85,10 @@ impl<'a> Searched<'a> {
             ),
         };
         let text = match stopped {
-            Some(_) => format!("INTERRUPTED AFTER {} OF {combinations}: {text}", tried.len()),
+            Some(_) => format!(
+                "INTERRUPTED AFTER {} OF {combinations}: {text}",
+                tried.len()
+            ),
             None => text,
         };
         (Tone::Stay, text)
@@ -92,9 +101,13 @@ impl<'a> Searched<'a> {
             Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, chart)
         });
         let parts = [Part::Table(table), Part::Text(self.sentences())];
-        std::iter::once(Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts))
-            .chain(chart)
-            .collect()
+        std::iter::once(Section::new(
+            "SETTINGS, BY REPLICA-HOURS",
+            Detail::Always,
+            parts,
+        ))
+        .chain(chart)
+        .collect()
     }
 
     /// The last parts of the paths that distinguish the fields, with the unit that a part names.
@@ -120,11 +133,17 @@ impl<'a> Searched<'a> {
         let all = || self.front().map(|(_, totals)| totals).chain([self.replay]);
         let has_gaps = all().any(|totals| !totals.unanswered().is_zero());
         let unanswered = has_gaps.then_some("NO ANSWER");
-        let totals =
-            ["HOURS", "SHORT", "SHORTFALL", "HIGHEST", "RESCALES"].into_iter().chain(unanswered);
+        let totals = ["HOURS", "SHORT", "SHORTFALL", "HIGHEST", "RESCALES"]
+            .into_iter()
+            .chain(unanswered);
         let totals = totals.map(|title| (title.into(), true));
         let row = |values: Vec<String>, totals: &Totals| {
-            let Totals { highest, rescales, reversals, .. } = totals;
+            let Totals {
+                highest,
+                rescales,
+                reversals,
+                ..
+            } = totals;
             values
                 .into_iter()
                 .chain([
@@ -143,16 +162,29 @@ impl<'a> Searched<'a> {
         }
         let rows = self.front().take(SHOWN).map(|(own, totals)| {
             let values = own.values.iter().zip(&fields);
-            row(values.map(|(value, (_, unit))| format!("{value}{unit}")).collect(), totals)
+            row(
+                values
+                    .map(|(value, (_, unit))| format!("{value}{unit}"))
+                    .collect(),
+                totals,
+            )
         });
         Table {
             columns: titles.chain(totals).collect(),
-            rows: std::iter::once(row(as_it_is, self.replay)).chain(rows).collect(),
+            rows: std::iter::once(row(as_it_is, self.replay))
+                .chain(rows)
+                .collect(),
         }
     }
 
     fn sentences(&self) -> Vec<String> {
-        let Found { base, tried, front, fields, .. } = self.found;
+        let Found {
+            base,
+            tried,
+            front,
+            fields,
+            ..
+        } = self.found;
         let mut sentences = Vec::new();
         if fields.iter().any(|field| is_about_targets(field)) {
             sentences.push(OTHER_TARGETS.to_owned());
@@ -166,8 +198,12 @@ impl<'a> Searched<'a> {
         if front.len() > SHOWN {
             sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
         }
-        let of =
-            |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();
+        let of = |truth| {
+            tried
+                .iter()
+                .filter(|own| own.result.is_ok() && own.meets == truth)
+                .count()
+        };
         let mut add = |number: usize, one: &str, several: &str| {
             let do_not = if number == 1 { one } else { several };
             if number > 0 {
@@ -177,7 +213,9 @@ impl<'a> Searched<'a> {
         };
         add(of(Truth::False), "does not", "do not");
         add(of(Truth::Unknown), "may or may not", "may or may not");
-        let mut refused = tried.iter().filter_map(|own| Some((own, own.result.as_ref().err()?)));
+        let mut refused = tried
+            .iter()
+            .filter_map(|own| Some((own, own.result.as_ref().err()?)));
         if let Some((first, why)) = refused.next() {
             let all = count(1 + refused.count(), "combination");
             let first = list(&self.settings(first));
@@ -189,21 +227,33 @@ impl<'a> Searched<'a> {
     /// The fields with their values.
     fn settings(&self, tried: &Tried) -> Vec<String> {
         let pairs = self.found.fields.iter().zip(&tried.values);
-        pairs.map(|(field, value)| format!("{field}={value}")).collect()
+        pairs
+            .map(|(field, value)| format!("{field}={value}"))
+            .collect()
     }
 
     /// The time short over the replica-hours: of the best settings, and of the HPA as it is.
     pub(super) fn chart(&self) -> Chart {
         // What is short for minutes only is drawn in seconds.
-        let longest = self.front().map(|(_, totals)| totals.short()).max().unwrap_or_default();
+        let longest = self
+            .front()
+            .map(|(_, totals)| totals.short())
+            .max()
+            .unwrap_or_default();
         let is_short = longest.max(self.replay.short()) < SignedDuration::from_mins(20);
-        let (unit, seconds) = if is_short { ("seconds", 1) } else { ("minutes", 60) };
+        let (unit, seconds) = if is_short {
+            ("seconds", 1)
+        } else {
+            ("minutes", 60)
+        };
         // A tenth of a replica-hour is the unit of the axis.
         let place = |totals: &Totals| (totals.replica_hours() * 10.0).round() as i64;
         let short =
             |totals: &Totals| i32::try_from(totals.short().as_secs() / seconds).unwrap_or(i32::MAX);
-        let points: Vec<(i64, Option<i32>)> =
-            self.front().map(|(_, totals)| (place(totals), Some(short(totals)))).collect();
+        let points: Vec<(i64, Option<i32>)> = self
+            .front()
+            .map(|(_, totals)| (place(totals), Some(short(totals))))
+            .collect();
         let as_it_is = (place(self.replay), Some(short(self.replay)));
         let all = || points.iter().chain([&as_it_is]);
         let first = all().map(|(at, _)| *at).min().unwrap_or(0);
@@ -238,12 +288,23 @@ impl<'a> Searched<'a> {
 
 impl Serialize for Searched<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Found { fields, base, combinations, tried, front, stopped, .. } = self.found;
+        let Found {
+            fields,
+            base,
+            combinations,
+            tried,
+            front,
+            stopped,
+            ..
+        } = self.found;
         let settings: Vec<TriedView<'_>> = tried
             .iter()
             .enumerate()
             .map(|(place, own)| TriedView {
-                set: Settings { fields, values: &own.values },
+                set: Settings {
+                    fields,
+                    values: &own.values,
+                },
                 totals: own.result.as_ref().ok().map(TotalsView::from),
                 refused: own.result.as_ref().err(),
                 meets_expectations: match (&own.result, own.meets) {

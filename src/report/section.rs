@@ -15,9 +15,15 @@ pub struct Symbols {
 
 impl Symbols {
     /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self { arrow: "->", times: "x" };
+    pub const ASCII: Self = Self {
+        arrow: "->",
+        times: "x",
+    };
     /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self { arrow: "→", times: "×" };
+    pub const UNICODE: Self = Self {
+        arrow: "→",
+        times: "×",
+    };
 }
 
 /// The tone of a verdict.
@@ -123,8 +129,13 @@ impl Table {
         columns: impl IntoIterator<Item = (&'static str, bool)>,
         rows: Vec<Vec<String>>,
     ) -> Self {
-        let columns = columns.into_iter().map(|(title, numbers)| (title.into(), numbers));
-        Self { columns: columns.collect(), rows }
+        let columns = columns
+            .into_iter()
+            .map(|(title, numbers)| (title.into(), numbers));
+        Self {
+            columns: columns.collect(),
+            rows,
+        }
     }
 }
 
@@ -136,7 +147,11 @@ impl Section {
         body: [Part; N],
     ) -> Self {
         let body = body.into_iter().filter(|part| !part.is_empty()).collect();
-        Self { title: title.into(), detail, body }
+        Self {
+            title: title.into(),
+            detail,
+            body,
+        }
     }
 
     /// Returns the same; `None` if no part has content.
@@ -152,7 +167,10 @@ impl Section {
         for part in &mut self.body {
             match part {
                 Part::Pairs(pairs) => {
-                    pairs.iter_mut().flat_map(|(one, other)| [one, other]).for_each(&mut *change);
+                    pairs
+                        .iter_mut()
+                        .flat_map(|(one, other)| [one, other])
+                        .for_each(&mut *change);
                 }
                 Part::Table(Table { rows, .. }) | Part::Records(Table { rows, .. }) => {
                     rows.iter_mut().flatten().for_each(&mut *change);

@@ -43,7 +43,11 @@ impl<'a> Played<'a> {
             timeline,
             doubts: pass.doubts(),
             first: pass.outlook.range(&pass.decision),
-            metrics: spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect(),
+            metrics: spec
+                .metrics
+                .iter()
+                .map(|own| own.label(&spec.metrics))
+                .collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
             initialization: snapshot.controller.cpu_initialization_period,
         }
@@ -51,12 +55,20 @@ impl<'a> Played<'a> {
 
     /// Whether another course is possible.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.doubts.any() { Certainty::Bounded } else { Certainty::Certain }
+        if self.doubts.any() {
+            Certainty::Bounded
+        } else {
+            Certainty::Certain
+        }
     }
 
     /// Words what is uncertain, and the possible replicas after the first pass.
     pub(super) fn doubt(&self) -> Option<String> {
-        let Doubts { metrics, history, time } = self.doubts;
+        let Doubts {
+            metrics,
+            history,
+            time,
+        } = self.doubts;
         let unknown = [
             (metrics, "metrics that could not be read"),
             (history, "the controller's history"),
@@ -76,7 +88,14 @@ impl<'a> Played<'a> {
     /// Returns a row for each change (only the first of many unless `wide`), how it ends, the totals, and a
     /// chart.
     pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
-        let Timeline { start, period, span, passes, totals, .. } = self.timeline;
+        let Timeline {
+            start,
+            period,
+            span,
+            passes,
+            totals,
+            ..
+        } = self.timeline;
         let title = format!(
             "OVER TIME: {} PASS{} IN {}, ONE EVERY {}",
             passes.len(),
@@ -86,9 +105,19 @@ impl<'a> Played<'a> {
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
         let changes = self.changes(("AFTER", true), when, symbols, wide);
-        let text = self.end().into_iter().chain([totals::sentence(totals)]).collect();
-        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart().into())]);
-        Section { title, detail: Detail::Always, body: body.collect() }
+        let text = self
+            .end()
+            .into_iter()
+            .chain([totals::sentence(totals)])
+            .collect();
+        let body = changes
+            .into_iter()
+            .chain([Part::Text(text), Part::Chart(self.chart().into())]);
+        Section {
+            title,
+            detail: Detail::Always,
+            body: body.collect(),
+        }
     }
 
     /// Returns a row for each change; only the first of many unless `wide`.
@@ -103,22 +132,35 @@ impl<'a> Played<'a> {
         let shown = if wide { changes.len() } else { SHOWN };
         let row = |change: &Change| {
             let Change { time, from, to, .. } = change;
-            vec![when(*time), format!("{from} {} {to}", symbols.arrow), self.because(change)]
+            vec![
+                when(*time),
+                format!("{from} {} {to}", symbols.arrow),
+                self.because(change),
+            ]
         };
         let rows: Vec<_> = changes.iter().take(shown).map(row).collect();
         let hidden = changes.len() - rows.len();
         let more = (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all)"));
         let table = Table::new([time, ("REPLICAS", false), ("BECAUSE", false)], rows);
         let table = (!table.rows.is_empty()).then_some(Part::Records(table));
-        table.into_iter().chain(more.map(|more| Part::Text(vec![more]))).collect()
+        table
+            .into_iter()
+            .chain(more.map(|more| Part::Text(vec![more])))
+            .collect()
     }
 
     /// Words why a pass changed the replicas as it did.
     pub(super) fn because(&self, change: &Change) -> String {
-        let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
+        let asked = match (
+            change.proposal,
+            change.by.and_then(|by| self.metrics.get(by)),
+        ) {
             (None, _) => String::new(),
             (Some(proposal), Some(metric)) => {
-                let value = change.value.as_ref().map(|value| format!(" at {}", value.plain()));
+                let value = change
+                    .value
+                    .as_ref()
+                    .map(|value| format!(" at {}", value.plain()));
                 let value = value.unwrap_or_default();
                 match change.tolerated {
                     Some(Tolerated::Measured) => format!("{metric}{value} is within tolerance"),
@@ -131,9 +173,15 @@ impl<'a> Played<'a> {
             }
             (Some(proposal), None) => format!("the metrics propose {proposal}"),
         };
-        let limits = change.limits.iter().map(|limited| self.limit(*limited, change));
+        let limits = change
+            .limits
+            .iter()
+            .map(|limited| self.limit(*limited, change));
         let parts = std::iter::once(asked).chain(limits);
-        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+        parts
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     fn limit(&self, limited: Limited, change: &Change) -> String {
@@ -160,7 +208,15 @@ impl<'a> Played<'a> {
 
     /// Words how it ends.
     fn end(&self) -> Vec<String> {
-        let Timeline { start, span, passes, changes, swing, is_settled, .. } = self.timeline;
+        let Timeline {
+            start,
+            span,
+            passes,
+            changes,
+            swing,
+            is_settled,
+            ..
+        } = self.timeline;
         let last = passes.last().map_or(0, |point| point.replicas);
         let since = self.timeline.steady_since();
         let whole = duration(*span);
@@ -189,7 +245,12 @@ impl<'a> Played<'a> {
 
     /// Returns the replicas from the pass before the first on.
     pub(super) fn replicas(&self, name: &str) -> Series {
-        let Timeline { start, passes, changes, .. } = self.timeline;
+        let Timeline {
+            start,
+            passes,
+            changes,
+            ..
+        } = self.timeline;
         let before = changes.first().filter(|change| change.time == *start);
         let first = before.map_or_else(|| passes.first().map(|p| p.replicas), |c| Some(c.from));
         let counts = std::iter::once(first).chain(passes.iter().map(|p| Some(p.replicas)));
@@ -204,16 +265,25 @@ impl<'a> Played<'a> {
         counts: impl Iterator<Item = Option<i32>>,
     ) -> Series {
         let at = |place: i32| millis(self.timeline.period.saturating_mul(place));
-        let mut steps: Vec<_> = (first..).zip(counts).map(|(i, count)| (at(i), count)).collect();
+        let mut steps: Vec<_> = (first..)
+            .zip(counts)
+            .map(|(i, count)| (at(i), count))
+            .collect();
         steps.dedup_by(|later, kept| later.1 == kept.1);
-        Series { name: name.to_owned(), steps, shape: Shape::Steps }
+        Series {
+            name: name.to_owned(),
+            steps,
+            shape: Shape::Steps,
+        }
     }
 
     /// Returns the stretches up to a place in which no pass decided, in milliseconds.
     pub(super) fn gaps(&self, end: i64) -> Vec<(i64, i64)> {
         let period = millis(self.timeline.period);
         let mut gaps: Vec<(i64, i64)> = Vec::new();
-        let passes = (0_i64..).map(|place| place * period).zip(&self.timeline.passes);
+        let passes = (0_i64..)
+            .map(|place| place * period)
+            .zip(&self.timeline.passes);
         for (from, _) in passes.filter(|(from, pass)| *from < end && !pass.is_answered) {
             match gaps.last_mut().filter(|last| last.1 == from) {
                 Some(last) => last.1 += period,
@@ -225,9 +295,20 @@ impl<'a> Played<'a> {
 
     /// Charts replicas over time.
     pub fn chart(&self) -> Chart {
-        let Timeline { start, period, span, passes, .. } = self.timeline;
+        let Timeline {
+            start,
+            period,
+            span,
+            passes,
+            ..
+        } = self.timeline;
         let replicas = self.replicas("replicas");
-        let highest = replicas.steps.iter().filter_map(|(_, count)| *count).max().unwrap_or(0);
+        let highest = replicas
+            .steps
+            .iter()
+            .filter_map(|(_, count)| *count)
+            .max()
+            .unwrap_or(0);
         let (min, max) = self.bounds;
         let bounds = [(min, "min"), (max, "max")].into_iter();
         let bounds = bounds.filter(|(count, _)| *count <= highest);
@@ -240,8 +321,13 @@ impl<'a> Played<'a> {
             span: (-millis(*period), millis(last.max(*span))),
             ticks: clock.ticks(*span),
             replicas: (0, highest),
-            series: vec![replicas, self.series("proposed", 0, passes.iter().map(|p| p.proposal))],
-            bounds: bounds.map(|(count, name)| (count, name.to_owned())).collect(),
+            series: vec![
+                replicas,
+                self.series("proposed", 0, passes.iter().map(|p| p.proposal)),
+            ],
+            bounds: bounds
+                .map(|(count, name)| (count, name.to_owned()))
+                .collect(),
             current: None,
             events: Vec::new(),
             gaps: Vec::new(),
@@ -254,12 +340,11 @@ impl<'a> Played<'a> {
         let times = self.timeline.times;
         let load = match &self.timeline.trace {
             Some(trace) => {
-                let stays = match trace.after > self.timeline.span || trace.last.is_empty() {
-                    true => String::new(),
-                    false => {
-                        let (after, last) = (duration(trace.after), last_values(&trace.last));
-                        format!(", which ends after {after} with {last}")
-                    }
+                let stays = if trace.after > self.timeline.span || trace.last.is_empty() {
+                    String::new()
+                } else {
+                    let (after, last) = (duration(trace.after), last_values(&trace.last));
+                    format!(", which ends after {after} with {last}")
                 };
                 format!("as in the trace{stays}; other metrics stay constant")
             }
@@ -270,7 +355,10 @@ impl<'a> Played<'a> {
             }
         };
         let mut assumed = vec![
-            ("load".to_owned(), format!("{load}; the ready pods share the load evenly")),
+            (
+                "load".to_owned(),
+                format!("{load}; the ready pods share the load evenly"),
+            ),
             (
                 "new pods".to_owned(),
                 format!(
@@ -284,7 +372,11 @@ impl<'a> Played<'a> {
         ];
         let (starting, ready) = (self.timeline.starting, duration(times.ready));
         if starting > 0 {
-            let become_ready = if starting == 1 { "becomes ready" } else { "become ready" };
+            let become_ready = if starting == 1 {
+                "becomes ready"
+            } else {
+                "become ready"
+            };
             let text = format!(
                 "{} {become_ready} {ready} after creation, or {ready} from now if that has passed \
                  (--ready-after)",
@@ -336,8 +428,23 @@ const SHOWN: usize = 20;
 
 impl Serialize for Played<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Timeline { start, period, span, trace, times, .. } = self.timeline;
-        let Timeline { starting, stays, passes, totals, is_settled, swing, .. } = self.timeline;
+        let Timeline {
+            start,
+            period,
+            span,
+            trace,
+            times,
+            ..
+        } = self.timeline;
+        let Timeline {
+            starting,
+            stays,
+            passes,
+            totals,
+            is_settled,
+            swing,
+            ..
+        } = self.timeline;
         let seconds = |duration: &SignedDuration| duration.as_secs_f64();
         let at = |time: Timestamp| SecondsTime(time).to_string();
         let mut map = serializer.serialize_map(None)?;
@@ -346,7 +453,10 @@ impl Serialize for Played<'_> {
         map.serialize_entry("for", &seconds(span))?;
         map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
         let trace = trace.as_ref();
-        let trace = trace.map(|it| TraceView { ends_after: seconds(&it.after), last: &it.last });
+        let trace = trace.map(|it| TraceView {
+            ends_after: seconds(&it.after),
+            last: &it.last,
+        });
         map.serialize_entry("trace", &trace)?;
         map.serialize_entry("readyAfter", &seconds(&times.ready))?;
         map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
@@ -360,7 +470,11 @@ impl Serialize for Played<'_> {
         map.serialize_entry("final", &passes.last().map(|point| point.replicas))?;
         map.serialize_entry("passes", &passes.len())?;
         map.serialize_entry("totals", &TotalsView::from(totals))?;
-        let PassesView { replicas, proposals, ready_pods } = self.passes();
+        let PassesView {
+            replicas,
+            proposals,
+            ready_pods,
+        } = self.passes();
         map.serialize_entry("replicas", &replicas)?;
         map.serialize_entry("proposals", &proposals)?;
         map.serialize_entry("readyPods", &ready_pods)?;
@@ -376,14 +490,21 @@ impl Played<'_> {
             from: change.from,
             to: change.to,
             proposal: change.proposal,
-            metric: change.by.and_then(|by| self.metrics.get(by)).map(String::as_str),
+            metric: change
+                .by
+                .and_then(|by| self.metrics.get(by))
+                .map(String::as_str),
             limits: change.limits.iter().map(LimitView::of).collect(),
         }
     }
 
     /// Returns the passes that changed the replicas, as data.
     pub(super) fn change_views(&self) -> Vec<ChangeView<'_>> {
-        self.timeline.changes.iter().map(|change| self.view(change)).collect()
+        self.timeline
+            .changes
+            .iter()
+            .map(|change| self.view(change))
+            .collect()
     }
 
     /// Returns every pass, as data.
@@ -399,9 +520,16 @@ impl Played<'_> {
 
 /// Words the values with which a trace ends.
 fn last_values(last: &[LastValue]) -> String {
-    let words = |LastValue { metric, value, is_missing }: &LastValue| match is_missing {
-        true => format!("{metric} without a value"),
-        false => format!("{metric} at {value}"),
+    let words = |LastValue {
+                     metric,
+                     value,
+                     is_missing,
+                 }: &LastValue| {
+        if *is_missing {
+            format!("{metric} without a value")
+        } else {
+            format!("{metric} at {value}")
+        }
     };
     list(&last.iter().map(words).collect::<Vec<_>>())
 }
@@ -459,7 +587,11 @@ mod tests {
     fn a_trace_ends_with_values_or_without() {
         let last =
             [("cpu", "0", false), ("queue", "missing", true)].map(|(metric, value, is_missing)| {
-                LastValue { metric: metric.to_owned(), value: value.to_owned(), is_missing }
+                LastValue {
+                    metric: metric.to_owned(),
+                    value: value.to_owned(),
+                    is_missing,
+                }
             });
         assert_eq!(last_values(&last), "cpu at 0 and queue without a value");
     }

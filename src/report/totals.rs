@@ -73,7 +73,10 @@ impl From<&Totals> for ReplicasView {
             replica_hours: totals.replica_hours(),
             mean: totals.mean(),
             lowest: totals.lowest,
-            highest: PeakView { replicas, time: SecondsTime(time).to_string() },
+            highest: PeakView {
+                replicas,
+                time: SecondsTime(time).to_string(),
+            },
             at_max: totals.at_max().as_secs_f64(),
             rescales: totals.rescales,
             reversals: totals.reversals,
@@ -83,7 +86,10 @@ impl From<&Totals> for ReplicasView {
 
 impl From<Stretch> for StretchView {
     fn from(Stretch { start, length }: Stretch) -> Self {
-        Self { start: SecondsTime(start).to_string(), length: length.as_secs_f64() }
+        Self {
+            start: SecondsTime(start).to_string(),
+            length: length.as_secs_f64(),
+        }
     }
 }
 

@@ -14,7 +14,10 @@ use crate::whatif::thresholds::Unit;
 /// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
 pub(super) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
     let amount = value.average_value.as_ref().or(value.value.as_ref());
-    match (value.average_utilization, amount.map(|amount| amount_of(metric, amount))) {
+    match (
+        value.average_utilization,
+        amount.map(|amount| amount_of(metric, amount)),
+    ) {
         (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
         (Some(percent), None) => format!("{percent}%"),
         (None, amount) => amount.unwrap_or_else(|| "-".to_owned()),
@@ -24,7 +27,10 @@ pub(super) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> S
 /// Words an amount of a metric. Statuses have memory as a decimal number if it is no multiple of 1024, and
 /// always before v1.34.
 pub(super) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
-    match metric.filter(|metric| metric.is_resource()).map(|metric| format_of(metric.name())) {
+    match metric
+        .filter(|metric| metric.is_resource())
+        .map(|metric| format_of(metric.name()))
+    {
         Some(format @ Format::BinarySI) => {
             quantity(&Quantity::from_milli(amount.milli_value(), format))
         }
@@ -92,8 +98,15 @@ pub(super) fn list(parts: &[String]) -> String {
 
 /// Words what is assumed about something, and what was observed.
 pub(super) fn in_words(own: &Override, arrow: &str) -> String {
-    let observed = own.observed().map(|observed| format!(" (observed {observed})"));
-    format!("{} {}{}", own.item, assumed(own, arrow), observed.unwrap_or_default())
+    let observed = own
+        .observed()
+        .map(|observed| format!(" (observed {observed})"));
+    format!(
+        "{} {}{}",
+        own.item,
+        assumed(own, arrow),
+        observed.unwrap_or_default()
+    )
 }
 
 /// Words what is assumed, with its result.
@@ -132,7 +145,10 @@ mod tests {
             (259_200, "3d"),
             (700_000, "8d"),
         ] {
-            assert_eq!(distance(start, start + SignedDuration::from_secs(seconds)), text);
+            assert_eq!(
+                distance(start, start + SignedDuration::from_secs(seconds)),
+                text
+            );
         }
     }
 

@@ -54,10 +54,16 @@ use crate::version::Version;
 /// used if neither input nor command line states one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let object = find(&objects, options)?;
-    let namespace = object.namespace.as_deref().unwrap_or(options.default_namespace());
+    let namespace = object
+        .namespace
+        .as_deref()
+        .unwrap_or(options.default_namespace());
     let controller = settings(&objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
     let place = Place::new(&objects, namespace, options, &controller);
-    let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, object));
+    let own = place
+        .hpas
+        .iter()
+        .position(|hpa| std::ptr::eq(hpa.object, object));
     let own = own.unwrap_or_default();
     let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
@@ -65,10 +71,19 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         let selector = snapshot.selector();
         selector.is_ok_and(|own| place.labels(item).is_some_and(|it| own.matches(it)))
     };
-    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa));
+    let saved = objects
+        .state
+        .as_ref()
+        .and_then(|state| state.pod_metrics(&snapshot.hpa));
     snapshot.pod_metrics = match saved {
         Some(saved) => saved.to_vec(),
-        None => place.pod_metrics.iter().copied().filter(selects).cloned().collect(),
+        None => place
+            .pod_metrics
+            .iter()
+            .copied()
+            .filter(selects)
+            .cloned()
+            .collect(),
     };
     drop(place);
     let default_namespace = options.default_namespace();
@@ -132,18 +147,32 @@ impl<'o> Place<'o> {
         let default_namespace = options.default_namespace();
         let is_here = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
         let target = ScaleLookup::of(objects, default_namespace);
-        let hpas = objects.hpas.iter().filter(|object| is_here(object.namespace.as_deref()));
+        let hpas = objects
+            .hpas
+            .iter()
+            .filter(|object| is_here(object.namespace.as_deref()));
         let hpas = hpas.map(|object| {
             let mut notes = Vec::new();
             let admitted = admitted(object, default_namespace, controller, &mut notes);
-            let scale = admitted.as_ref().map_err(Clone::clone).and_then(|hpa| target.scale(hpa));
-            Found { object, admitted: admitted.map(|hpa| (hpa, notes)), scale }
+            let scale = admitted
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|hpa| target.scale(hpa));
+            Found {
+                object,
+                admitted: admitted.map(|hpa| (hpa, notes)),
+                scale,
+            }
         });
-        let pods = objects.pods.iter().filter(|pod| is_here(pod.namespace.as_deref()));
+        let pods = objects
+            .pods
+            .iter()
+            .filter(|pod| is_here(pod.namespace.as_deref()));
         let pods: Vec<_> = pods.collect();
         let pod_metrics = objects.pod_metrics.iter();
-        let pod_metrics: Vec<_> =
-            pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect();
+        let pod_metrics: Vec<_> = pod_metrics
+            .filter(|it| is_here(it.namespace.as_deref()))
+            .collect();
         let hpas: Vec<Found<'_>> = hpas.collect();
         let mut known = HashMap::new();
         let mut unknown = Vec::new();
@@ -182,9 +211,10 @@ impl<'o> Place<'o> {
 
     /// Returns the labels by which the resource metrics API selects an item, if they are known.
     fn labels(&self, item: &'o PodMetrics) -> Option<&'o Labels> {
-        match item.labels.is_empty() {
-            true => self.pod_labels.get(&*item.name).copied(),
-            false => Some(&item.labels),
+        if item.labels.is_empty() {
+            self.pod_labels.get(&*item.name).copied()
+        } else {
+            Some(&item.labels)
         }
     }
 
@@ -200,9 +230,13 @@ impl<'o> Place<'o> {
     ) -> Vec<Shared<OtherHpa>> {
         const NAMED: usize = 1000;
         let may_share = may_share.filter(|place| *place != own);
-        let others = may_share.filter_map(|place| self.known.get(&place).cloned()).collect();
+        let others = may_share
+            .filter_map(|place| self.known.get(&place).cloned())
+            .collect();
         let mut unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let named = unknown.by_ref().filter_map(|(_, unknown)| unknown.note(hpa));
+        let named = unknown
+            .by_ref()
+            .filter_map(|(_, unknown)| unknown.note(hpa));
         notes.extend(named.take(NAMED));
         let more = unknown.count();
         notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
@@ -217,7 +251,10 @@ impl<'o> Place<'o> {
             it.hpa.as_deref().filter(|_| is_missing)
         });
         let target = &hpa.spec.scale_target_ref;
-        of_target.filter(|other| other.spec.scale_target_ref.is_same(target)).cloned().collect()
+        of_target
+            .filter(|other| other.spec.scale_target_ref.is_same(target))
+            .cloned()
+            .collect()
     }
 }
 
@@ -247,7 +284,11 @@ impl Found<'_> {
                 why: Cause::Failed(e.message.clone()),
             },
         };
-        Err(UnknownSelector { key, hpa: Some(Box::new(hpa.clone())), why })
+        Err(UnknownSelector {
+            key,
+            hpa: Some(Box::new(hpa.clone())),
+            why,
+        })
     }
 }
 
@@ -272,11 +313,18 @@ fn without_pods(
         (None, None) => (clock, true),
     };
     if is_assumed {
-        basis.push(Basis::Clock { time: now, source: ClockSource::System });
+        basis.push(Basis::Clock {
+            time: now,
+            source: ClockSource::System,
+        });
     }
     let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
-    let Found { object, admitted, scale } = &place.hpas[own];
+    let Found {
+        object,
+        admitted,
+        scale,
+    } = &place.hpas[own];
     let of_manifest = check_hpa(object, &controller.version, options)?;
     let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
     let hpa = hpa.clone();
@@ -287,7 +335,10 @@ fn without_pods(
     let target_manifest = match of_manifest {
         Some(of_hpa) => {
             notes.extend(Note::of_manifest(&object.origin, of_hpa));
-            place.manifests.iter().find(|own| target.is_of(&own.object, &hpa))
+            place
+                .manifests
+                .iter()
+                .find(|own| target.is_of(&own.object, &hpa))
         }
         None => None,
     };
@@ -317,7 +368,11 @@ fn without_pods(
         find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
         let (kind, api_version) = (kind.clone(), api_version.clone());
-        notes.push(Note::ObjectsSkipped { kind, api_version, count: *count });
+        notes.push(Note::ObjectsSkipped {
+            kind,
+            api_version,
+            count: *count,
+        });
     }
     if let Some(state) = state
         && state.memory == Some(StatedAs::Unknown)
@@ -356,15 +411,25 @@ fn without_pods(
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
     let lacks_target = matches!(snapshot.scale, Err(ScaleError::Missing(_)));
-    let lacks_scale = snapshot.scale.as_ref().is_err_and(|e| e.lacking().is_some());
+    let lacks_scale = snapshot
+        .scale
+        .as_ref()
+        .is_err_and(|e| e.lacking().is_some());
     let lacks_answers = lacks_scale || snapshot.metrics.iter().any(MetricAnswer::is_missing);
-    let may_be_own =
-        |pod: &&Shared<Pod>| snapshot.selector().map_or(true, |own| own.matches(&pod.labels));
+    let may_be_own = |pod: &&Shared<Pod>| {
+        snapshot
+            .selector()
+            .map_or(true, |own| own.matches(&pod.labels))
+    };
     surroundings.lacks_pods = lacks_answers
         && !objects.lists.contains(&Documents::Pod)
         && !place.pods.iter().any(may_be_own);
     let is_absent = lacks_target || matches!(snapshot.scale, Err(ScaleError::Get(_)));
-    let elsewhere = if is_absent { target.elsewhere(&snapshot.hpa) } else { None };
+    let elsewhere = if is_absent {
+        target.elsewhere(&snapshot.hpa)
+    } else {
+        None
+    };
     surroundings.manifest_replicas = target_manifest.and_then(|own| {
         let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
         Some(ManifestReplicas { origin, replicas })
@@ -406,7 +471,11 @@ pub(crate) fn surroundings(
     default_namespace: &str,
 ) -> Surroundings {
     fn here<T: Clone>(all: &[T], is_here: impl Fn(&T) -> bool) -> Shared<Vec<T>> {
-        all.iter().filter(|it| is_here(it)).cloned().collect::<Vec<_>>().into()
+        all.iter()
+            .filter(|it| is_here(it))
+            .cloned()
+            .collect::<Vec<_>>()
+            .into()
     }
     let is_here = |metadata: &Metadata| {
         metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
@@ -422,7 +491,10 @@ pub(crate) fn surroundings(
         }),
         api_services: objects.api_services.clone().into(),
         servers: {
-            let services = objects.api_services.iter().filter_map(|it| it.spec.service.as_ref());
+            let services = objects
+                .api_services
+                .iter()
+                .filter_map(|it| it.spec.service.as_ref());
             let known = services.map(|it| (&*it.namespace, &*it.name));
             let known: BTreeSet<(&str, &str)> =
                 known.chain([("kube-system", "metrics-server")]).collect();
@@ -433,7 +505,13 @@ pub(crate) fn surroundings(
                     own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
                 })
             };
-            objects.pods.iter().filter(serves).cloned().collect::<Vec<_>>().into()
+            objects
+                .pods
+                .iter()
+                .filter(serves)
+                .cloned()
+                .collect::<Vec<_>>()
+                .into()
         },
         served_metrics: BTreeMap::new(),
         custom_version: objects.custom_version.clone(),
@@ -498,8 +576,10 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
                 0 => String::new(),
                 count => format!(", and {count} more"),
             };
-            Err(Error::usage(format!("the input repeats {kind} {first}{more}"))
-                .hint("keep one of each"))
+            Err(
+                Error::usage(format!("the input repeats {kind} {first}{more}"))
+                    .hint("keep one of each"),
+            )
         }
     }
 }
@@ -516,7 +596,9 @@ fn find_error<'a>(
 ) -> Option<&'a ApiError> {
     errors.iter().find(|e| {
         e.api == api
-            && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric)
+            && e.metric
+                .as_deref()
+                .is_none_or(|limited| Some(limited) == metric)
             && e.hpa.as_deref().is_none_or(|limited| is_key(limited, hpa))
     })
 }
@@ -554,7 +636,12 @@ fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedH
 
 /// Returns the error if the options select none of the HPAs.
 fn none(objects: &Objects, options: &Options) -> Error {
-    let Options { name, namespace, target, .. } = options;
+    let Options {
+        name,
+        namespace,
+        target,
+        ..
+    } = options;
     let hpas = &objects.hpas;
     let place = match namespace {
         Some(namespace) => format!("in the namespace {namespace} of the input"),
@@ -575,28 +662,37 @@ fn none(objects: &Objects, options: &Options) -> Error {
     };
     let called = target.as_ref().map_or(&**name, Target::name);
     if !called.is_empty()
-        && let Some(hint) =
-            paused(objects.scaled_objects.iter().filter(here), called, &options.command_flags)
+        && let Some(hint) = paused(
+            objects.scaled_objects.iter().filter(here),
+            called,
+            &options.command_flags,
+        )
     {
         return Error::usage(error).hint(hint);
     }
     if hpas.is_empty()
         && let Some(hint) = scaled_object(
-            objects.scaled_objects.iter().filter(|it| here(it) && it.is_called(called)),
+            objects
+                .scaled_objects
+                .iter()
+                .filter(|it| here(it) && it.is_called(called)),
             options,
         )
     {
         return Error::usage(error).hint(hint);
     }
-    let there = hpas.iter().map(|hpa| match hpa.target().filter(|_| target.is_some()) {
-        Some(target) => format!("{} ({target})", hpa.key()),
-        None => hpa.key(),
-    });
+    let there = hpas
+        .iter()
+        .map(|hpa| match hpa.target().filter(|_| target.is_some()) {
+            Some(target) => format!("{} ({target})", hpa.key()),
+            None => hpa.key(),
+        });
     let mut there: Vec<String> = there.collect();
     there.sort();
-    Error::usage(error).hint(match there.is_empty() {
-        true => objects.without_hpa(),
-        false => format!("it has {}", listed(&there)),
+    Error::usage(error).hint(if there.is_empty() {
+        objects.without_hpa()
+    } else {
+        format!("it has {}", listed(&there))
     })
 }
 
@@ -614,7 +710,9 @@ fn scaled_object<'o>(
     mut all: impl Iterator<Item = &'o ScaledObject>,
     options: &Options,
 ) -> Option<String> {
-    let Metadata { name, namespace, .. } = &all.next()?.metadata;
+    let Metadata {
+        name, namespace, ..
+    } = &all.next()?.metadata;
     let namespace = namespace.as_deref().unwrap_or(options.default_namespace());
     let [own, namespace] = [name, namespace].map(names::shell_word);
     let command = format!("kubectl hpa predict {own} -n {namespace}");
@@ -626,7 +724,12 @@ fn scaled_object<'o>(
 
 /// Returns the error if it is unclear which of these HPAs is meant.
 fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error {
-    let Options { name, namespace, target, .. } = options;
+    let Options {
+        name,
+        namespace,
+        target,
+        ..
+    } = options;
     let of = match target {
         Some(target) => format!(" for {target}"),
         None if name.is_empty() => String::new(),
@@ -634,19 +737,23 @@ fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error 
     };
     let is_twice = is_twice || (!name.is_empty() && namespace.is_some());
     let in_files = is_twice || !name.is_empty();
-    let places = found.iter().map(|hpa| match in_files {
-        true => format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line),
-        false => hpa.key(),
+    let places = found.iter().map(|hpa| {
+        if in_files {
+            format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line)
+        } else {
+            hpa.key()
+        }
     });
     let places: Vec<String> = places.collect();
     let (count, places) = (found.len(), listed(&places));
-    Error::usage(format!("{count} HorizontalPodAutoscalers{of} in the input: {places}")).hint(
-        match (is_twice, name.is_empty()) {
-            (true, _) => "keep one of them",
-            (false, true) => "name one of them",
-            (false, false) => "name the namespace with -n",
-        },
-    )
+    Error::usage(format!(
+        "{count} HorizontalPodAutoscalers{of} in the input: {places}"
+    ))
+    .hint(match (is_twice, name.is_empty()) {
+        (true, _) => "keep one of them",
+        (false, true) => "name one of them",
+        (false, false) => "name the namespace with -n",
+    })
 }
 
 impl UndecodedHpa {
@@ -677,7 +784,10 @@ pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
     let rejects = format!("the API server would reject this {what} with these causes");
     match unknown {
         [] => rejects,
-        unknown => format!("{rejects}, and ignores what it does not know: {}", unknown.join("; ")),
+        unknown => format!(
+            "{rejects}, and ignores what it does not know: {}",
+            unknown.join("; ")
+        ),
     }
 }
 
@@ -710,13 +820,19 @@ fn admitted(
     let rules = AdmissionRules::new(&controller.version, controller.gates);
     let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
         AdmissionError::Invalid(e) => {
-            let spec = hpa_from_json(&object.json).map(|hpa| hpa.spec).unwrap_or_default();
-            let (hint, bounds) = (rejected("manifest", &unknown_in(&object.json)), bounds(&spec));
+            let spec = hpa_from_json(&object.json)
+                .map(|hpa| hpa.spec)
+                .unwrap_or_default();
+            let (hint, bounds) = (
+                rejected("manifest", &unknown_in(&object.json)),
+                bounds(&spec),
+            );
             Error::usage(format!("{}: {e}", object.origin)).hint(format!("{hint}{bounds}"))
         }
-        AdmissionError::Decode(e) => {
-            Error::usage(format!("{}: HorizontalPodAutoscaler {}: {e}", object.origin, object.name))
-        }
+        AdmissionError::Decode(e) => Error::usage(format!(
+            "{}: HorizontalPodAutoscaler {}: {e}",
+            object.origin, object.name
+        )),
     })?;
     notes.extend(admitted.notes.iter().cloned());
     let hpa = admitted.into_hpa();
@@ -726,7 +842,10 @@ fn admitted(
                 "{}: HorizontalPodAutoscaler {}: spec.metrics[{index}]: no source for the type {}",
                 object.origin, hpa.name, metric.type_
             ))
-            .hint(format!("the controller of {} would crash on it", controller.version)));
+            .hint(format!(
+                "the controller of {} would crash on it",
+                controller.version
+            )));
         }
     }
     Ok(hpa)

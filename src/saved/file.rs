@@ -31,7 +31,13 @@ pub fn read(names: &[String]) -> Result<Objects, Error> {
 
 /// Reads the manifests of `--hpa` in the same way.
 pub fn read_manifests(name: &String) -> Result<Objects, Error> {
-    read_into(Objects { are_manifests: true, ..Objects::default() }, std::slice::from_ref(name))
+    read_into(
+        Objects {
+            are_manifests: true,
+            ..Objects::default()
+        },
+        std::slice::from_ref(name),
+    )
 }
 
 fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
@@ -39,10 +45,16 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
     for name in names {
-        let paths = if name == "-" { vec![name.into()] } else { expand(name, &mut objects.notes)? };
+        let paths = if name == "-" {
+            vec![name.into()]
+        } else {
+            expand(name, &mut objects.notes)?
+        };
         // A saved state may have others next to it; of manifests, all are meant.
         if !objects.are_manifests {
-            objects.notes.retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
+            objects
+                .notes
+                .retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
         }
         let is_directory = paths.iter().any(|path| path != Path::new(name));
         for path in paths {
@@ -95,13 +107,20 @@ pub(crate) fn read_header(path: &Path) -> Result<(Vec<u8>, String), Error> {
 
 /// Reads one whole file, `-` for standard input; also returns its name for messages.
 fn read_named(path: &Path, limit: u64) -> Result<(Vec<u8>, String), Error> {
-    let (read, shown) = match path == Path::new("-") {
-        true => (within(io::stdin().lock(), 0, limit), "standard input".to_owned()),
-        false => (read_file(path, limit), path.display().to_string()),
+    let (read, shown) = if path == Path::new("-") {
+        (
+            within(io::stdin().lock(), 0, limit),
+            "standard input".to_owned(),
+        )
+    } else {
+        (read_file(path, limit), path.display().to_string())
     };
     match read {
         Ok(bytes) => Ok((bytes, shown)),
-        Err(e) => Err(Error::usage(format!("failed to read {shown}: {}", plain(&e)))),
+        Err(e) => Err(Error::usage(format!(
+            "failed to read {shown}: {}",
+            plain(&e)
+        ))),
     }
 }
 
@@ -153,7 +172,11 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// Where a file is or would be.
 fn place(file: &Path) -> Option<PathBuf> {
-    Some(fs::canonicalize(directory(file)).ok()?.join(file.file_name()?))
+    Some(
+        fs::canonicalize(directory(file))
+            .ok()?
+            .join(file.file_name()?),
+    )
 }
 
 fn directory(file: &Path) -> &Path {
@@ -167,16 +190,19 @@ fn directory(file: &Path) -> &Path {
 fn within(from: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
     from.take(limit + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 <= limit {
-        true => Ok(bytes),
-        false => Err(io::Error::other(format!("it has more than {limit} bytes"))),
+    if bytes.len() as u64 <= limit {
+        Ok(bytes)
+    } else {
+        Err(io::Error::other(format!("it has more than {limit} bytes")))
     }
 }
 
 /// Whether reading a name as [`read`] does includes this file, or would if it existed.
 pub fn reads(name: &str, file: &Path) -> bool {
     let name = if name == "-" { "/dev/stdin" } else { name };
-    let Ok(read) = fs::canonicalize(name) else { return false };
+    let Ok(read) = fs::canonicalize(name) else {
+        return false;
+    };
     let is_inside = |file: &Path| is_listed(file) && file.parent() == Some(&read);
     fs::canonicalize(file).is_ok_and(|file| file == read || is_inside(&file))
         || (is_listed(file) && fs::canonicalize(directory(file)).is_ok_and(|own| own == read))
@@ -197,8 +223,10 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(_) if name.starts_with("http://") || name.starts_with("https://") => {
-            return Err(Error::usage(format!("failed to read {name}: addresses are not read"))
-                .hint("download the file and name it, or pipe it to -f -"));
+            return Err(
+                Error::usage(format!("failed to read {name}: addresses are not read"))
+                    .hint("download the file and name it, or pipe it to -f -"),
+            );
         }
         Err(_) if name.is_empty() => {
             return Err(Error::usage("-f: the name of the file is empty"));
@@ -207,29 +235,39 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             let error = Error::usage(format!("failed to read {name}: {}", plain(&e)));
             let parts: Vec<&str> = name.split(',').collect();
             let are_files = parts.len() > 1 && parts.iter().all(|part| Path::new(part).exists());
-            return Err(match are_files {
-                true => error
-                    .hint(format!("each file has a flag of its own: -f {}", parts.join(" -f "))),
-                false => error,
+            return Err(if are_files {
+                error.hint(format!(
+                    "each file has a flag of its own: -f {}",
+                    parts.join(" -f ")
+                ))
+            } else {
+                error
             });
         }
     };
     if !about.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let list =
-        |e: io::Error| Error::usage(format!("failed to read the directory {name}: {}", plain(&e)));
+    let list = |e: io::Error| {
+        Error::usage(format!(
+            "failed to read the directory {name}: {}",
+            plain(&e)
+        ))
+    };
     let inside = fs::canonicalize(path).map_err(list)?;
     let leads_out =
         |file: &Path| fs::canonicalize(file).is_ok_and(|file| !file.starts_with(&inside));
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
-    let entries = fs::read_dir(path).map_err(list)?.map(|entry| Ok(entry.map_err(list)?.path()));
+    let entries = fs::read_dir(path)
+        .map_err(list)?
+        .map(|entry| Ok(entry.map_err(list)?.path()));
     let mut entries = entries.collect::<Result<Vec<PathBuf>, Error>>()?;
     entries.sort();
     for file in entries {
         let is_directory = file.is_dir();
-        let is_hidden =
-            file.file_name().is_some_and(|own| own.as_encoded_bytes().starts_with(b"."));
+        let is_hidden = file
+            .file_name()
+            .is_some_and(|own| own.as_encoded_bytes().starts_with(b"."));
         if (!is_directory && !is_listed(&file)) || (is_directory && is_hidden) {
             continue;
         }
@@ -246,17 +284,28 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if files.is_empty() {
-        let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
+        let error = Error::usage(format!(
+            "no .json, .yaml or .yml file in the directory {name}"
+        ));
         directories.retain(|it| has_hpa(it));
-        let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
+        let inside: Vec<String> = directories
+            .iter()
+            .map(|it| it.display().to_string())
+            .collect();
         return Err(match &inside[..] {
             [] if links > 0 => error.hint("links that lead out of it are skipped: name the file"),
             [] => error,
-            inside => error
-                .hint(format!("name a directory inside it that has an HPA: {}", listed(inside))),
+            inside => error.hint(format!(
+                "name a directory inside it that has an HPA: {}",
+                listed(inside)
+            )),
         });
     }
-    notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));
+    notes.extend(
+        directories
+            .into_iter()
+            .map(|path| Note::DirectorySkipped { path }),
+    );
     Ok(files)
 }
 
@@ -268,9 +317,15 @@ fn has_hpa(directory: &Path) -> bool {
         let read = fs::File::open(file).map(|file| file.take(NEAR).read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         read.is_ok()
-            && ["HorizontalPodAutoscaler", "ScaledObject"].iter().any(|it| text.contains(it))
+            && ["HorizontalPodAutoscaler", "ScaledObject"]
+                .iter()
+                .any(|it| text.contains(it))
     };
-    let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_plain = |file: &PathBuf| {
         is_listed(file) && fs::symlink_metadata(file).is_ok_and(|about| about.is_file())
     };
@@ -290,7 +345,9 @@ pub(crate) fn plain(e: &io::Error) -> String {
 fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Error::usage(format!("failed to read {origin}: not text (byte {at} is not UTF-8)"))
+        Error::usage(format!(
+            "failed to read {origin}: not text (byte {at} is not UTF-8)"
+        ))
     })
 }
 
@@ -349,7 +406,9 @@ fn unreadable(
 ) -> Error {
     let place = place.map_or_else(String::new, |(line, column)| format!(":{line}:{column}"));
     let separator = if path.0.is_empty() { "" } else { ": " };
-    Error::usage(format!("failed to read {origin}{place}: {path}{separator}{message}"))
+    Error::usage(format!(
+        "failed to read {origin}{place}: {path}{separator}{message}"
+    ))
 }
 
 /// Returns the field that a fault is about.
@@ -372,10 +431,20 @@ fn read_json(
     let fault = RefCell::new(None);
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
     let mut counted = text.len() - text.trim_start().len();
-    let mut source =
-        SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault, elements };
+    let mut source = SourceText {
+        origin,
+        line: line + lines(&text[..counted]),
+        text,
+        fault: &fault,
+        elements,
+    };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
+    let object = ObjectReader {
+        objects: &mut *objects,
+        source,
+        inherited: None,
+        depth: 0,
+    };
     if let Err(e) = object.deserialize(json::Objects::new(&mut reader, elements)) {
         return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
     }
@@ -388,10 +457,18 @@ fn read_json(
         let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
         source.line += lines(&text[counted..before]);
         counted = before;
-        let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
+        let object = ObjectReader {
+            objects: &mut *objects,
+            source,
+            inherited: None,
+            depth: 0,
+        };
         if let Err(e) = object.deserialize(json::Objects::new(document, elements)) {
             let own = Fault::from_json(&e, document.get());
-            let own = Fault { read: own.read + before, ..own };
+            let own = Fault {
+                read: own.read + before,
+                ..own
+            };
             return Err(fault.take().unwrap_or(own));
         }
     }

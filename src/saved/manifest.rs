@@ -53,8 +53,13 @@ impl WorkloadManifest {
         let mut all: Vec<Self> = all.filter_map(read).collect();
         for place in 0..all.len() {
             let rollout = &all[place].object;
-            let of = all.iter().find(|it| it.object.is_template_of(rollout)).cloned();
-            let Some(of) = of.filter(|it| it.object.template.is_some()) else { continue };
+            let of = all
+                .iter()
+                .find(|it| it.object.is_template_of(rollout))
+                .cloned();
+            let Some(of) = of.filter(|it| it.object.template.is_some()) else {
+                continue;
+            };
             let own = &mut all[place];
             own.object.resolve(&of.object);
             own.bare_cores = of.bare_cores;
@@ -83,20 +88,31 @@ impl WorkloadManifest {
             let stated = whole["apiVersion"].as_str().unwrap_or_default();
             if stated != served && !is_admitted(&whole) {
                 let hint = format!("write it in {served}");
-                notes.push(not_served(&place, &object.kind, stated, served, &hint, validate)?);
+                notes.push(not_served(
+                    &place,
+                    &object.kind,
+                    stated,
+                    served,
+                    &hint,
+                    validate,
+                )?);
             }
             bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
             let causes = validate::workload(&object, &whole);
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-            match causes.is_empty() {
-                true => Ok(notes),
-                false => {
-                    Err(Error::usage(format!("{place}: {}", causes.join("; "))).hint(REJECTED))
-                }
+            if causes.is_empty() {
+                Ok(notes)
+            } else {
+                Err(Error::usage(format!("{place}: {}", causes.join("; "))).hint(REJECTED))
             }
         };
         let notes = read();
-        Self { notes, bare_cores, origin: origin.clone(), object }
+        Self {
+            notes,
+            bare_cores,
+            origin: origin.clone(),
+            object,
+        }
     }
 
     /// What is to be said of it.
@@ -113,7 +129,11 @@ impl WorkloadManifest {
 fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
     let is_bare = |resources: &Json| {
         let request = &resources["requests"]["cpu"];
-        let cores = if request.is_null() { &resources["limits"]["cpu"] } else { request };
+        let cores = if request.is_null() {
+            &resources["limits"]["cpu"]
+        } else {
+            request
+        };
         let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
         cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
     };
@@ -121,12 +141,15 @@ fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
     let all = lists.flat_map(|list| spec[list].as_array().into_iter().flatten());
     let bare = all.filter(|own| is_bare(&own["resources"]));
     let bare = bare.filter_map(|own| Some(Some(own["name"].as_str()?.into())));
-    bare.chain(is_bare(&spec["resources"]).then_some(None)).collect()
+    bare.chain(is_bare(&spec["resources"]).then_some(None))
+        .collect()
 }
 
 /// Whether an API server has accepted an object.
 fn is_admitted(whole: &Json) -> bool {
-    whole["metadata"]["uid"].as_str().is_some_and(|uid| !uid.is_empty())
+    whole["metadata"]["uid"]
+        .as_str()
+        .is_some_and(|uid| !uid.is_empty())
 }
 
 /// Reads the manifest of an HPA, with notes on the fields that there are not.
@@ -137,7 +160,10 @@ fn is_admitted(whole: &Json) -> bool {
 pub(crate) fn read_hpa(hpa: &UndecodedHpa, validate: Validate) -> Result<HpaObject, Error> {
     let origin = &hpa.origin;
     let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json).map_err(|e| {
-        Error::usage(format!("{origin}: HorizontalPodAutoscaler {}: {e}", hpa.name))
+        Error::usage(format!(
+            "{origin}: HorizontalPodAutoscaler {}: {e}",
+            hpa.name
+        ))
     })?;
     object.notes.extend(ignored(&unknown, origin, validate)?);
     Ok(object)
@@ -181,7 +207,11 @@ fn not_served(
         let message = format!("{origin}: no matches for kind \"{kind}\" in version \"{stated}\"");
         return Err(Error::usage(message).hint(hint));
     }
-    Ok(Note::VersionNotServed { kind: kind.to_owned(), stated: stated.to_owned(), served })
+    Ok(Note::VersionNotServed {
+        kind: kind.to_owned(),
+        stated: stated.to_owned(),
+        served,
+    })
 }
 
 /// Makes the HPA that KEDA creates from a ScaledObject. `namespace` is the one to use where it states none.
@@ -199,9 +229,10 @@ pub(crate) fn hpa_of_keda(
     let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
     let unknown = ignored(&unknown, origin, validate)?;
     let mut made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-    let causes = match is_admitted(&whole) {
-        true => Vec::new(),
-        false => validate::of_metadata(&ObjectMeta::stated(&whole["metadata"])),
+    let causes = if is_admitted(&whole) {
+        Vec::new()
+    } else {
+        validate::of_metadata(&ObjectMeta::stated(&whole["metadata"]))
     };
     let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
     if !causes.is_empty() {

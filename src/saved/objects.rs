@@ -96,8 +96,9 @@ impl Objects {
         if self.state.is_some() {
             return;
         }
-        let (manifests, pods): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.pods).into_iter().partition(|pod| pod.is_manifest());
+        let (manifests, pods): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pods)
+            .into_iter()
+            .partition(|pod| pod.is_manifest());
         self.pods = pods;
         if !manifests.is_empty() {
             let pods = manifests.iter().map(|pod| pod.name.clone()).collect();
@@ -132,7 +133,10 @@ impl Objects {
 
     /// Lists the objects that can be neither an HPA nor its target: by name, or how many there are of a kind.
     pub(crate) fn others(&self) -> Vec<String> {
-        let scales = self.scales.iter().map(|it| format!("Scale/{}", it.metadata.name));
+        let scales = self
+            .scales
+            .iter()
+            .map(|it| format!("Scale/{}", it.metadata.name));
         let vpas = self.vertical_pod_autoscalers.iter();
         let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
         let pods = self.pods.iter().map(|pod| format!("Pod/{}", pod.name));
@@ -141,7 +145,11 @@ impl Objects {
         let counted = [
             (
                 metrics,
-                if metrics == 1 { "value of a metrics API" } else { "values of metrics APIs" },
+                if metrics == 1 {
+                    "value of a metrics API"
+                } else {
+                    "values of metrics APIs"
+                },
             ),
             (
                 self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len(),
@@ -149,23 +157,42 @@ impl Objects {
             ),
             (usize::from(self.state.is_some()), "ControllerState"),
             (self.api_services.len(), "APIService"),
-            (self.served_metrics.values().map(Vec::len).sum(), "names of metrics"),
+            (
+                self.served_metrics.values().map(Vec::len).sum(),
+                "names of metrics",
+            ),
         ];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
         let counted = counted.map(|(count, what)| format!("{count} {what}"));
-        let skipped = self.skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
-        scales.chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
+        let skipped = self
+            .skipped
+            .iter()
+            .map(|((kind, _), count)| format!("{count} {kind}"));
+        scales
+            .chain(vpas)
+            .chain(pods)
+            .chain(counted)
+            .chain(skipped)
+            .collect()
     }
 
     /// Says what there is instead of a HorizontalPodAutoscaler, and which object was probably meant to be one.
     pub(crate) fn without_hpa(&self) -> String {
-        if let Some(hint) = self.skipped.keys().find_map(misspelt_hpa).or(self.hint_of_old_keda()) {
+        if let Some(hint) = self
+            .skipped
+            .keys()
+            .find_map(misspelt_hpa)
+            .or(self.hint_of_old_keda())
+        {
             return hint;
         }
         let workloads = self.workloads.iter().map(Workload::reference);
         let scaled_objects = self.scaled_objects.iter();
         let scaled_objects = scaled_objects.map(|it| format!("ScaledObject/{}", it.metadata.name));
-        let there: Vec<String> = workloads.chain(scaled_objects).chain(self.others()).collect();
+        let there: Vec<String> = workloads
+            .chain(scaled_objects)
+            .chain(self.others())
+            .collect();
         let files = self.notes.iter().filter_map(|note| match note {
             Note::NoObjectSkipped { path } => Some(path.display().to_string()),
             _ => None,
@@ -174,7 +201,10 @@ impl Objects {
         match (&there[..], &files[..]) {
             ([], []) => "it has no objects".to_owned(),
             ([], files) => {
-                format!("it has no objects, only files without a kind: {}", listed(files))
+                format!(
+                    "it has no objects, only files without a kind: {}",
+                    listed(files)
+                )
             }
             (there, _) => format!("it has {}", listed(there)),
         }
@@ -184,10 +214,14 @@ impl Objects {
     pub(crate) fn append(&mut self, mut other: Self) {
         self.workloads.append(&mut other.workloads);
         self.scaled_objects.append(&mut other.scaled_objects);
-        self.vertical_pod_autoscalers.append(&mut other.vertical_pod_autoscalers);
+        self.vertical_pod_autoscalers
+            .append(&mut other.vertical_pod_autoscalers);
         self.api_services.append(&mut other.api_services);
         for (group, mut metrics) in other.served_metrics {
-            self.served_metrics.entry(group).or_default().append(&mut metrics);
+            self.served_metrics
+                .entry(group)
+                .or_default()
+                .append(&mut metrics);
         }
         self.custom_version = self.custom_version.take().or(other.custom_version);
         self.metric_values.append(&mut other.metric_values);
@@ -202,8 +236,10 @@ impl Objects {
         if group != "custom.metrics.k8s.io" {
             all.extend(self.external_values.iter().map(|it| it.metric_name.clone()));
         } else {
-            let here =
-                self.metric_values.iter().filter(|it| it.described_object.namespace == namespace);
+            let here = self
+                .metric_values
+                .iter()
+                .filter(|it| it.described_object.namespace == namespace);
             let kind = |kind: &str| names::plural(kind);
             all.extend(here.map(|it| format!("{}/{}", kind(&it.described_object.kind), it.name)));
         }
@@ -220,7 +256,9 @@ fn misspelt_hpa((kind, api_version): &(String, String)) -> Option<String> {
     if kind == HPA && api_version.is_empty() {
         Some(format!("a {kind} has no apiVersion: add autoscaling/v2"))
     } else if kind == HPA {
-        Some(format!("a {kind} has the apiVersion {api_version}: did you mean autoscaling/v2?"))
+        Some(format!(
+            "a {kind} has the apiVersion {api_version}: did you mean autoscaling/v2?"
+        ))
     } else if is_of_group && names::nearest(kind, [HPA]).is_some() {
         Some(format!("it has the kind {kind}: did you mean {HPA}?"))
     } else {
@@ -266,7 +304,9 @@ impl UndecodedHpa {
         struct Spec {
             scale_target_ref: CrossVersionObjectReference,
         }
-        decode::<Object>(&self.json).ok().map(|object| object.spec.scale_target_ref)
+        decode::<Object>(&self.json)
+            .ok()
+            .map(|object| object.spec.scale_target_ref)
     }
 
     fn has(&self, target: &Target) -> bool {
@@ -284,7 +324,10 @@ impl UndecodedHpa {
     /// Whether the options select it, whatever its namespace.
     pub(crate) fn is_meant(&self, options: &Options) -> bool {
         (options.name.is_empty() || self.name == options.name)
-            && options.target.as_ref().is_none_or(|target| self.has(target))
+            && options
+                .target
+                .as_ref()
+                .is_none_or(|target| self.has(target))
     }
 }
 
@@ -325,7 +368,10 @@ pub struct ControllerState<'a> {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     pub scale_down_events: Option<Vec<ScaleEvent>>,
     /// What was observed of earlier passes; only if the lists above are unknown.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub seen: Vec<SeenPass>,
     /// All rescales since some time; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -357,7 +403,11 @@ fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, 
     }
 
     let gates: Option<UniqueMap<Gate, bool>> = Option::deserialize(deserializer)?;
-    Ok(gates.into_iter().flat_map(|gates| gates.0).map(|(Gate(name), on)| (name, on)).collect())
+    Ok(gates
+        .into_iter()
+        .flat_map(|gates| gates.0)
+        .map(|(Gate(name), on)| (name, on))
+        .collect())
 }
 
 /// An entry of the memory with fractions of a second, which reports omit.
@@ -371,13 +421,27 @@ struct Exact {
 
 impl From<Recommendation> for Exact {
     fn from(Recommendation { replicas, time }: Recommendation) -> Self {
-        Self { replicas, time, outdated: false }
+        Self {
+            replicas,
+            time,
+            outdated: false,
+        }
     }
 }
 
 impl From<ScaleEvent> for Exact {
-    fn from(ScaleEvent { replicas, time, outdated }: ScaleEvent) -> Self {
-        Self { replicas, time, outdated }
+    fn from(
+        ScaleEvent {
+            replicas,
+            time,
+            outdated,
+        }: ScaleEvent,
+    ) -> Self {
+        Self {
+            replicas,
+            time,
+            outdated,
+        }
     }
 }
 
@@ -391,7 +455,10 @@ fn exact<S: Serializer, T: Copy + Into<Exact>>(
 impl ControllerState<'_> {
     /// Returns the answer of the resource metrics API for an HPA.
     pub fn pod_metrics(&self, hpa: &Hpa) -> Option<&[Shared<PodMetrics>]> {
-        let mut answers = self.answers.iter().filter(|answer| is_key(&answer.hpa, hpa));
+        let mut answers = self
+            .answers
+            .iter()
+            .filter(|answer| is_key(&answer.hpa, hpa));
         let answer = answers.find(|answer| answer.api == Api::Resource)?;
         Some(answer.pod_metrics.as_deref().unwrap_or_default())
     }

@@ -15,7 +15,10 @@ use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
 /// Returns all notes about a snapshot.
 pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
-    let deleted = snapshot.hpa.deletion_timestamp.map(|since| Note::HpaDeleted { since });
+    let deleted = snapshot
+        .hpa
+        .deletion_timestamp
+        .map(|since| Note::HpaDeleted { since });
     deleted
         .into_iter()
         .chain(unknown_types(snapshot))
@@ -32,7 +35,8 @@ impl Input {
     /// Repeats the notes about what looks wrong, now that the snapshot has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
-        self.notes.retain(|note| !stale.contains(note) && !is_of_input(note));
+        self.notes
+            .retain(|note| !stale.contains(note) && !is_of_input(note));
         self.remark();
     }
 
@@ -45,14 +49,23 @@ impl Input {
             notes.retain(|note| {
                 !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand { .. })
             });
-            let unknown =
-                hpa.spec.metrics.iter().zip(metrics).filter(|(_, answer)| answer.is_missing());
+            let unknown = hpa
+                .spec
+                .metrics
+                .iter()
+                .zip(metrics)
+                .filter(|(_, answer)| answer.is_missing());
             let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
         }
         for note in &mut notes {
             let flags = || self.command_flags.clone();
-            if let Note::NoTarget { elsewhere, assuming, .. } = note {
+            if let Note::NoTarget {
+                elsewhere,
+                assuming,
+                ..
+            } = note
+            {
                 elsewhere.clone_from(&self.surroundings.target_elsewhere);
                 let is_assumed = self.surroundings.lacks_pods && elsewhere.is_none();
                 *assuming = is_assumed.then(flags);
@@ -94,15 +107,20 @@ fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let unknown = metrics.filter(|(_, metric)| metric.source() == MetricSource::Unknown);
-    unknown.map(|(index, metric)| Note::UnknownMetricType { index, type_: metric.type_.clone() })
+    unknown.map(|(index, metric)| Note::UnknownMetricType {
+        index,
+        type_: metric.type_.clone(),
+    })
 }
 
 /// Notes what an input without the target needs.
 fn no_target(snapshot: &Snapshot) -> Option<Note> {
     match &snapshot.scale {
-        Err(ScaleError::Missing(target)) => {
-            Some(Note::NoTarget { target: target.clone(), elsewhere: None, assuming: None })
-        }
+        Err(ScaleError::Missing(target)) => Some(Note::NoTarget {
+            target: target.clone(),
+            elsewhere: None,
+            assuming: None,
+        }),
         Err(ScaleError::NoReplicas { .. }) => Some(Note::NoReplicas { assuming: None }),
         _ => None,
     }
@@ -112,9 +130,14 @@ fn no_target(snapshot: &Snapshot) -> Option<Note> {
 fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
     let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
-    let pods = snapshot.pods.iter().filter(|pod| !pod.containers.is_empty() && is_own(pod));
+    let pods = snapshot
+        .pods
+        .iter()
+        .filter(|pod| !pod.containers.is_empty() && is_own(pod));
     let pods: Vec<&Shared<Pod>> = pods.collect();
-    let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
+    let names = pods
+        .iter()
+        .flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
     let names: BTreeSet<&str> = names.collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let containers = metrics.filter_map(|(i, metric)| Some((i, metric.container()?)));
@@ -135,19 +158,41 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut tell = |metric: Option<&str>, samples: Vec<(Timestamp, SignedDuration)>| {
         let (metric, total) = (metric.map(str::to_owned), samples.len());
-        let untimed = samples.iter().filter(|(timestamp, _)| *timestamp == ZERO_TIME).count();
+        let untimed = samples
+            .iter()
+            .filter(|(timestamp, _)| *timestamp == ZERO_TIME)
+            .count();
         if untimed > 0 {
-            notes.push(Note::UntimedValues { metric: metric.clone(), untimed, total });
+            notes.push(Note::UntimedValues {
+                metric: metric.clone(),
+                untimed,
+                total,
+            });
         }
-        let stale =
-            samples.iter().filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
+        let stale = samples
+            .iter()
+            .filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
         let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
         if let Some(oldest) = ages.clone().max() {
-            notes.push(Note::StaleValues { metric, stale: ages.count(), total, oldest });
+            notes.push(Note::StaleValues {
+                metric,
+                stale: ages.count(),
+                total,
+                oldest,
+            });
         }
     };
-    if snapshot.hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
-        let usage = snapshot.pod_metrics.iter().map(|item| (item.timestamp, item.window));
+    if snapshot
+        .hpa
+        .spec
+        .metrics
+        .iter()
+        .any(MetricSpec::is_resource)
+    {
+        let usage = snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| (item.timestamp, item.window));
         tell(None, usage.collect());
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
@@ -161,25 +206,36 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
 
 /// Notes what the input lacks.
 fn missing(snapshot: &Snapshot) -> Vec<Note> {
-    if snapshot.scale.as_ref().is_err_and(|e| e.lacking().is_some()) {
+    if snapshot
+        .scale
+        .as_ref()
+        .is_err_and(|e| e.lacking().is_some())
+    {
         // Without the target's scale nothing else is asked for.
         return Vec::new();
     }
-    let Hpa { namespace, spec, .. } = &snapshot.hpa;
+    let Hpa {
+        namespace, spec, ..
+    } = &snapshot.hpa;
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
     let lacking: BTreeSet<(Documents, Option<String>)> = unread
         .filter_map(|(spec, answer)| match answer {
             // No command prints what a history lacks.
-            MetricAnswer::Unread(Unread::Missing { documents: Documents::Samples }) => None,
+            MetricAnswer::Unread(Unread::Missing {
+                documents: Documents::Samples,
+            }) => None,
             MetricAnswer::Unread(Unread::Missing { documents }) => {
                 Some((*documents, path(*documents, namespace, spec)))
             }
             _ => None,
         })
         .collect();
-    let save = (!lacking.is_empty()).then(|| Note::SaveCommand { candidate: String::new() });
-    let lacking =
-        lacking.into_iter().map(|(documents, path)| Note::NoDocuments { documents, path });
+    let save = (!lacking.is_empty()).then(|| Note::SaveCommand {
+        candidate: String::new(),
+    });
+    let lacking = lacking
+        .into_iter()
+        .map(|(documents, path)| Note::NoDocuments { documents, path });
     lacking.chain(save).collect()
 }
 
@@ -195,7 +251,11 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
                 None => "pods/*".to_owned(),
                 Some(object) if object.is_namespace() => "metrics".to_owned(),
                 Some(object) => {
-                    format!("{}/{}", resource_of(object.group(), &object.kind), object.name)
+                    format!(
+                        "{}/{}",
+                        resource_of(object.group(), &object.kind),
+                        object.name
+                    )
                 }
             };
             path("custom.metrics.k8s.io/v1beta1", format!("{of}/{name}"))
@@ -216,7 +276,10 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
         Some(Note::LastRead {
             metric: asked(spec).1?.to_owned(),
             value: Box::new(value(spec, status)?.clone()),
-            age: hpa.written.status.map(|changed| snapshot.now.duration_since(changed)),
+            age: hpa
+                .written
+                .status
+                .map(|changed| snapshot.now.duration_since(changed)),
         })
     })
 }

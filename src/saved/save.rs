@@ -65,7 +65,10 @@ impl<'a> Saved<'a> {
         for Input { snapshot, .. } in inputs {
             // Without its scale a pass does not reach the other HPAs, and the error that replaces
             // the scale in the format may hide theirs as well.
-            let others = snapshot.other_hpas.iter().filter(|_| snapshot.scale.is_ok());
+            let others = snapshot
+                .other_hpas
+                .iter()
+                .filter(|_| snapshot.scale.is_ok());
             for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
                 match seen.entry((&*own.namespace, &*own.name)) {
                     Entry::Vacant(place) => saved.hpas.push(place.insert(own)),
@@ -78,14 +81,23 @@ impl<'a> Saved<'a> {
             }
         }
         let mut seen = HashMap::new();
-        for Input { snapshot, evidence, .. } in inputs {
+        for Input {
+            snapshot, evidence, ..
+        } in inputs
+        {
             let Ok(own) = &snapshot.scale else { continue };
-            let others = snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale, None));
+            let others = snapshot
+                .other_hpas
+                .iter()
+                .map(|other| (&other.hpa, &other.scale, None));
             for (hpa, scale, counted) in
                 iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
             {
-                let CrossVersionObjectReference { api_version, kind, name } =
-                    &hpa.spec.scale_target_ref;
+                let CrossVersionObjectReference {
+                    api_version,
+                    kind,
+                    name,
+                } = &hpa.spec.scale_target_ref;
                 let target = (&*hpa.namespace, &**api_version, &**kind, &**name);
                 match seen.entry(target) {
                     Entry::Vacant(place) => {
@@ -109,7 +121,11 @@ impl<'a> Saved<'a> {
                 let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
                 // If none is selected, the others show what the selector should match.
                 let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
-                for used in snapshot.pods.iter().filter(|pod| selects_none || is_selected(pod)) {
+                for used in snapshot
+                    .pods
+                    .iter()
+                    .filter(|pod| selects_none || is_selected(pod))
+                {
                     match seen.entry((namespace, &*used.name)) {
                         Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
                         Entry::Occupied(place) if *place.get() == used => {}
@@ -136,24 +152,47 @@ impl<'a> Saved<'a> {
     /// Those of the writer.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
-        let mut items = Items { out, separator: "\n" };
+        let mut items = Items {
+            out,
+            separator: "\n",
+        };
         let inputs = self.inputs;
         if let Some(first) = inputs.first() {
-            items.add(OWN_API_VERSION, "ControllerState", state(inputs, first, self.also))?;
+            items.add(
+                OWN_API_VERSION,
+                "ControllerState",
+                state(inputs, first, self.also),
+            )?;
         }
         for hpa in &self.hpas {
-            items.add("autoscaling/v2", "HorizontalPodAutoscaler", convert::to_json(hpa))?;
+            items.add(
+                "autoscaling/v2",
+                "HorizontalPodAutoscaler",
+                convert::to_json(hpa),
+            )?;
         }
         for (hpa, scale, counted) in &self.targets {
-            items.add("autoscaling/v1", "Scale", ScaleObject::of(hpa, scale, *counted))?;
+            items.add(
+                "autoscaling/v1",
+                "Scale",
+                ScaleObject::of(hpa, scale, *counted),
+            )?;
         }
         for (namespace, pod) in &self.pods {
             items.add("v1", "Pod", pod.to_json(namespace))?;
         }
-        let mut seen: HashSet<(&str, &str)> =
-            self.pods.iter().map(|(namespace, pod)| (*namespace, &*pod.name)).collect();
-        for pod in inputs.iter().flat_map(|input| input.surroundings.servers.iter()) {
-            let Some(namespace) = pod.namespace.as_deref() else { continue };
+        let mut seen: HashSet<(&str, &str)> = self
+            .pods
+            .iter()
+            .map(|(namespace, pod)| (*namespace, &*pod.name))
+            .collect();
+        for pod in inputs
+            .iter()
+            .flat_map(|input| input.surroundings.servers.iter())
+        {
+            let Some(namespace) = pod.namespace.as_deref() else {
+                continue;
+            };
             if seen.insert((namespace, &pod.name)) {
                 items.add("v1", "Pod", pod.to_json(namespace))?;
             }
@@ -213,13 +252,20 @@ impl Saved<'_> {
             }
         }
         for object in all().flat_map(|it| it.api_services.iter()) {
-            if seen.insert(("apiregistration.k8s.io", "APIService", key(&object.metadata))) {
+            if seen.insert((
+                "apiregistration.k8s.io",
+                "APIService",
+                key(&object.metadata),
+            )) {
                 items.add("apiregistration.k8s.io/v1", "APIService", object)?;
             }
         }
         let mut served: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (group, names) in all().flat_map(|it| &it.served_metrics) {
-            served.entry(group).or_default().extend(names.iter().map(|name| &**name));
+            served
+                .entry(group)
+                .or_default()
+                .extend(names.iter().map(|name| &**name));
         }
         // Its version is in the list.
         if all().any(|it| it.custom_version.is_some()) {
@@ -227,11 +273,25 @@ impl Saved<'_> {
         }
         for (group, names) in served {
             let mut versions = all().filter_map(|it| it.custom_version.as_deref());
-            let version = versions.next().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
+            let version = versions
+                .next()
+                .filter(|_| group == CUSTOM)
+                .unwrap_or("v1beta1");
             let group_version = format!("{group}/{version}");
-            let resources =
-                names.into_iter().map(|name| ApiResource { name: name.to_owned() }).collect();
-            items.add("v1", "APIResourceList", ApiResourceList { group_version, resources })?;
+            let resources = names
+                .into_iter()
+                .map(|name| ApiResource {
+                    name: name.to_owned(),
+                })
+                .collect();
+            items.add(
+                "v1",
+                "APIResourceList",
+                ApiResourceList {
+                    group_version,
+                    resources,
+                },
+            )?;
         }
         Ok(())
     }
@@ -247,7 +307,14 @@ impl Items<'_> {
     fn add(&mut self, api_version: &str, kind: &str, object: impl Serialize) -> io::Result<()> {
         self.out.write_all(self.separator.as_bytes())?;
         self.separator = ",\n";
-        serde_json::to_writer(&mut *self.out, &Document { api_version, kind, object })?;
+        serde_json::to_writer(
+            &mut *self.out,
+            &Document {
+                api_version,
+                kind,
+                object,
+            },
+        )?;
         Ok(())
     }
 }
@@ -266,8 +333,10 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
 
 /// Returns the error about an object that was read twice with different content.
 fn changed(kind: &str, key: &str) -> Error {
-    Error::failed(format!("failed to save: the {kind} {key} changed while it was being read"))
-        .hint("try again")
+    Error::failed(format!(
+        "failed to save: the {kind} {key} changed while it was being read"
+    ))
+    .hint("try again")
 }
 
 fn state<'a>(
@@ -275,7 +344,12 @@ fn state<'a>(
     first: &'a Input,
     also: &'a [MetricSpec],
 ) -> ControllerState<'a> {
-    let Input { snapshot, stated_memory, known, .. } = first;
+    let Input {
+        snapshot,
+        stated_memory,
+        known,
+        ..
+    } = first;
     let controller = &snapshot.controller;
     let mut state = ControllerState {
         now: Some(snapshot.now),
@@ -285,16 +359,27 @@ fn state<'a>(
         flags: known.flags,
         feature_gates: gates(controller, &known.gates),
         errors: errors(inputs, also),
-        answers: inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect(),
+        answers: inputs
+            .iter()
+            .flat_map(|input| answers(&input.snapshot, also))
+            .collect(),
         ..ControllerState::default()
     };
     match stated_memory.clone() {
         None => {
             state.memory = Some(StatedAs::Unknown);
-            state.seen = inputs.iter().flat_map(|input| &input.evidence.seen).copied().collect();
-            state.rescales = inputs.iter().find_map(|input| input.evidence.rescales.clone());
+            state.seen = inputs
+                .iter()
+                .flat_map(|input| &input.evidence.seen)
+                .copied()
+                .collect();
+            state.rescales = inputs
+                .iter()
+                .find_map(|input| input.evidence.rescales.clone());
             state.past = inputs.iter().find_map(|input| input.evidence.past.clone());
-            state.recorded = inputs.iter().find_map(|input| input.evidence.recorded.clone());
+            state.recorded = inputs
+                .iter()
+                .find_map(|input| input.evidence.recorded.clone());
         }
         Some(memory) => {
             state.recommendations = Some(memory.recommendations);
@@ -317,21 +402,37 @@ fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bo
 /// Returns failed requests, except those whose failure is their answer.
 fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     let several = inputs.len() > 1;
-    let lists = inputs
-        .iter()
-        .map(|input| errors_of(input, also, several.then(|| input.snapshot.hpa.key()).as_deref()));
+    let lists = inputs.iter().map(|input| {
+        errors_of(
+            input,
+            also,
+            several.then(|| input.snapshot.hpa.key()).as_deref(),
+        )
+    });
     lists.flatten().collect()
 }
 
 /// Returns the failed requests of one snapshot, limited to its HPA if there are others.
 fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
-    let Input { snapshot, surroundings, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = input;
     let mut errors = Vec::new();
     let mut add = |api, metric: Option<&str>, (message, denied, missing): Failure<'_>| {
         let (metric, hpa) = (metric.map(str::to_owned), hpa.map(str::to_owned));
         let message = message.to_owned();
         let assumed = surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale);
-        let error = ApiError { api, metric, hpa, message, denied, missing, assumed };
+        let error = ApiError {
+            api,
+            metric,
+            hpa,
+            message,
+            denied,
+            missing,
+            assumed,
+        };
         if !errors.contains(&error) {
             errors.push(error);
         }
@@ -388,7 +489,10 @@ fn answered<'a>(
     let own = &snapshot.hpa.spec.metrics;
     let answers = own.iter().chain(also).zip(&snapshot.metrics);
     let is_saved = |place: usize, spec: &MetricSpec| place < own.len() || !is_of_trigger(spec);
-    answers.enumerate().filter(move |(place, (spec, _))| is_saved(*place, spec)).map(|(_, it)| it)
+    answers
+        .enumerate()
+        .filter(move |(place, (spec, _))| is_saved(*place, spec))
+        .map(|(_, it)| it)
 }
 
 /// Returns the answers of the metrics APIs, verbatim. Before the scale is known, nothing is requested.
@@ -411,10 +515,15 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
     let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
-        answers.push(ApiAnswer { pod_metrics, ..answer(Api::Resource) });
+        answers.push(ApiAnswer {
+            pod_metrics,
+            ..answer(Api::Resource)
+        });
     }
     for (spec, answered) in answered(snapshot, also) {
-        let Some(request) = Request::of(spec) else { continue };
+        let Some(request) = Request::of(spec) else {
+            continue;
+        };
         let (described_object, metric) = match request {
             Request::Pods(metric) | Request::External(metric) => (None, metric),
             Request::Object(object, metric) => (Some(object.clone()), metric),
@@ -441,7 +550,10 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
 
 /// Returns the values of the custom or external metrics API.
 fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
-    let of = |value: i64| AnsweredValue { value: Milli(value), ..AnsweredValue::default() };
+    let of = |value: i64| AnsweredValue {
+        value: Milli(value),
+        ..AnsweredValue::default()
+    };
     Some(match answer {
         MetricAnswer::Pods(values) => {
             let value = |it: &PodValue| AnsweredValue {
@@ -453,8 +565,10 @@ fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
             values.iter().map(value).collect()
         }
         MetricAnswer::Object(values) => {
-            let value =
-                |it: &ObjectValue| AnsweredValue { timestamp: it.timestamp, ..of(it.value) };
+            let value = |it: &ObjectValue| AnsweredValue {
+                timestamp: it.timestamp,
+                ..of(it.value)
+            };
             values.iter().map(value).collect()
         }
         MetricAnswer::External(values) => {

@@ -84,7 +84,9 @@ impl ScaleObject {
                 }],
                 ..Metadata::default()
             },
-            spec: ScaleSpec { replicas: scale.spec_replicas },
+            spec: ScaleSpec {
+                replicas: scale.spec_replicas,
+            },
             status: ScaleStatus {
                 replicas: scale.status_replicas,
                 selector: scale.selector.as_str().to_owned(),
@@ -121,9 +123,15 @@ pub(crate) struct EventObject {
     reason: String,
     #[serde(alias = "note", deserialize_with = "null_as_default")]
     message: String,
-    #[serde(alias = "deprecatedFirstTimestamp", deserialize_with = "optional_time::deserialize")]
+    #[serde(
+        alias = "deprecatedFirstTimestamp",
+        deserialize_with = "optional_time::deserialize"
+    )]
     first_timestamp: Option<Timestamp>,
-    #[serde(alias = "deprecatedLastTimestamp", deserialize_with = "optional_time::deserialize")]
+    #[serde(
+        alias = "deprecatedLastTimestamp",
+        deserialize_with = "optional_time::deserialize"
+    )]
     last_timestamp: Option<Timestamp>,
     #[serde(alias = "deprecatedCount", deserialize_with = "null_as_default")]
     count: i32,
@@ -131,7 +139,11 @@ pub(crate) struct EventObject {
     event_time: Option<Timestamp>,
     #[serde(skip_serializing)]
     series: Option<EventSeries>,
-    #[serde(alias = "deprecatedSource", skip_serializing, deserialize_with = "null_as_default")]
+    #[serde(
+        alias = "deprecatedSource",
+        skip_serializing,
+        deserialize_with = "null_as_default"
+    )]
     source: EventSource,
 }
 
@@ -170,11 +182,26 @@ impl EventObject {
     }
 
     fn of(kind: &str, event: &Event) -> Self {
-        let Event { namespace, name, uid, reason, message, first, last, count } = event.clone();
+        let Event {
+            namespace,
+            name,
+            uid,
+            reason,
+            message,
+            first,
+            last,
+            count,
+        } = event.clone();
         let kind = kind.to_owned();
         let api_version = String::new();
         Self {
-            involved_object: ObjectReference { kind, namespace, name, uid, api_version },
+            involved_object: ObjectReference {
+                kind,
+                namespace,
+                name,
+                uid,
+                api_version,
+            },
             reason,
             message,
             first_timestamp: first,
@@ -221,7 +248,10 @@ impl EventObject {
             reason: self.reason,
             message: self.message,
             first: self.first_timestamp.or(self.event_time),
-            last: series.last_observed_time.or(self.last_timestamp).or(self.event_time),
+            last: series
+                .last_observed_time
+                .or(self.last_timestamp)
+                .or(self.event_time),
             count: self.count.max(series.count).max(1),
         }
     }
@@ -254,18 +284,28 @@ const LEASE_DURATION: i32 = 15;
 
 impl LeaseObject {
     fn is_own(&self) -> bool {
-        let Metadata { name, namespace, .. } = &self.metadata;
+        let Metadata {
+            name, namespace, ..
+        } = &self.metadata;
         (namespace.as_deref(), &**name) == (Some(LEASE_NAMESPACE), LEASE_NAME)
     }
 
     /// Returns who holds it, if it is the controller manager's lease.
     pub(crate) fn holder(&self) -> Option<&str> {
-        self.spec.holder_identity.as_deref().filter(|_| self.is_own())
+        self.spec
+            .holder_identity
+            .as_deref()
+            .filter(|_| self.is_own())
     }
 
     /// Returns the lease, if it belongs to the controller manager and has been held.
     pub(crate) fn of_controller_manager(&self) -> Option<Lease> {
-        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
+        let LeaseSpec {
+            acquire_time,
+            renew_time,
+            lease_duration_seconds,
+            ..
+        } = self.spec;
         let duration = lease_duration_seconds.unwrap_or(LEASE_DURATION);
         self.is_own().then_some(Lease {
             acquired: acquire_time?,
@@ -302,8 +342,14 @@ mod tests {
     #[test]
     fn our_own_events_tell_nothing_of_the_controller() {
         for (source, tells) in [
-            (r#""source": {"component": "horizontal-pod-autoscaler"}"#, true),
-            (r#""deprecatedSource": {"component": "horizontal-pod-autoscaler"}"#, true),
+            (
+                r#""source": {"component": "horizontal-pod-autoscaler"}"#,
+                true,
+            ),
+            (
+                r#""deprecatedSource": {"component": "horizontal-pod-autoscaler"}"#,
+                true,
+            ),
             (r#""message": "without a source""#, true),
             (r#""source": {"component": "kubectl-hpa"}"#, false),
             (r#""deprecatedSource": {"component": "kubectl-hpa"}"#, false),

@@ -28,7 +28,8 @@ impl Cursor {
             count = list.partition_point(|item| name_of(item) <= name);
         }
         self.up_to_last.set(count);
-        list.get(count.checked_sub(1)?).filter(|item| name_of(item) == name)
+        list.get(count.checked_sub(1)?)
+            .filter(|item| name_of(item) == name)
     }
 }
 
@@ -50,7 +51,10 @@ impl<N: Deref<Target = str>> FromIterator<N> for Names<N> {
     fn from_iter<I: IntoIterator<Item = N>>(names: I) -> Self {
         let mut sorted: Vec<N> = names.into_iter().collect();
         sorted.sort_by(|one, other| str::cmp(one, other));
-        Self { sorted, cursor: Cursor::default() }
+        Self {
+            sorted,
+            cursor: Cursor::default(),
+        }
     }
 }
 

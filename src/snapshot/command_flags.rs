@@ -18,14 +18,23 @@ impl CommandFlags {
     /// Returns those of a state that is read from a cluster.
     pub(crate) fn of(connection: &ConnectionFlags) -> Self {
         let kubectl = connection.selection();
-        Self { plugin: kubectl.clone(), kubectl, assumed: Vec::new() }
+        Self {
+            plugin: kubectl.clone(),
+            kubectl,
+            assumed: Vec::new(),
+        }
     }
 
     /// Returns those of a state that is read from files.
     pub(crate) fn of_files(files: &[String]) -> Self {
-        let files: Vec<String> =
-            files.iter().map(|file| format!("-f {}", shell_word(file))).collect();
-        Self { plugin: files.join(" "), ..Self::default() }
+        let files: Vec<String> = files
+            .iter()
+            .map(|file| format!("-f {}", shell_word(file)))
+            .collect();
+        Self {
+            plugin: files.join(" "),
+            ..Self::default()
+        }
     }
 
     /// Whether the state is read from files.
@@ -37,7 +46,9 @@ impl CommandFlags {
     pub fn with_assumed(&self, own: &str) -> String {
         let words: Vec<&str> = own.split(' ').collect();
         let is_free = |(flag, value): &&(&str, String)| {
-            !words.windows(2).any(|own| own[0] == *flag && subject(own[1]) == subject(value))
+            !words
+                .windows(2)
+                .any(|own| own[0] == *flag && subject(own[1]) == subject(value))
         };
         let assumed = self.assumed.iter().filter(is_free);
         let assumed = assumed.map(|(flag, value)| match &**value {
@@ -75,14 +86,34 @@ mod tests {
     #[test]
     fn flags_go_where_kubectl_takes_them() {
         let kubectl = "--context=prod".to_owned();
-        let cluster = CommandFlags { plugin: kubectl.clone(), kubectl, ..CommandFlags::default() };
+        let cluster = CommandFlags {
+            plugin: kubectl.clone(),
+            kubectl,
+            ..CommandFlags::default()
+        };
         let files = CommandFlags::of_files(&["a b.yaml".to_owned(), "-".to_owned()]);
         for (flags, command, want) in [
-            (&cluster, "kubectl get hpa -n shop", "kubectl --context=prod get hpa -n shop"),
-            (&cluster, "kubectl hpa predict web", "kubectl hpa predict web --context=prod"),
+            (
+                &cluster,
+                "kubectl get hpa -n shop",
+                "kubectl --context=prod get hpa -n shop",
+            ),
+            (
+                &cluster,
+                "kubectl hpa predict web",
+                "kubectl hpa predict web --context=prod",
+            ),
             (&files, "kubectl get hpa -n shop", "kubectl get hpa -n shop"),
-            (&files, "kubectl hpa predict web", "kubectl hpa predict web -f 'a b.yaml' -f -"),
-            (&CommandFlags::default(), "kubectl hpa predict web", "kubectl hpa predict web"),
+            (
+                &files,
+                "kubectl hpa predict web",
+                "kubectl hpa predict web -f 'a b.yaml' -f -",
+            ),
+            (
+                &CommandFlags::default(),
+                "kubectl hpa predict web",
+                "kubectl hpa predict web",
+            ),
         ] {
             assert_eq!(flags.add_to(command), want);
         }
@@ -99,7 +130,10 @@ mod tests {
             ("--validate=warn", ""),
         ];
         let assumed = assumed.map(|(flag, value)| (flag, value.to_owned()));
-        let flags = CommandFlags { assumed: assumed.into(), ..CommandFlags::default() };
+        let flags = CommandFlags {
+            assumed: assumed.into(),
+            ..CommandFlags::default()
+        };
         for (own, want) in [
             (
                 "",

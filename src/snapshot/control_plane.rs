@@ -60,13 +60,21 @@ impl ManagerPod {
         let is_own = pod.namespace.as_deref() == Some(LEASE_NAMESPACE)
             && pod.labels.get(label) == Some(value)
             && matches!(pod.phase, Phase::Running | Phase::Other);
-        is_own.then(|| Self { name: pod.name.clone(), settings })
+        is_own.then(|| Self {
+            name: pod.name.clone(),
+            settings,
+        })
     }
 
     /// Whether it runs on the node that an identity such as `NODE_UUID` names.
     fn leads(&self, holder: &str) -> bool {
-        let node = self.name.strip_prefix(MANAGER).and_then(|rest| rest.strip_prefix('-'));
-        holder.rsplit_once('_').is_some_and(|(host, _)| node == Some(host))
+        let node = self
+            .name
+            .strip_prefix(MANAGER)
+            .and_then(|rest| rest.strip_prefix('-'));
+        holder
+            .rsplit_once('_')
+            .is_some_and(|(host, _)| node == Some(host))
     }
 }
 
@@ -78,7 +86,10 @@ impl ControlPlane {
     /// It is unknown which pod applies.
     pub(super) fn leader(&self) -> Result<Option<&ManagerPod>, Unshown> {
         let holder = self.holder.as_deref();
-        let leader = self.pods.iter().find(|pod| holder.is_some_and(|holder| pod.leads(holder)));
+        let leader = self
+            .pods
+            .iter()
+            .find(|pod| holder.is_some_and(|holder| pod.leads(holder)));
         let first = self.pods.first();
         match leader.or(first) {
             None => Ok(None),
@@ -88,9 +99,9 @@ impl ControlPlane {
             {
                 Ok(Some(pod))
             }
-            Some(_) => {
-                Err(Unshown::PodsDiffer(self.pods.iter().map(|pod| pod.name.to_string()).collect()))
-            }
+            Some(_) => Err(Unshown::PodsDiffer(
+                self.pods.iter().map(|pod| pod.name.to_string()).collect(),
+            )),
         }
     }
 }
@@ -138,15 +149,24 @@ mod tests {
             (&[][..], none),
             (
                 &["--horizontal-pod-autoscaler-sync-period=30s"],
-                Flags { sync_period: seconds(30), ..none },
+                Flags {
+                    sync_period: seconds(30),
+                    ..none
+                },
             ),
             (
                 &["--horizontal-pod-autoscaler-sync-period", "1m30s", "--v=2"],
-                Flags { sync_period: seconds(90), ..none },
+                Flags {
+                    sync_period: seconds(90),
+                    ..none
+                },
             ),
             (
                 &["--horizontal_pod_autoscaler_tolerance=2e-1"],
-                Flags { tolerance: Some(0.2), ..none },
+                Flags {
+                    tolerance: Some(0.2),
+                    ..none
+                },
             ),
             (
                 &[
@@ -154,7 +174,10 @@ mod tests {
                     "--horizontal-pod-autoscaler-tolerance",
                     "0",
                 ],
-                Flags { tolerance: Some(0.0), ..none },
+                Flags {
+                    tolerance: Some(0.0),
+                    ..none
+                },
             ),
             (
                 &[
@@ -181,7 +204,11 @@ mod tests {
             ),
         ] {
             let found = settings(args);
-            assert_eq!((found.flags, found.unusable), (want, Vec::new()), "{args:?}");
+            assert_eq!(
+                (found.flags, found.unusable),
+                (want, Vec::new()),
+                "{args:?}"
+            );
         }
     }
 
@@ -199,7 +226,11 @@ mod tests {
                 Hpa("sync-period"),
                 "\"-1s\" is not a duration such as 5m0s",
             ),
-            ("--horizontal-pod-autoscaler-sync-period", Hpa("sync-period"), "no value"),
+            (
+                "--horizontal-pod-autoscaler-sync-period",
+                Hpa("sync-period"),
+                "no value",
+            ),
             (
                 "--horizontal-pod-autoscaler-tolerance=10%",
                 Hpa("tolerance"),
@@ -210,7 +241,11 @@ mod tests {
                 Hpa("tolerance"),
                 "\"NaN\" is not a fraction such as 0.1",
             ),
-            ("--controllers=$(ON)", Controllers, "the value of \"$(ON)\" is unknown"),
+            (
+                "--controllers=$(ON)",
+                Controllers,
+                "the value of \"$(ON)\" is unknown",
+            ),
             (
                 "--feature-gates=HPAScaleToZero",
                 FeatureGates,
@@ -221,7 +256,11 @@ mod tests {
                 FeatureGates,
                 "\"HPAScaleToZero=yes\" is not a feature gate setting",
             ),
-            ("--emulated-version=kube=1.x", EmulatedVersion, "not a version such as v1.31.4"),
+            (
+                "--emulated-version=kube=1.x",
+                EmulatedVersion,
+                "not a version such as v1.31.4",
+            ),
         ] {
             let found = settings(&[arg]);
             assert_eq!(found.unusable, [(flag, why.to_owned())], "{arg}");
@@ -232,7 +271,11 @@ mod tests {
     #[test]
     fn gates_are_set_alone_or_by_stage() {
         for (args, minor, want) in [
-            (&["--feature-gates=HPAScaleToZero=true"][..], 31, [Some(true), None]),
+            (
+                &["--feature-gates=HPAScaleToZero=true"][..],
+                31,
+                [Some(true), None],
+            ),
             (
                 &[
                     "--feature-gates=A=true,HPAScaleToZero=T,",
@@ -247,11 +290,18 @@ mod tests {
                 35,
                 [Some(true), None],
             ),
-            (&["--feature-gates=AllAlpha=true"], 34, [Some(true), Some(true)]),
+            (
+                &["--feature-gates=AllAlpha=true"],
+                34,
+                [Some(true), Some(true)],
+            ),
             (&["--feature-gates=AllAlpha=true"], 35, [Some(true), None]),
             (&["--feature-gates=AllBeta=false"], 35, [None, Some(false)]),
             (
-                &["--feature-gates=HPAScaleToZero=false", "--feature-gates=AllAlpha=true"],
+                &[
+                    "--feature-gates=HPAScaleToZero=false",
+                    "--feature-gates=AllAlpha=true",
+                ],
                 35,
                 [Some(false), None],
             ),
@@ -262,7 +312,11 @@ mod tests {
             let version: Version = format!("v1.{minor}").parse().unwrap();
             let found = ["HPAScaleToZero", "HPAConfigurableTolerance"]
                 .map(|gate| settings.gate(gate, &version));
-            assert_eq!((found, settings.unusable), (want, Vec::new()), "{args:?} in {minor}");
+            assert_eq!(
+                (found, settings.unusable),
+                (want, Vec::new()),
+                "{args:?} in {minor}"
+            );
         }
     }
 
@@ -272,12 +326,27 @@ mod tests {
             (&[][..], true),
             (&["--controllers=*,bootstrapsigner,tokencleaner"], true),
             (&["--controllers=*,-horizontalpodautoscaling"], false),
-            (&["--controllers=-horizontal-pod-autoscaler-controller,*"], false),
-            (&["--controllers=*", "--controllers=-horizontal-pod-autoscaler-controller"], false),
+            (
+                &["--controllers=-horizontal-pod-autoscaler-controller,*"],
+                false,
+            ),
+            (
+                &[
+                    "--controllers=*",
+                    "--controllers=-horizontal-pod-autoscaler-controller",
+                ],
+                false,
+            ),
             (&["--controllers=deployment,replicaset"], false),
             (&["--controllers=deployment,horizontalpodautoscaling"], true),
-            (&["--controllers=horizontalpodautoscaling,-horizontalpodautoscaling"], true),
-            (&["--controllers=*,-horizontalpodautoscaler-controller"], true),
+            (
+                &["--controllers=horizontalpodautoscaling,-horizontalpodautoscaling"],
+                true,
+            ),
+            (
+                &["--controllers=*,-horizontalpodautoscaler-controller"],
+                true,
+            ),
         ] {
             assert_eq!(settings(args).runs_hpa_controller(), runs, "{args:?}");
         }
@@ -286,7 +355,11 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_image() {
         for (image, args, want) in [
-            ("registry.k8s.io/kube-controller-manager:v1.31.4", &[][..], Some("v1.31.4")),
+            (
+                "registry.k8s.io/kube-controller-manager:v1.31.4",
+                &[][..],
+                Some("v1.31.4"),
+            ),
             (
                 "localhost:5000/kube-controller-manager:v1.30.1_vendor.2@sha256:0123",
                 &[],
@@ -294,7 +367,11 @@ mod tests {
             ),
             ("localhost:5000/kube-controller-manager", &[], None),
             ("kube-controller-manager:latest", &[], None),
-            ("kube-controller-manager:v1.33.1", &["--emulated-version=1.32"], Some("1.32")),
+            (
+                "kube-controller-manager:v1.33.1",
+                &["--emulated-version=1.32"],
+                Some("1.32"),
+            ),
             (
                 "kube-controller-manager:v1.33.1",
                 &["--emulated-version=other=1.2,kube=1.31"],
@@ -344,20 +421,33 @@ mod tests {
             (&[("a", "1")], Some("elsewhere_3b2e"), Ok(Some("a"))),
             (&[("a", "1"), ("b", "1")], None, Ok(Some("a"))),
             (&[("a", "1"), ("b", "2")], Some("b_3b2e"), Ok(Some("b"))),
-            (&[("a", "1"), ("b_c", "2")], Some("b_c_3b2e"), Ok(Some("b_c"))),
+            (
+                &[("a", "1"), ("b_c", "2")],
+                Some("b_c_3b2e"),
+                Ok(Some("b_c")),
+            ),
             (&[("a", "1"), ("b", "2")], Some("b"), Err(())),
             (&[("a", "1"), ("b", "2")], Some("c_3b2e"), Err(())),
             (&[("a", "1"), ("b", "2")], None, Err(())),
             (&[], Some("a_3b2e"), Ok(None)),
         ] {
             let plane = ControlPlane {
-                pods: pods.iter().map(|(node, tolerance)| pod(node, tolerance)).collect(),
+                pods: pods
+                    .iter()
+                    .map(|(node, tolerance)| pod(node, tolerance))
+                    .collect(),
                 holder: holder.map(str::to_owned),
                 ..ControlPlane::default()
             };
             let name = |node: &str| format!("kube-controller-manager-{node}");
-            let found = plane.leader().map(|pod| pod.map(|pod| pod.name.to_string()));
-            assert_eq!(found.map_err(drop), want.map(|node| node.map(name)), "{pods:?} {holder:?}");
+            let found = plane
+                .leader()
+                .map(|pod| pod.map(|pod| pod.name.to_string()));
+            assert_eq!(
+                found.map_err(drop),
+                want.map(|node| node.map(name)),
+                "{pods:?} {holder:?}"
+            );
         }
     }
 }

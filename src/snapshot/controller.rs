@@ -54,7 +54,9 @@ impl Gates {
         let mut gates = Self::default();
         for (gate, on) in gates.each() {
             let stage = Stage::of(gate, version);
-            *on = set(gate).filter(|_| stage.is_settable()).unwrap_or(stage.is_on());
+            *on = set(gate)
+                .filter(|_| stage.is_settable())
+                .unwrap_or(stage.is_on());
         }
         gates
     }
@@ -62,7 +64,9 @@ impl Gates {
     /// Returns the gates that can be set in this version, by name.
     pub fn settable(mut self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
         let gates = self.each().map(|(gate, on)| (gate, *on));
-        gates.into_iter().filter(|(gate, _)| Stage::of(gate, version).is_settable())
+        gates
+            .into_iter()
+            .filter(|(gate, _)| Stage::of(gate, version).is_settable())
     }
 
     fn each(&mut self) -> [(&'static str, &mut bool); 7] {
@@ -72,8 +76,14 @@ impl Gates {
             ("HPAConfigurableTolerance", &mut self.configurable_tolerance),
             ("PodLevelResources", &mut self.pod_level_resources),
             ("HPAGeneration", &mut self.generation),
-            ("HPAOptimizedSelectorStore", &mut self.optimized_selector_store),
-            ("StaleControllerConsistencyHPA", &mut self.stale_controller_consistency),
+            (
+                "HPAOptimizedSelectorStore",
+                &mut self.optimized_selector_store,
+            ),
+            (
+                "StaleControllerConsistencyHPA",
+                &mut self.stale_controller_consistency,
+            ),
         ]
     }
 }
@@ -143,7 +153,10 @@ impl Tolerances {
 impl Controller {
     /// Returns the tolerances for an HPA: its own, or the controller's.
     pub fn tolerances(&self, spec: &HpaSpec) -> Tolerances {
-        let behavior = spec.behavior.as_ref().filter(|_| self.gates.configurable_tolerance);
+        let behavior = spec
+            .behavior
+            .as_ref()
+            .filter(|_| self.gates.configurable_tolerance);
         // The API server writes quantities in canonical form; the float is parsed from that.
         let own = |rules: &Option<ScalingRules>| {
             let tolerance = rules.as_ref()?.tolerance.as_ref()?;
@@ -151,7 +164,10 @@ impl Controller {
         };
         let down = behavior.and_then(|behavior| own(&behavior.scale_down));
         let up = behavior.and_then(|behavior| own(&behavior.scale_up));
-        Tolerances { down: down.unwrap_or(self.tolerance), up: up.unwrap_or(self.tolerance) }
+        Tolerances {
+            down: down.unwrap_or(self.tolerance),
+            up: up.unwrap_or(self.tolerance),
+        }
     }
 }
 

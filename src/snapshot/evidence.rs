@@ -98,7 +98,12 @@ impl Counted {
         until: Timestamp,
     ) -> Option<Self> {
         let since = last_write(managed, true)?;
-        (replicas > 0).then_some(Self { replicas, since, until, alike: false })
+        (replicas > 0).then_some(Self {
+            replicas,
+            since,
+            until,
+            alike: false,
+        })
     }
 }
 
@@ -178,11 +183,14 @@ impl Event {
         let (_, change) = self.message.split_once(" replica set ")?;
         let mut words = change.split_whitespace().skip(1);
         let mut number = |word: &str| {
-            (words.next() == Some(word)).then(|| words.next()?.parse::<i32>().ok()).flatten()
+            (words.next() == Some(word))
+                .then(|| words.next()?.parse::<i32>().ok())
+                .flatten()
         };
-        match change.contains(" from ") {
-            true => Some((Some(number("from")?), number("to")?)),
-            false => Some((None, number("to")?)),
+        if change.contains(" from ") {
+            Some((Some(number("from")?), number("to")?))
+        } else {
+            Some((None, number("to")?))
         }
     }
 }
@@ -201,7 +209,12 @@ impl Evidence {
         Self {
             events: self.events.iter().filter(of_its_name).cloned().collect(),
             scaled: self.scaled.iter().filter(of_its_target).cloned().collect(),
-            pods: self.pods.iter().filter(|it| it.namespace == hpa.namespace).cloned().collect(),
+            pods: self
+                .pods
+                .iter()
+                .filter(|it| it.namespace == hpa.namespace)
+                .cloned()
+                .collect(),
             lease: self.lease,
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),

@@ -67,14 +67,19 @@ impl Hpa {
     /// Whether, by the last status, the metrics API of a group had no value for one of the metrics: the status
     /// has a gap in its place, or the condition names its type.
     pub(crate) fn lacked_values_of(&self, group: &str) -> bool {
-        let HpaStatus { current_metrics, conditions, .. } = &self.status;
+        let HpaStatus {
+            current_metrics,
+            conditions,
+            ..
+        } = &self.status;
         let gaps = current_metrics.as_deref().unwrap_or_default();
         let mut failed = conditions
             .iter()
             .filter(|it| it.type_ == "ScalingActive" && it.status == "False")
             .map(|it| &*it.reason);
-        let reason =
-            failed.next().and_then(|it| it.strip_prefix("FailedGet")?.strip_suffix("Metric"));
+        let reason = failed
+            .next()
+            .and_then(|it| it.strip_prefix("FailedGet")?.strip_suffix("Metric"));
         self.spec.metrics.iter().enumerate().any(|(index, spec)| {
             let is_gap = gaps.get(index).is_some_and(|it| it.type_.is_empty());
             spec.api_group() == group && (is_gap || reason == Some(&*spec.type_))
@@ -128,9 +133,16 @@ pub struct HpaSpec {
 impl HpaSpec {
     /// Returns the label of a metric, with its type and selector only if it takes them to tell it from another one.
     pub(crate) fn label(&self, metric: usize) -> String {
-        let Some(spec) = self.metrics.get(metric) else { return String::new() };
+        let Some(spec) = self.metrics.get(metric) else {
+            return String::new();
+        };
         let short = spec.short_label();
-        match self.metrics.iter().filter(|other| other.short_label() == short).nth(1) {
+        match self
+            .metrics
+            .iter()
+            .filter(|other| other.short_label() == short)
+            .nth(1)
+        {
             Some(_) => spec.label(&self.metrics),
             None => short,
         }
@@ -148,7 +160,10 @@ pub struct CrossVersionObjectReference {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Group and version; empty means the core group.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub api_version: String,
 }
 
@@ -229,8 +244,13 @@ pub enum MetricSource<'s> {
 }
 
 /// The types of metrics, in alphabetical order.
-pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] =
-    ["ContainerResource", "External", "Object", "Pods", "Resource"];
+pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] = [
+    "ContainerResource",
+    "External",
+    "Object",
+    "Pods",
+    "Resource",
+];
 
 /// Which metric it is, whatever its target: two metrics of one spec with the same identity have the same values.
 /// Labels are texts; only identities are compared.
@@ -256,9 +276,10 @@ impl MetricSpec {
     pub fn source(&self) -> MetricSource<'_> {
         let source = match self.type_.as_str() {
             "Resource" => self.resource.as_ref().map(MetricSource::Resource),
-            "ContainerResource" => {
-                self.container_resource.as_ref().map(MetricSource::ContainerResource)
-            }
+            "ContainerResource" => self
+                .container_resource
+                .as_ref()
+                .map(MetricSource::ContainerResource),
             "Pods" => self.pods.as_ref().map(MetricSource::Pods),
             "Object" => self.object.as_ref().map(MetricSource::Object),
             "External" => self.external.as_ref().map(MetricSource::External),
@@ -313,17 +334,25 @@ impl MetricSpec {
 
     /// Whether it is about a resource of the pods.
     pub fn is_resource(&self) -> bool {
-        matches!(self.source(), MetricSource::Resource(_) | MetricSource::ContainerResource(_))
+        matches!(
+            self.source(),
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_)
+        )
     }
 
     /// Whether it has one value for the whole workload rather than one for each pod.
     pub fn is_total(&self) -> bool {
-        matches!(self.source(), MetricSource::Object(_) | MetricSource::External(_))
+        matches!(
+            self.source(),
+            MetricSource::Object(_) | MetricSource::External(_)
+        )
     }
 
     /// Whether its proposal depends on pods: an average over the replicas in a status does not.
     pub fn needs_pods(&self) -> bool {
-        let average = self.target().is_some_and(|target| target.average_value.is_some());
+        let average = self
+            .target()
+            .is_some_and(|target| target.average_value.is_some());
         !(self.is_total() && average)
     }
 
@@ -349,15 +378,33 @@ impl MetricSpec {
     pub(crate) fn targets_mut(
         &mut self,
     ) -> impl Iterator<Item = (&'static str, &mut MetricTarget)> {
-        let Self { type_: _, object, pods, resource, container_resource, external } = self;
+        let Self {
+            type_: _,
+            object,
+            pods,
+            resource,
+            container_resource,
+            external,
+        } = self;
         let targets = [
             ("Object", object.as_mut().map(|source| &mut source.target)),
             ("Pods", pods.as_mut().map(|source| &mut source.target)),
-            ("Resource", resource.as_mut().map(|source| &mut source.target)),
-            ("ContainerResource", container_resource.as_mut().map(|source| &mut source.target)),
-            ("External", external.as_mut().map(|source| &mut source.target)),
+            (
+                "Resource",
+                resource.as_mut().map(|source| &mut source.target),
+            ),
+            (
+                "ContainerResource",
+                container_resource.as_mut().map(|source| &mut source.target),
+            ),
+            (
+                "External",
+                external.as_mut().map(|source| &mut source.target),
+            ),
         ];
-        targets.into_iter().filter_map(|(type_, target)| Some((type_, target?)))
+        targets
+            .into_iter()
+            .filter_map(|(type_, target)| Some((type_, target?)))
     }
 
     /// Returns the name and selector of a metric that is not a resource.
@@ -372,9 +419,13 @@ impl MetricSpec {
 
     /// Returns the selector of a metric as text; empty if it selects everything or is malformed.
     pub fn selector(&self) -> String {
-        let selector = self.identifier().and_then(|metric| metric.selector.as_ref());
+        let selector = self
+            .identifier()
+            .and_then(|metric| metric.selector.as_ref());
         let selector = selector.and_then(|selector| selector.to_selector().ok());
-        selector.map(|selector| selector.to_string()).unwrap_or_default()
+        selector
+            .map(|selector| selector.to_string())
+            .unwrap_or_default()
     }
 
     /// Returns which metric it is.
@@ -394,10 +445,13 @@ impl MetricSpec {
     /// tell it from another one.
     pub fn label(&self, among: &[Self]) -> String {
         let (label, id) = (self.plain_label(), self.id());
-        let alike: Vec<&Self> =
-            among.iter().filter(|it| it.plain_label() == label && it.id() != id).collect();
-        let (typed, grouped): (Vec<&Self>, Vec<&Self>) =
-            alike.into_iter().partition(|other| other.type_ != self.type_);
+        let alike: Vec<&Self> = among
+            .iter()
+            .filter(|it| it.plain_label() == label && it.id() != id)
+            .collect();
+        let (typed, grouped): (Vec<&Self>, Vec<&Self>) = alike
+            .into_iter()
+            .partition(|other| other.type_ != self.type_);
         let label = match self.described_object().filter(|_| !grouped.is_empty()) {
             Some(object) => {
                 let object = object.with_group();
@@ -405,7 +459,11 @@ impl MetricSpec {
             }
             None => label,
         };
-        if typed.is_empty() { label } else { format!("{}/{label}", self.type_) }
+        if typed.is_empty() {
+            label
+        } else {
+            format!("{}/{label}", self.type_)
+        }
     }
 
     /// Returns the name by which flags find it `among` others: its label, with the container as it is typed there,
@@ -422,7 +480,10 @@ impl MetricSpec {
     fn is_named_by_no_selector(&self, among: &[Self]) -> bool {
         let is_without = !self.is_resource() && self.selector().is_empty();
         let label = self.short_label();
-        is_without && among.iter().any(|it| it.short_label() == label && !it.selector().is_empty())
+        is_without
+            && among
+                .iter()
+                .any(|it| it.short_label() == label && !it.selector().is_empty())
     }
 
     /// Returns the label that is enough for all but the oddest specs.
@@ -439,18 +500,26 @@ impl MetricSpec {
 
     /// Returns the label without the selector.
     pub(crate) fn short_label(&self) -> String {
-        let object = self.described_object().map(CrossVersionObjectReference::to_string);
+        let object = self
+            .described_object()
+            .map(CrossVersionObjectReference::to_string);
         short_label(self.name(), self.container(), object.as_deref())
     }
 
     /// Returns the metric of one container with the target of a Resource metric; other metrics unchanged.
     pub(crate) fn of_container(&self, container: &str) -> Self {
-        let MetricSource::Resource(source) = self.source() else { return self.clone() };
+        let MetricSource::Resource(source) = self.source() else {
+            return self.clone();
+        };
         let ResourceMetricSource { name, target } = source.clone();
         let container = container.to_owned();
         Self {
             type_: "ContainerResource".to_owned(),
-            container_resource: Some(ContainerResourceMetricSource { name, target, container }),
+            container_resource: Some(ContainerResourceMetricSource {
+                name,
+                target,
+                container,
+            }),
             ..Self::default()
         }
     }
@@ -592,7 +661,10 @@ pub struct ScalingRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
     /// The policies; null differs from empty, which replaces the default and is then invalid.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable_list")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "nullable_list"
+    )]
     pub policies: Option<Vec<ScalingPolicy>>,
     /// The tolerance of this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -693,7 +765,12 @@ impl MetricStatus {
             }
             "ContainerResource" => {
                 let status = self.container_resource.as_ref()?;
-                (&status.name, Some(&*status.container), None, &status.current)
+                (
+                    &status.name,
+                    Some(&*status.container),
+                    None,
+                    &status.current,
+                )
             }
             "Pods" => {
                 let status = self.pods.as_ref()?;
@@ -809,10 +886,16 @@ pub struct Condition {
     #[serde(with = "optional_time")]
     pub last_transition_time: Option<Timestamp>,
     /// The reason, as one word.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub reason: String,
     /// The reason, as a sentence.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub message: String,
     /// The generation of the HPA that it was set for, from 1.37 on.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -83,13 +83,20 @@ impl Input {
         let running = self.observed.iter().flat_map(|hpa| &hpa.spec.metrics);
         let running: Vec<MetricId> = running.map(MetricSpec::id).collect();
         let Snapshot { hpa, metrics, .. } = &self.snapshot;
-        let mut lacking = hpa.spec.metrics.iter().zip(metrics).filter(|(_, it)| it.is_missing());
+        let mut lacking = hpa
+            .spec
+            .metrics
+            .iter()
+            .zip(metrics)
+            .filter(|(_, it)| it.is_missing());
         if self.observed.is_none() || lacking.all(|(spec, _)| running.contains(&spec.id())) {
             return String::new();
         }
         let flags = self.command_flags.assumed.iter();
         let flags = flags.filter(|(flag, _)| *flag == "--hpa" || flag.starts_with("--validate"));
-        flags.map(|(flag, value)| format!(" {flag} {value}").trim_end().to_owned()).collect()
+        flags
+            .map(|(flag, value)| format!(" {flag} {value}").trim_end().to_owned())
+            .collect()
     }
 
     /// Sets how many replicas the target has had until now, once its pods are known.
@@ -100,8 +107,15 @@ impl Input {
 
     /// Whether the time at which everything was read is known.
     pub fn knows_time(&self) -> bool {
-        let unknown =
-            |basis: &Basis| matches!(basis, Basis::Clock { source: ClockSource::System, .. });
+        let unknown = |basis: &Basis| {
+            matches!(
+                basis,
+                Basis::Clock {
+                    source: ClockSource::System,
+                    ..
+                }
+            )
+        };
         !self.basis.iter().any(unknown)
     }
 
@@ -121,7 +135,11 @@ impl Input {
 
     /// Looks for doubts about the clock of saved objects.
     pub(crate) fn doubt_clock(&mut self) {
-        let clock = if self.knows_time() { Clock::Stated } else { Clock::System };
+        let clock = if self.knows_time() {
+            Clock::Stated
+        } else {
+            Clock::System
+        };
         self.clock_doubt = ClockDoubt::of(&self.snapshot, clock);
     }
 }

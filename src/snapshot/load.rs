@@ -72,7 +72,11 @@ impl Rows {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         (0..self.rows.len()).map(|row| {
             let start = row.checked_sub(1).map_or(0, |before| self.rows[before]);
-            Row { of: self, start, end: self.rows[row] }
+            Row {
+                of: self,
+                start,
+                end: self.rows[row],
+            }
         })
     }
 }

@@ -87,7 +87,9 @@ impl Arguments {
             }
             return;
         }
-        let Some(flag) = argument.strip_prefix("--") else { return };
+        let Some(flag) = argument.strip_prefix("--") else {
+            return;
+        };
         self.any = true;
         let (name, value) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -162,7 +164,10 @@ impl ManagerSettings {
         if container != MANAGER || !(command.any || args.any) {
             return None;
         }
-        let mut settings = Self { version: version_of(image), ..Self::default() };
+        let mut settings = Self {
+            version: version_of(image),
+            ..Self::default()
+        };
         for (flag, value) in command.flags.into_iter().chain(args.flags) {
             let set = match &value {
                 None => Err("no value".to_owned()),
@@ -223,16 +228,22 @@ impl ManagerSettings {
             Stage::On => Some(ALL_BETA),
             _ => None,
         };
-        self.gates.get(gate).or_else(|| self.gates.get(all?)).copied()
+        self.gates
+            .get(gate)
+            .or_else(|| self.gates.get(all?))
+            .copied()
     }
 
     /// Whether the HPA controller runs; the first entry that names it decides.
     pub(super) fn runs_hpa_controller(&self) -> bool {
         let is_hpa = |name: &str| HPA_CONTROLLER.contains(&name);
-        let named = self.controllers.iter().find_map(|entry| match entry.strip_prefix('-') {
-            Some(name) => is_hpa(name).then_some(false),
-            None => is_hpa(entry).then_some(true),
-        });
+        let named = self
+            .controllers
+            .iter()
+            .find_map(|entry| match entry.strip_prefix('-') {
+                Some(name) => is_hpa(name).then_some(false),
+                None => is_hpa(entry).then_some(true),
+            });
         let unnamed = || self.controllers.is_empty() || self.controllers.iter().any(|it| it == "*");
         named.unwrap_or_else(unnamed)
     }
@@ -248,8 +259,10 @@ const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 
 /// The names of the HPA controller, up to v1.27 and since.
-const HPA_CONTROLLER: [&str; 2] =
-    ["horizontalpodautoscaling", "horizontal-pod-autoscaler-controller"];
+const HPA_CONTROLLER: [&str; 2] = [
+    "horizontalpodautoscaling",
+    "horizontal-pod-autoscaler-controller",
+];
 
 /// Returns the version in an image's tag. A registry may have a port, and a digest may follow.
 fn version_of(image: &str) -> Option<Version> {

@@ -44,12 +44,17 @@ impl<'s> Measured<'s> {
     pub(crate) fn of(items: &'s [Shared<PodMetrics>]) -> Self {
         let mut by_name: Vec<&PodMetrics> = items.iter().map(|item| &**item).collect();
         by_name.sort_by_key(|item| &*item.name);
-        Self { by_name, cursor: Cursor::default() }
+        Self {
+            by_name,
+            cursor: Cursor::default(),
+        }
     }
 
     /// Returns the item of a pod; of several, the last one counts.
     pub(crate) fn of_pod(&self, name: &str) -> Option<&'s PodMetrics> {
-        self.cursor.find(&self.by_name, |item| &item.name, name).copied()
+        self.cursor
+            .find(&self.by_name, |item| &item.name, name)
+            .copied()
     }
 }
 
@@ -66,7 +71,11 @@ impl PodMetrics {
     /// only if all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
     pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {
         match container {
-            Some(name) => self.containers.iter().find(|own| &*own.name == name)?.get(resource),
+            Some(name) => self
+                .containers
+                .iter()
+                .find(|own| &*own.name == name)?
+                .get(resource),
             None if self.containers.is_empty() => None,
             None => {
                 let mut all = self.containers.iter().map(|own| own.get(resource));
@@ -94,7 +103,10 @@ pub type Usage = SmallVec<[(ResourceName, i64); 2]>;
 impl ContainerUsage {
     /// Returns the usage of a resource in milli-units, if measured.
     pub fn get(&self, resource: &str) -> Option<i64> {
-        self.usage.iter().find(|(name, _)| name == resource).map(|(_, milli)| *milli)
+        self.usage
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, milli)| *milli)
     }
 }
 
@@ -234,10 +246,16 @@ pub struct ObjectReference {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The uid.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub uid: String,
     /// Group and version.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub api_version: String,
 }
 
@@ -274,7 +292,10 @@ impl From<MetricValueWire> for MetricValue {
             Some(metric) => (metric.name, metric.selector),
             None => (wire.metric_name.unwrap_or_default(), wire.selector),
         };
-        let window = wire.window_seconds.or(wire.window).unwrap_or(DEFAULT_CUSTOM_WINDOW);
+        let window = wire
+            .window_seconds
+            .or(wire.window)
+            .unwrap_or(DEFAULT_CUSTOM_WINDOW);
         Self {
             described_object: wire.described_object,
             name,
@@ -300,7 +321,10 @@ impl MetricValue {
     /// Returns it as the value of another object.
     pub(crate) fn of_object(&self) -> ObjectValue {
         let timestamp = Some(self.timestamp).filter(|time| *time != ZERO_TIME);
-        ObjectValue { value: self.value.milli_value(), timestamp }
+        ObjectValue {
+            value: self.value.milli_value(),
+            timestamp,
+        }
     }
 }
 

@@ -111,12 +111,21 @@ impl Snapshot {
                 self.hpa.spec.scale_target_ref.name
             )
         };
-        self.scale_update_error.clone().or_else(|| is_refused.then(refusal))
+        self.scale_update_error
+            .clone()
+            .or_else(|| is_refused.then(refusal))
     }
 
     /// Whether the target has as many pods as its status counts, and all of them have the same requests.
     pub fn has_pods_alike(&self) -> bool {
-        let Ok(Scale { selector, status_replicas, .. }) = &self.scale else { return false };
+        let Ok(Scale {
+            selector,
+            status_replicas,
+            ..
+        }) = &self.scale
+        else {
+            return false;
+        };
         let is_counted = |pod: &&Shared<Pod>| {
             pod.deletion_timestamp.is_none()
                 && pod.phase != Phase::Failed
@@ -152,7 +161,11 @@ impl Scale {
     /// Returns the scale of a target that has reached its spec, with the selector of its pods as text.
     pub fn new(replicas: i32, selector: &str) -> Self {
         let selector = selector.to_owned().into();
-        Self { spec_replicas: replicas, status_replicas: replicas, selector }
+        Self {
+            spec_replicas: replicas,
+            status_replicas: replicas,
+            selector,
+        }
     }
 }
 
@@ -187,7 +200,9 @@ impl ScaleSelector {
 
     /// Whether it selects an object with these labels.
     pub fn matches(&self, labels: &Labels) -> bool {
-        self.parsed.as_ref().is_ok_and(|selector| selector.matches(labels))
+        self.parsed
+            .as_ref()
+            .is_ok_and(|selector| selector.matches(labels))
     }
 }
 
@@ -377,8 +392,18 @@ impl<T> Listed<T> {
 
     /// Applies a function to the result of the same HPA.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Result<U, Error>) -> Listed<U> {
-        let Self { namespace, name, reference, result } = self;
-        Listed { namespace, name, reference, result: result.and_then(make) }
+        let Self {
+            namespace,
+            name,
+            reference,
+            result,
+        } = self;
+        Listed {
+            namespace,
+            name,
+            reference,
+            result: result.and_then(make),
+        }
     }
 }
 

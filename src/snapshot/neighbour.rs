@@ -52,19 +52,29 @@ impl UnknownSelector {
     /// Whether the controller may have a selector for it.
     pub(crate) fn may_be_stored(&self) -> bool {
         let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
-        self.hpa.as_deref().is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
+        self.hpa
+            .as_deref()
+            .is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
     }
 
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        let is_apart = self.hpa.as_deref().is_some_and(|other| were_apart(own, other));
-        (self.may_be_stored() && !is_apart)
-            .then(|| Note::UnknownSelector { hpa: self.key.clone(), why: self.why.clone() })
+        let is_apart = self
+            .hpa
+            .as_deref()
+            .is_some_and(|other| were_apart(own, other));
+        (self.may_be_stored() && !is_apart).then(|| Note::UnknownSelector {
+            hpa: self.key.clone(),
+            why: self.why.clone(),
+        })
     }
 }
 
 fn condition<'h>(hpa: &'h Hpa, type_: &str) -> Option<&'h Condition> {
-    hpa.status.conditions.iter().find(|condition| condition.type_ == type_)
+    hpa.status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == type_)
 }
 
 /// Whether a pass of an HPA may have stored its selector: one got beyond reading the scale, and set `ScalingActive`.
@@ -76,13 +86,16 @@ fn has_stored_selector(hpa: &Hpa) -> bool {
 /// matches both. This stays so as long as neither HPA changes: a selector is stored until it is replaced.
 fn were_apart(one: &Hpa, other: &Hpa) -> bool {
     let hpas = [one, other];
-    let Some(last) = hpas.into_iter().filter_map(last_comparison).max() else { return false };
+    let Some(last) = hpas.into_iter().filter_map(last_comparison).max() else {
+        return false;
+    };
     let is_settled = |hpa: &Hpa| {
         let changed = hpa.written.created.max(hpa.written.spec);
         changed.is_some_and(|changed| last.duration_since(changed) >= SETTLED)
     };
     let has_passed = |hpa: &Hpa| passed_since(hpa).is_some_and(|since| since <= last);
-    hpas.into_iter().all(|hpa| is_settled(hpa) && has_passed(hpa))
+    hpas.into_iter()
+        .all(|hpa| is_settled(hpa) && has_passed(hpa))
 }
 
 /// Returns since when the passes of an HPA, as far as they read the scale, have found no shared pods.
@@ -96,11 +109,17 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
 /// Returns when the status of a pass that found no shared pods was written. A pass that rescales may do so because
 /// the replicas are out of bounds, before it compares anything.
 fn last_comparison(hpa: &Hpa) -> Option<Timestamp> {
-    const COMPARES: [&str; 4] =
-        ["SucceededGetScale", "ReadyForNewScale", "ScaleDownStabilized", "ScaleUpStabilized"];
+    const COMPARES: [&str; 4] = [
+        "SucceededGetScale",
+        "ReadyForNewScale",
+        "ScaleDownStabilized",
+        "ScaleUpStabilized",
+    ];
     let able = condition(hpa, "AbleToScale")?;
     let has_compared = COMPARES.contains(&&*able.reason) && !hpa.written.by_us;
-    passed_since(hpa).and(hpa.written.status).filter(|_| has_compared)
+    passed_since(hpa)
+        .and(hpa.written.status)
+        .filter(|_| has_compared)
 }
 
 #[cfg(test)]
@@ -132,7 +151,10 @@ mod tests {
             status: Some(minute(written)),
             ..Written::default()
         };
-        Hpa { written, ..Hpa::of(&json!({}), status) }
+        Hpa {
+            written,
+            ..Hpa::of(&json!({}), status)
+        }
     }
 
     const FINE: [&str; 2] = ["ReadyForNewScale", "ValidMetricFound"];
@@ -146,15 +168,35 @@ mod tests {
             target: "Rollout/roll".to_owned(),
             why: Cause::Late,
         };
-        let gone = || WhyUnknownSelector::TargetGone { target: "Deployment/gone".to_owned() };
+        let gone = || WhyUnknownSelector::TargetGone {
+            target: "Deployment/gone".to_owned(),
+        };
         let by_us = |mut hpa: Hpa| {
             hpa.written.by_us = true;
             hpa
         };
         for (name, own, other, why, matters) in [
-            ("both passed", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), denied(), false),
-            ("only the other since", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 15), denied(), false),
-            ("too soon", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 14), denied(), true),
+            (
+                "both passed",
+                hpa(0, FINE, 1, 10),
+                hpa(0, FINE, 1, 9),
+                denied(),
+                false,
+            ),
+            (
+                "only the other since",
+                hpa(0, FINE, 1, 2),
+                hpa(5, FINE, 6, 15),
+                denied(),
+                false,
+            ),
+            (
+                "too soon",
+                hpa(0, FINE, 1, 2),
+                hpa(5, FINE, 6, 14),
+                denied(),
+                true,
+            ),
             (
                 "only rescaled since",
                 hpa(0, RESCALED, 1, 20),
@@ -162,11 +204,41 @@ mod tests {
                 denied(),
                 true,
             ),
-            ("not since it was created", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 5), denied(), true),
-            ("own is new", hpa(10, FINE, 10, 10), hpa(0, FINE, 1, 9), denied(), true),
-            ("shared", hpa(0, SHARED, 1, 10), hpa(0, FINE, 1, 9), denied(), true),
-            ("the other never passed", hpa(0, FINE, 1, 10), hpa(0, SHARED, 1, 9), denied(), true),
-            ("only later", hpa(0, FINE, 1, 10), hpa(0, NO_SCALE, 12, 13), denied(), true),
+            (
+                "not since it was created",
+                hpa(0, FINE, 1, 2),
+                hpa(5, FINE, 6, 5),
+                denied(),
+                true,
+            ),
+            (
+                "own is new",
+                hpa(10, FINE, 10, 10),
+                hpa(0, FINE, 1, 9),
+                denied(),
+                true,
+            ),
+            (
+                "shared",
+                hpa(0, SHARED, 1, 10),
+                hpa(0, FINE, 1, 9),
+                denied(),
+                true,
+            ),
+            (
+                "the other never passed",
+                hpa(0, FINE, 1, 10),
+                hpa(0, SHARED, 1, 9),
+                denied(),
+                true,
+            ),
+            (
+                "only later",
+                hpa(0, FINE, 1, 10),
+                hpa(0, NO_SCALE, 12, 13),
+                denied(),
+                true,
+            ),
             (
                 "not the controller's",
                 by_us(hpa(0, FINE, 1, 10)),
@@ -174,8 +246,20 @@ mod tests {
                 denied(),
                 true,
             ),
-            ("gone, compared before", hpa(0, FINE, 1, 10), hpa(0, NO_SCALE, 1, 9), gone(), false),
-            ("gone, never compared", hpa(8, FINE, 8, 8), hpa(0, NO_SCALE, 1, 9), gone(), true),
+            (
+                "gone, compared before",
+                hpa(0, FINE, 1, 10),
+                hpa(0, NO_SCALE, 1, 9),
+                gone(),
+                false,
+            ),
+            (
+                "gone, never compared",
+                hpa(8, FINE, 8, 8),
+                hpa(0, NO_SCALE, 1, 9),
+                gone(),
+                true,
+            ),
             (
                 "no longer valid",
                 hpa(8, FINE, 8, 8),
@@ -184,8 +268,11 @@ mod tests {
                 true,
             ),
         ] {
-            let unknown =
-                UnknownSelector { key: "ops/other".to_owned(), hpa: Some(Box::new(other)), why };
+            let unknown = UnknownSelector {
+                key: "ops/other".to_owned(),
+                hpa: Some(Box::new(other)),
+                why,
+            };
             assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
         }
     }
@@ -198,9 +285,14 @@ mod tests {
             OtherHpa { hpa, scale }.is_stored()
         };
         let bounds = json!({"minReplicas": 2, "maxReplicas": 4});
-        for (replicas, is_stored) in
-            [(0, false), (1, false), (2, true), (3, true), (4, true), (5, false)]
-        {
+        for (replicas, is_stored) in [
+            (0, false),
+            (1, false),
+            (2, true),
+            (3, true),
+            (4, true),
+            (5, false),
+        ] {
             assert_eq!(stored(&bounds, replicas), is_stored, "{replicas}");
         }
         // The minimum is 1 by default.
@@ -214,15 +306,31 @@ mod tests {
         let other = Hpa::of(&json!({}), json!({}));
         let own = hpa(0, FINE, 1, 10);
         for (why, matters) in [
-            (WhyUnknownSelector::TargetGone { target: "Deployment/gone".to_owned() }, false),
-            (WhyUnknownSelector::NoTarget("Deployment/gone".to_owned()), true),
+            (
+                WhyUnknownSelector::TargetGone {
+                    target: "Deployment/gone".to_owned(),
+                },
+                false,
+            ),
+            (
+                WhyUnknownSelector::NoTarget("Deployment/gone".to_owned()),
+                true,
+            ),
         ] {
             let hpa = Some(Box::new(other.clone()));
-            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa, why };
+            let unknown = UnknownSelector {
+                key: "ops/other".to_owned(),
+                hpa,
+                why,
+            };
             assert_eq!(unknown.note(&own).is_some(), matters);
         }
         let why = WhyUnknownSelector::HpaUnreadable("it has no spec".to_owned());
-        let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: None, why };
+        let unknown = UnknownSelector {
+            key: "ops/other".to_owned(),
+            hpa: None,
+            why,
+        };
         assert!(unknown.note(&own).is_some());
     }
 }

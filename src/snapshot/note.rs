@@ -611,14 +611,18 @@ impl Note {
     /// Returns notes about a manifest.
     pub(crate) fn of_manifest(origin: &str, notes: Vec<Self>) -> impl Iterator<Item = Self> {
         let origin = origin.to_owned();
-        notes
-            .into_iter()
-            .map(move |note| Self::OfManifest { origin: origin.clone(), note: note.into() })
+        notes.into_iter().map(move |note| Self::OfManifest {
+            origin: origin.clone(),
+            note: note.into(),
+        })
     }
 
     /// That the pods of a target have to be replaced first, in a rolling update unless something else is known.
     pub(crate) fn rollout_first(target: String) -> Self {
-        Self::RolloutFirst { target, how: Replacement::Rolling }
+        Self::RolloutFirst {
+            target,
+            how: Replacement::Rolling,
+        }
     }
 
     /// Returns the missing right, if there is one.
@@ -637,7 +641,10 @@ impl Note {
                 | Self::AnnotationIgnored { .. }
                 | Self::UnknownSelector { .. }
                 | Self::UnknownSelectors { .. }
-                | Self::NotKnown { what: Unlearnt::SharedPods, .. }
+                | Self::NotKnown {
+                    what: Unlearnt::SharedPods,
+                    ..
+                }
         )
     }
 }

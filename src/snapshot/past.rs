@@ -78,11 +78,17 @@ fn is_false(decided: &bool) -> bool {
 
 impl Bounds {
     /// Nothing is known.
-    pub const UNKNOWN: Self = Self { at_least: 0, at_most: i32::MAX };
+    pub const UNKNOWN: Self = Self {
+        at_least: 0,
+        at_most: i32::MAX,
+    };
 
     /// Returns the bounds of one number.
     pub fn exactly(replicas: i32) -> Self {
-        Self { at_least: replicas, at_most: replicas }
+        Self {
+            at_least: replicas,
+            at_most: replicas,
+        }
     }
 
     /// Whether a number is within them.
@@ -93,7 +99,10 @@ impl Bounds {
     /// Returns bounds that also contain a number.
     #[must_use]
     pub fn with(self, replicas: i32) -> Self {
-        Self { at_least: self.at_least.min(replicas), at_most: self.at_most.max(replicas) }
+        Self {
+            at_least: self.at_least.min(replicas),
+            at_most: self.at_most.max(replicas),
+        }
     }
 }
 

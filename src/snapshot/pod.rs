@@ -76,13 +76,18 @@ pub struct Pod {
 }
 
 /// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
-pub(crate) const REVISION_LABELS: [&str; 3] =
-    ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"];
+pub(crate) const REVISION_LABELS: [&str; 3] = [
+    "pod-template-hash",
+    "rollouts-pod-template-hash",
+    "controller-revision-hash",
+];
 
 impl Pod {
     /// Returns the revision of its template, according to its labels.
     pub(crate) fn revision(&self) -> Option<&str> {
-        REVISION_LABELS.iter().find_map(|label| self.labels.get(label))
+        REVISION_LABELS
+            .iter()
+            .find_map(|label| self.labels.get(label))
     }
 
     /// Whether it is the manifest of a pod: an API server has given a pod a creation time and a status.
@@ -105,13 +110,17 @@ impl Pod {
 
     /// Returns the noteworthy status of a container.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
-        self.statuses.iter().find(|status| *status.name == *container)
+        self.statuses
+            .iter()
+            .find(|status| *status.name == *container)
     }
 
     /// Returns the running containers and sidecars, and with `starting` also the other init containers.
     pub(crate) fn running(&self, starting: bool) -> impl Iterator<Item = &Container> {
         let runs = move |own: &&Container| starting || own.restart_always;
-        self.containers.iter().chain(self.init_containers.iter().filter(runs))
+        self.containers
+            .iter()
+            .chain(self.init_containers.iter().filter(runs))
     }
 
     /// Returns all containers, including init containers.
@@ -269,7 +278,10 @@ pub struct Waiting {
     #[serde(deserialize_with = "null_as_default")]
     pub reason: Box<str>,
     /// The message.
-    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "str::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub message: Box<str>,
 }
 
@@ -280,7 +292,10 @@ pub struct Requests(pub Vec<(ResourceName, Amount)>);
 impl Requests {
     /// Returns the amount of a resource, if the list has it.
     pub fn get(&self, name: &str) -> Option<&Amount> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, amount)| amount)
+        self.0
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, amount)| amount)
     }
 
     fn is_identical(&self, other: &Self) -> bool {
@@ -351,7 +366,10 @@ pub struct Meta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
-    #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Labels::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
     #[serde(
@@ -366,7 +384,10 @@ pub struct Meta<'a> {
     )]
     pub creation_timestamp: Option<Timestamp>,
     /// The annotations about scaling.
-    #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Annotations::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub annotations: Annotations,
     /// The owner that controls the object.
     #[serde(
@@ -421,7 +442,11 @@ pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire::Pod { metadata, spec, status } = wire::Pod::deserialize(deserializer)?;
+        let wire::Pod {
+            metadata,
+            spec,
+            status,
+        } = wire::Pod::deserialize(deserializer)?;
         let [containers, init_containers] =
             [spec.containers.list, spec.init_containers.list].map(Cow::into_owned);
         let mut statuses = status.container_statuses.0;
@@ -539,7 +564,10 @@ mod wire {
             deserialize_with = "null_as_default"
         )]
         pub(crate) init_containers: Containers<'a>,
-        #[serde(skip_serializing_if = "Resources::is_empty", deserialize_with = "null_as_default")]
+        #[serde(
+            skip_serializing_if = "Resources::is_empty",
+            deserialize_with = "null_as_default"
+        )]
         pub(crate) resources: Resources<'a>,
         #[serde(skip_serializing_if = "is_empty")]
         pub(crate) overhead: Cow<'a, Requests>,
@@ -580,7 +608,10 @@ mod wire {
             deserialize_with = "null_as_default"
         )]
         pub(crate) conditions: Conditions,
-        #[serde(skip_serializing_if = "Statuses::is_empty", deserialize_with = "null_as_default")]
+        #[serde(
+            skip_serializing_if = "Statuses::is_empty",
+            deserialize_with = "null_as_default"
+        )]
         pub(crate) container_statuses: Statuses,
         #[serde(skip_serializing, deserialize_with = "null_as_default")]
         pub(crate) init_container_statuses: Statuses,
@@ -622,7 +653,10 @@ mod wire {
 
     impl<'a> Containers<'a> {
         pub(crate) fn of(list: &'a [super::Container]) -> Self {
-            Self { list: Cow::Borrowed(list), manager: None }
+            Self {
+                list: Cow::Borrowed(list),
+                manager: None,
+            }
         }
 
         fn is_empty(&self) -> bool {
@@ -650,14 +684,18 @@ mod wire {
 
     impl Serialize for Containers<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.list.iter().map(|container| Container {
-                name: Cow::Borrowed(&container.name),
-                resources: Resources {
-                    requests: Cow::Borrowed(&container.requests),
-                    limits: Cow::Borrowed(&container.limits),
-                },
-                restart_policy: container.restart_always.then_some(Text(Cow::Borrowed(ALWAYS))),
-                ..Container::default()
+            serializer.collect_seq(self.list.iter().map(|container| {
+                Container {
+                    name: Cow::Borrowed(&container.name),
+                    resources: Resources {
+                        requests: Cow::Borrowed(&container.requests),
+                        limits: Cow::Borrowed(&container.limits),
+                    },
+                    restart_policy: container
+                        .restart_always
+                        .then_some(Text(Cow::Borrowed(ALWAYS))),
+                    ..Container::default()
+                }
             }))
         }
     }
@@ -680,8 +718,14 @@ mod wire {
                 ) -> Result<Containers<'static>, A::Error> {
                     let (mut containers, mut manager) = (Vec::new(), None);
                     while let Some(wire) = list.next_element::<Container<'de>>()? {
-                        let Container { name, resources, restart_policy, command, args, image } =
-                            wire;
+                        let Container {
+                            name,
+                            resources,
+                            restart_policy,
+                            command,
+                            args,
+                            image,
+                        } = wire;
                         let image = image.unwrap_or_default();
                         if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
                             manager = Some(Box::new(settings));
@@ -693,7 +737,10 @@ mod wire {
                             restart_always: restart_policy.as_deref() == Some(ALWAYS),
                         });
                     }
-                    Ok(Containers { list: Cow::Owned(containers), manager })
+                    Ok(Containers {
+                        list: Cow::Owned(containers),
+                        manager,
+                    })
                 }
             }
             deserializer.deserialize_seq(List)
@@ -741,8 +788,12 @@ mod wire {
                 ContainerStatus {
                     name: Some(Text(Cow::Borrowed(&status.name))),
                     restart_count: Some(status.restart_count),
-                    state: Some(ContainerState { waiting: status.waiting.clone() }),
-                    resources: requests.map(|requests| InEffect { requests: Some(requests) }),
+                    state: Some(ContainerState {
+                        waiting: status.waiting.clone(),
+                    }),
+                    resources: requests.map(|requests| InEffect {
+                        requests: Some(requests),
+                    }),
                 }
             }))
         }
@@ -761,8 +812,12 @@ mod wire {
                 fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Statuses, A::Error> {
                     let mut statuses = Vec::new();
                     while let Some(status) = list.next_element::<Option<ContainerStatus<'de>>>()? {
-                        let ContainerStatus { name, restart_count, state, resources } =
-                            status.unwrap_or_default();
+                        let ContainerStatus {
+                            name,
+                            restart_count,
+                            state,
+                            resources,
+                        } = status.unwrap_or_default();
                         let restart_count = restart_count.unwrap_or_default();
                         let waiting = state.and_then(|state| state.waiting);
                         let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
@@ -865,8 +920,13 @@ mod wire {
                 fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Conditions, A::Error> {
                     let mut conditions = Conditions::default();
                     while let Some(condition) = list.next_element::<Condition<'de>>()? {
-                        let Condition { type_, status, reason, message, last_transition_time } =
-                            condition;
+                        let Condition {
+                            type_,
+                            status,
+                            reason,
+                            message,
+                            last_transition_time,
+                        } = condition;
                         let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
                         let time = || {
                             let time = last_transition_time.as_deref().map(str::parse);

@@ -65,7 +65,12 @@ impl MissingRight {
                 "ClusterRole",
                 format!("{{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"),
             ),
-            Right::Resource { verb, group, resource, namespace } => {
+            Right::Resource {
+                verb,
+                group,
+                resource,
+                namespace,
+            } => {
                 let (name, subresource) = self.right.name();
                 let option = subresource.map(|sub| format!(" --subresource={sub}"));
                 let option = option.unwrap_or_default();
@@ -73,9 +78,10 @@ impl MissingRight {
                     Some(namespace) => (format!("-n {namespace}"), "Role"),
                     None => ("-A".to_owned(), "ClusterRole"),
                 };
-                let check = match UNLISTED.contains(&&**group) {
-                    true => format!("get --raw {}", shell_word(&self.path)),
-                    false => format!("auth can-i {verb} {name}{option} {flag}"),
+                let check = if UNLISTED.contains(&&**group) {
+                    format!("get --raw {}", shell_word(&self.path))
+                } else {
+                    format!("auth can-i {verb} {name}{option} {flag}")
                 };
                 (
                     check,
@@ -96,7 +102,9 @@ impl Right {
     fn name(&self) -> (String, Option<&str>) {
         match self {
             Self::Path(path) => (path.clone(), None),
-            Self::Resource { group, resource, .. } => {
+            Self::Resource {
+                group, resource, ..
+            } => {
                 let (name, subresource) = match resource.split_once('/') {
                     Some((name, subresource)) => (name, Some(subresource)),
                     None => (&**resource, None),
@@ -120,7 +128,10 @@ impl fmt::Display for MissingRight {
             write!(f, "/{subresource}")?;
         }
         match &self.right {
-            Right::Resource { namespace: Some(namespace), .. } => {
+            Right::Resource {
+                namespace: Some(namespace),
+                ..
+            } => {
                 write!(f, " in the namespace {namespace}")
             }
             _ => Ok(()),

@@ -48,7 +48,12 @@ impl Selection {
 impl<T> Listed<T> {
     /// Returns the entry for a name that was not found, as typed.
     pub(crate) fn missing(namespace: String, named: &Named, why: Error) -> Self {
-        Self { namespace, name: named.to_string(), reference: String::new(), result: Err(why) }
+        Self {
+            namespace,
+            name: named.to_string(),
+            reference: String::new(),
+            result: Err(why),
+        }
     }
 }
 

@@ -58,7 +58,12 @@ pub(crate) fn controller_settings(
         unread.push((ManagerFact::Flags, why));
         None
     });
-    let sources = Sources { options, stated, leader, server: control_plane.server.as_ref() };
+    let sources = Sources {
+        options,
+        stated,
+        leader,
+        server: control_plane.server.as_ref(),
+    };
     let mut told = Vec::new();
     let version = sources.version(&mut told, notes)?;
     let flags = sources.flags(basis);
@@ -70,16 +75,24 @@ pub(crate) fn controller_settings(
     basis.extend(told);
     if let Some(pod) = leader {
         let name = || pod.name.to_string();
-        notes.extend(pod.settings.unusable.iter().map(|(flag, cause)| Note::FlagIgnored {
-            flag: *flag,
-            pod: name(),
-            cause: cause.clone(),
-        }));
+        notes.extend(
+            pod.settings
+                .unusable
+                .iter()
+                .map(|(flag, cause)| Note::FlagIgnored {
+                    flag: *flag,
+                    pod: name(),
+                    cause: cause.clone(),
+                }),
+        );
         if !pod.settings.runs_hpa_controller() {
             notes.insert(0, Note::ControllerOff { pod: name() });
         }
     }
-    Ok(Settings { controller, known: KnownSettings { flags, gates } })
+    Ok(Settings {
+        controller,
+        known: KnownSettings { flags, gates },
+    })
 }
 
 impl Sources<'_> {
@@ -101,21 +114,33 @@ impl Sources<'_> {
             basis.push(Basis::Version(version.clone()));
         }
         if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
-            notes.push(Note::NewerThanRules { stated: stated.to_owned(), rules: version.clone() });
+            notes.push(Note::NewerThanRules {
+                stated: stated.to_owned(),
+                rules: version.clone(),
+            });
         }
         Ok(version)
     }
 
     /// Returns the controller manager's version, else the server's.
     fn read_version(&self, notes: &mut Vec<Note>) -> Option<Version> {
-        let of_pod = self.leader.and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
+        let of_pod = self
+            .leader
+            .and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
         let Some((pod, version)) = of_pod else {
             return self.server.cloned();
         };
-        if let Some(server) = self.server.filter(|server| server.minor() != version.minor()) {
+        if let Some(server) = self
+            .server
+            .filter(|server| server.minor() != version.minor())
+        {
             let [manager, server] =
                 [version, server].map(|it| it.stated().unwrap_or_default().to_owned());
-            notes.push(Note::VersionsDiffer { manager, pod: pod.name.to_string(), server });
+            notes.push(Note::VersionsDiffer {
+                manager,
+                pod: pod.name.to_string(),
+                server,
+            });
         }
         Some(version.clone())
     }
@@ -137,7 +162,9 @@ impl Sources<'_> {
             let set = self.leader.and_then(|pod| flag.get(pod.settings.flags));
             let value = set.unwrap_or(flag.default);
             let text = format!("{} {}", flag.name, (flag.shown)(value));
-            origins.add(ManagerFlag::Hpa(flag.name), set.is_some(), text).then_some(value)
+            origins
+                .add(ManagerFlag::Hpa(flag.name), set.is_some(), text)
+                .then_some(value)
         });
         flag.set(known, value);
     }
@@ -149,14 +176,23 @@ impl Sources<'_> {
         basis: &mut Vec<Basis>,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<(&'static str, bool)>, Error> {
-        let Self { options, stated: by_input, leader, .. } = self;
+        let Self {
+            options,
+            stated: by_input,
+            leader,
+            ..
+        } = self;
         let version = &controller.version;
         for (gate, on) in &options.gates {
             let unknown = || {
-                let settable = GATES.iter().filter(|gate| Stage::of(gate, version).is_settable());
+                let settable = GATES
+                    .iter()
+                    .filter(|gate| Stage::of(gate, version).is_settable());
                 let settable: Vec<&str> = settable.copied().collect();
-                Error::usage(format!("unknown feature gate {gate}"))
-                    .hint(format!("a pass in {version} is affected by {}", settable.join(", ")))
+                Error::usage(format!("unknown feature gate {gate}")).hint(format!(
+                    "a pass in {version} is affected by {}",
+                    settable.join(", ")
+                ))
             };
             match Stage::of(gate, version) {
                 Stage::Off | Stage::On => {}
@@ -178,7 +214,9 @@ impl Sources<'_> {
         }
         let stated = |gate: &str| {
             let typed = options.gates.get(gate);
-            typed.or_else(|| by_input.and_then(|stated| stated.feature_gates.get(gate))).copied()
+            typed
+                .or_else(|| by_input.and_then(|stated| stated.feature_gates.get(gate)))
+                .copied()
         };
         let set = |gate: &str| leader.and_then(|pod| pod.settings.gate(gate, version));
         // A document without a pod describes the recorded controllers, the other sources describe
@@ -214,12 +252,19 @@ struct Origins<'l> {
 
 impl<'l> Origins<'l> {
     fn new(leader: Option<&'l ManagerPod>) -> Self {
-        Self { leader, set: Vec::new(), unset: Vec::new(), assumed: Vec::new() }
+        Self {
+            leader,
+            set: Vec::new(),
+            unset: Vec::new(),
+            assumed: Vec::new(),
+        }
     }
 
     /// Adds a setting; returns whether it is known.
     fn add(&mut self, flag: ManagerFlag, is_set: bool, text: String) -> bool {
-        let is_known = self.leader.is_some_and(|pod| is_set || !pod.settings.is_unusable(flag));
+        let is_known = self
+            .leader
+            .is_some_and(|pod| is_set || !pod.settings.is_unusable(flag));
         let list = match (is_set, is_known) {
             (true, _) => &mut self.set,
             (false, true) => &mut self.unset,
@@ -230,20 +275,29 @@ impl<'l> Origins<'l> {
     }
 
     fn tell(self, of: fn(Vec<String>, SettingSource) -> Basis, basis: &mut Vec<Basis>) {
-        let pod = self.leader.map(|pod| pod.name.to_string()).unwrap_or_default();
+        let pod = self
+            .leader
+            .map(|pod| pod.name.to_string())
+            .unwrap_or_default();
         let told = [
             (self.set, SettingSource::Pod(pod.clone())),
             (self.unset, SettingSource::PodDefaults(pod)),
             (self.assumed, SettingSource::Defaults),
         ];
-        let told = told.into_iter().filter(|(settings, _)| !settings.is_empty());
+        let told = told
+            .into_iter()
+            .filter(|(settings, _)| !settings.is_empty());
         basis.extend(told.map(|(settings, source)| of(settings, source)));
     }
 }
 
 /// Checks that the gates on the command line exist in some version.
 pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
-    match options.gates.keys().find(|gate| !GATES.contains(&gate.as_str())) {
+    match options
+        .gates
+        .keys()
+        .find(|gate| !GATES.contains(&gate.as_str()))
+    {
         None => Ok(()),
         Some(gate) => Err(Error::usage(format!("unknown feature gate {gate}"))
             .hint(format!("a pass is affected by {}", GATES.join(", ")))),
@@ -251,5 +305,8 @@ pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
 }
 
 fn unused(gate: &str, version: &Version) -> Note {
-    Note::GateUnused { gate: gate.to_owned(), version: version.clone() }
+    Note::GateUnused {
+        gate: gate.to_owned(),
+        version: version.clone(),
+    }
 }

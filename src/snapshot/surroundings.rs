@@ -78,7 +78,9 @@ pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n s
 /// Returns the kind of object, as a resource, for which the list of a metrics API has a metric that a spec
 /// wants of another kind.
 pub(crate) fn served_elsewhere<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n str> {
-    let (resource, name) = listed.rsplit_once('/').filter(|_| spec.described().is_some())?;
+    let (resource, name) = listed
+        .rsplit_once('/')
+        .filter(|_| spec.described().is_some())?;
     (name == spec.name() && served_for(spec, listed).is_none()).then_some(resource)
 }
 
@@ -109,7 +111,9 @@ impl ApiResourceList {
         let (group, version) = self.group_version.split_once('/')?;
         let names = self.resources.into_iter().map(|resource| resource.name);
         let own = || [group, version].map(str::to_owned);
-        group.ends_with(".metrics.k8s.io").then(|| (own(), names.collect()))
+        group
+            .ends_with(".metrics.k8s.io")
+            .then(|| (own(), names.collect()))
     }
 }
 
@@ -153,12 +157,23 @@ impl TargetElsewhere {
 /// Says which namespaces were looked at.
 impl fmt::Display for TargetElsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hpa, hpa_namespace, object, object_namespace, default_namespace } = self;
+        let Self {
+            hpa,
+            hpa_namespace,
+            object,
+            object_namespace,
+            default_namespace,
+        } = self;
         let place = |stated: &Option<String>| match stated {
             Some(namespace) => format!("is in the namespace {namespace}"),
             None => format!("states no namespace, so it is in {default_namespace}"),
         };
-        write!(f, "{hpa} {}, and {object} {}", place(hpa_namespace), place(object_namespace))
+        write!(
+            f,
+            "{hpa} {}, and {object} {}",
+            place(hpa_namespace),
+            place(object_namespace)
+        )
     }
 }
 
@@ -197,7 +212,9 @@ pub enum SupposedTemplate {
 impl Surroundings {
     /// Returns the workload that a reference names.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
-        self.workloads.named(&reference.name).find(|it| it.is_kind_of(reference))
+        self.workloads
+            .named(&reference.name)
+            .find(|it| it.is_kind_of(reference))
     }
 
     /// Returns the revision of a target's new pods: what its status says, or that of its newest ReplicaSet, or the
@@ -243,8 +260,12 @@ impl Surroundings {
     /// Has this many pods of a target be of an earlier template than the one that it is assumed to have, whose revision
     /// nothing states.
     pub(crate) fn leave_behind(&mut self, target: &CrossVersionObjectReference, pods: usize) {
-        let Some(workload) = self.workload_mut(target) else { return };
-        let Some(status) = &mut workload.status else { return };
+        let Some(workload) = self.workload_mut(target) else {
+            return;
+        };
+        let Some(status) = &mut workload.status else {
+            return;
+        };
         let pods = i32::try_from(pods).unwrap_or(i32::MAX);
         status.updated_replicas = Some(status.replicas.saturating_sub(pods).max(0));
         status.update_revision.clear();
@@ -327,26 +348,45 @@ impl From<Vec<Workload>> for Shared<Workloads> {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         let mut controlled: HashMap<String, Vec<usize>> = HashMap::new();
         for (place, workload) in all.iter().enumerate() {
-            places.entry(workload.metadata.name.clone()).or_default().push(place);
+            places
+                .entry(workload.metadata.name.clone())
+                .or_default()
+                .push(place);
             if let Some(owner) = workload.metadata.controller() {
-                controlled.entry(owner.name.clone()).or_default().push(place);
+                controlled
+                    .entry(owner.name.clone())
+                    .or_default()
+                    .push(place);
             }
         }
-        Workloads { all, places, controlled }.into()
+        Workloads {
+            all,
+            places,
+            controlled,
+        }
+        .into()
     }
 }
 
 impl Workloads {
     /// Returns those of a name, in order.
     fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
-        self.places.get(name).into_iter().flatten().map(|place| &self.all[*place])
+        self.places
+            .get(name)
+            .into_iter()
+            .flatten()
+            .map(|place| &self.all[*place])
     }
 }
 
 impl Workloads {
     /// Returns those that an object of a name controls, in order.
     pub(crate) fn controlled_by(&self, name: &str) -> impl Iterator<Item = &Workload> {
-        self.controlled.get(name).into_iter().flatten().map(|place| &self.all[*place])
+        self.controlled
+            .get(name)
+            .into_iter()
+            .flatten()
+            .map(|place| &self.all[*place])
     }
 }
 
@@ -448,7 +488,10 @@ pub struct UpdateStrategy {
 #[serde(rename_all = "camelCase", default)]
 pub struct Canary {
     /// The steps; without any it is a rolling update.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub steps: Vec<CanaryStep>,
     /// Whether something else shifts the traffic, so that all stable pods stay beside those of the canary.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -563,12 +606,19 @@ impl Replacement {
         };
         if let Some(canary) = stated.canary.as_ref().filter(|own| !own.steps.is_empty()) {
             let waits = |step: &CanaryStep| {
-                step.pause.as_ref().is_some_and(|pause| pause.duration.is_none())
+                step.pause
+                    .as_ref()
+                    .is_some_and(|pause| pause.duration.is_none())
             };
             return Self::Canary(canary.steps.iter().position(waits).map(|place| place + 1));
         }
-        if let Some(BlueGreen { auto_promotion_enabled }) = stated.blue_green {
-            return Self::BlueGreen { is_manual: auto_promotion_enabled == Some(false) };
+        if let Some(BlueGreen {
+            auto_promotion_enabled,
+        }) = stated.blue_green
+        {
+            return Self::BlueGreen {
+                is_manual: auto_promotion_enabled == Some(false),
+            };
         }
         let partition = stated.rolling_update.as_ref().and_then(|own| own.partition);
         match (&*stated.type_, partition) {
@@ -605,7 +655,10 @@ pub struct WorkloadStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i32>,
     /// `updateRevision` of a StatefulSet: the value of `controller-revision-hash` of updated pods.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub update_revision: String,
     /// `currentPodHash` of a Rollout: the value of `rollouts-pod-template-hash` of updated pods.
     #[serde(
@@ -646,7 +699,11 @@ impl Workload {
     /// resource (`scaleFromCustomResource`), whose replicas are 0 where they are missing.
     pub(crate) fn scale_replicas(&self) -> Option<i32> {
         let status = self.status.as_ref()?;
-        Some(if self.is_rollout() { status.hpa_replicas.unwrap_or(0) } else { status.replicas })
+        Some(if self.is_rollout() {
+            status.hpa_replicas.unwrap_or(0)
+        } else {
+            status.replicas
+        })
     }
 
     /// Returns its scale, with the selector of its pods as text.
@@ -769,9 +826,12 @@ impl Serialize for Workload {
             Map(&'a BTreeMap<String, String>),
         }
         let is_map = self.kind == "ReplicationController";
-        let selector = self.selector.as_ref().map(|selector| match is_map {
-            true => Selector::Map(&selector.match_labels),
-            false => Selector::Labels(selector),
+        let selector = self.selector.as_ref().map(|selector| {
+            if is_map {
+                Selector::Map(&selector.match_labels)
+            } else {
+                Selector::Labels(selector)
+            }
         });
         let strategy = self.strategy.as_ref();
         let is_stateful = self.kind == "StatefulSet";
@@ -792,7 +852,12 @@ impl Serialize for Workload {
                 .filter(|_| self.template_of.is_none())
                 .map(Pod::to_template),
         };
-        Wire { metadata: &self.metadata, spec, status: &self.status }.serialize(serializer)
+        Wire {
+            metadata: &self.metadata,
+            spec,
+            status: &self.status,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -814,8 +879,11 @@ pub struct ScaledObject {
 impl ScaledObject {
     /// Returns the annotation that pauses it altogether, if there is one. KEDA then deletes its HPA.
     pub fn paused_by(&self) -> Option<&'static str> {
-        let stated =
-            self.metadata.annotations.get(KEDA_PAUSED_REPLICAS).map(|_| KEDA_PAUSED_REPLICAS);
+        let stated = self
+            .metadata
+            .annotations
+            .get(KEDA_PAUSED_REPLICAS)
+            .map(|_| KEDA_PAUSED_REPLICAS);
         stated.or_else(|| self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED))
     }
 
@@ -823,13 +891,20 @@ impl ScaledObject {
     /// (`getBoolAnnotation`).
     pub fn is_set(&self, annotation: &str) -> bool {
         let no = ["0", "f", "F", "FALSE", "false", "False"];
-        self.metadata.annotations.get(annotation).is_some_and(|value| !no.contains(&value))
+        self.metadata
+            .annotations
+            .get(annotation)
+            .is_some_and(|value| !no.contains(&value))
     }
 
     /// Whether it scales a target.
     pub(crate) fn is_of(&self, target: &CrossVersionObjectReference) -> bool {
         let own = &self.spec.scale_target_ref;
-        let kind = if own.kind.is_empty() { "Deployment" } else { &own.kind };
+        let kind = if own.kind.is_empty() {
+            "Deployment"
+        } else {
+            &own.kind
+        };
         own.name == target.name && kind.eq_ignore_ascii_case(&target.kind)
     }
 
@@ -848,7 +923,10 @@ impl ScaledObject {
     pub(crate) fn withheld_bound(&self, field: &str, hpa: &HpaSpec) -> Option<i32> {
         let (stated, own) = match field {
             "maxReplicas" => (self.spec.max_replica_count?, hpa.max_replicas),
-            _ => (self.spec.min_replica_count?.max(1), hpa.min_replicas.unwrap_or(1)),
+            _ => (
+                self.spec.min_replica_count?.max(1),
+                hpa.min_replicas.unwrap_or(1),
+            ),
         };
         (stated != own && self.paused_by().is_none()).then_some(stated)
     }
@@ -856,37 +934,52 @@ impl ScaledObject {
     /// Returns why it has no HPA, if it is paused.
     pub(crate) fn why_no_hpa(&self, flags: &CommandFlags) -> Option<String> {
         let annotation = self.paused_by()?;
-        let Metadata { name, namespace, annotations, .. } = &self.metadata;
+        let Metadata {
+            name,
+            namespace,
+            annotations,
+            ..
+        } = &self.metadata;
         let value = annotations.get(annotation).unwrap_or_default();
         let flag = match namespace {
             Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
             None => String::new(),
         };
         let own = names::shell_word(name);
-        let command =
-            flags.add_to(&format!("kubectl annotate scaledobject {own}{flag} {annotation}-"));
+        let command = flags.add_to(&format!(
+            "kubectl annotate scaledobject {own}{flag} {annotation}-"
+        ));
         let away = format!(
             "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
              has deleted the HPA; "
         );
-        Some(match self.is_written_by_flagger() {
-            true => away + "Flagger does so between releases, and runs another workload instead",
-            false => away + &format!("after `{command}`, KEDA creates it again"),
+        Some(if self.is_written_by_flagger() {
+            away + "Flagger does so between releases, and runs another workload instead"
+        } else {
+            away + &format!("after `{command}`, KEDA creates it again")
         })
     }
 
     /// Whether Flagger writes it, which pauses that of a canary's target between releases.
     pub(crate) fn is_written_by_flagger(&self) -> bool {
-        self.metadata.managed_fields.iter().any(|it| it.manager.contains("flagger"))
+        self.metadata
+            .managed_fields
+            .iter()
+            .any(|it| it.manager.contains("flagger"))
     }
 
     /// Whether a name is its HPA's, its own, or its target's.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         let Metadata { name: own, .. } = &self.metadata;
         let given = format!("keda-hpa-{own}");
-        [own, &given, &self.status.hpa_name, &self.spec.scale_target_ref.name]
-            .into_iter()
-            .any(|known| *known == *name)
+        [
+            own,
+            &given,
+            &self.status.hpa_name,
+            &self.spec.scale_target_ref.name,
+        ]
+        .into_iter()
+        .any(|known| *known == *name)
     }
 }
 
@@ -896,7 +989,9 @@ pub(crate) fn paused<'s>(
     name: &str,
     flags: &CommandFlags,
 ) -> Option<String> {
-    objects.filter(|object| object.is_called(name)).find_map(|object| object.why_no_hpa(flags))
+    objects
+        .filter(|object| object.is_called(name))
+        .find_map(|object| object.why_no_hpa(flags))
 }
 
 /// The spec of a [`ScaledObject`].
@@ -923,7 +1018,11 @@ pub struct ScaledObjectSpec {
     pub fallback: Option<Fallback>,
     /// The queries of the triggers of the type `prometheus`, by place. Nothing else of a trigger is read, and
     /// this is not saved.
-    #[serde(rename = "triggers", skip_serializing, deserialize_with = "prometheus_queries")]
+    #[serde(
+        rename = "triggers",
+        skip_serializing,
+        deserialize_with = "prometheus_queries"
+    )]
     pub queries: BTreeMap<usize, String>,
 }
 
@@ -936,7 +1035,10 @@ pub struct Fallback {
     /// The replicas.
     pub replicas: i32,
     /// `currentReplicas` and others that depend on the replicas there are; `static` if empty.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub behavior: String,
 }
 
@@ -955,7 +1057,9 @@ fn prometheus_queries<'de, D: Deserializer<'de>>(
     let of_prometheus = triggers.filter(|(_, trigger)| trigger["type"] == "prometheus");
     let query =
         |trigger: &serde_json::Value| trigger["metadata"]["query"].as_str().map(str::to_owned);
-    Ok(of_prometheus.filter_map(|(place, own)| Some((place, query(own)?))).collect())
+    Ok(of_prometheus
+        .filter_map(|(place, own)| Some((place, query(own)?)))
+        .collect())
 }
 
 /// The status of a [`ScaledObject`].
@@ -1051,7 +1155,10 @@ pub struct ContainerPolicy {
     #[serde(deserialize_with = "null_as_default")]
     pub container_name: String,
     /// `Off` or `Auto`; `Auto` if empty.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub mode: String,
     /// The resources; CPU and memory if unstated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -1129,7 +1236,9 @@ impl Surroundings {
         target: &CrossVersionObjectReference,
     ) -> Option<(&str, Timestamp)> {
         let managed = &self.workload(target)?.metadata.managed_fields;
-        let of_replicas = managed.iter().filter(|entry| entry.owns(SpecField::Replicas));
+        let of_replicas = managed
+            .iter()
+            .filter(|entry| entry.owns(SpecField::Replicas));
         let last = of_replicas.max_by_key(|entry| entry.time)?;
         Some((&last.manager, last.time?))
     }

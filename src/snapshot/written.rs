@@ -50,20 +50,34 @@ impl Written {
         let by_us = managed.iter().any(ours);
         let tool = Tool::of_managed(managed);
         let is_of_bound = |entry: &&ManagedFieldsEntry| {
-            [SpecField::MinReplicas, SpecField::MaxReplicas].iter().any(|it| entry.owns(*it))
+            [SpecField::MinReplicas, SpecField::MaxReplicas]
+                .iter()
+                .any(|it| entry.owns(*it))
         };
         let bounds = managed.iter().filter(is_of_bound).cloned().collect();
-        Self { created, spec: last_write(managed, false), status, by_us, tool, bounds }
+        Self {
+            created,
+            spec: last_write(managed, false),
+            status,
+            by_us,
+            tool,
+            bounds,
+        }
     }
 
     /// Returns the last of the field managers that have written a bound, if one has.
     pub fn last_writer(&self, bound: SpecField) -> Option<&ManagedFieldsEntry> {
-        self.bounds.iter().filter(|entry| entry.owns(bound)).max_by_key(|entry| entry.time)
+        self.bounds
+            .iter()
+            .filter(|entry| entry.owns(bound))
+            .max_by_key(|entry| entry.time)
     }
 }
 
 /// Returns the last change of an object's status, or of everything except the status.
 pub(super) fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Option<Timestamp> {
-    let entries = managed.iter().filter(|entry| entry.is_of_status() == of_status);
+    let entries = managed
+        .iter()
+        .filter(|entry| entry.is_of_status() == of_status);
     entries.filter_map(|entry| entry.time).max()
 }

@@ -72,12 +72,16 @@ impl Expression {
 impl Node {
     fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
         match self {
-            Self::Any(parts) => {
-                parts.iter().map(|part| part.truth(facts)).max().unwrap_or(Truth::False)
-            }
-            Self::All(parts) => {
-                parts.iter().map(|part| part.truth(facts)).min().unwrap_or(Truth::True)
-            }
+            Self::Any(parts) => parts
+                .iter()
+                .map(|part| part.truth(facts))
+                .max()
+                .unwrap_or(Truth::False),
+            Self::All(parts) => parts
+                .iter()
+                .map(|part| part.truth(facts))
+                .min()
+                .unwrap_or(Truth::True),
             Self::Not(inner) => inner.truth(facts).not(),
             Self::Flag(field) => match facts(field) {
                 Fact::Flag(true) => Truth::True,
@@ -108,7 +112,9 @@ impl Node {
             Self::Not(inner) => inner.lack(facts),
             Self::Flag(_) => None,
             Self::Compare(left, _, right) => {
-                let lacks = [left, right].into_iter().filter_map(|it| it.range(facts).err());
+                let lacks = [left, right]
+                    .into_iter()
+                    .filter_map(|it| it.range(facts).err());
                 lacks.into_iter().find(|lack| *lack != Lack::Field)
             }
         }
@@ -188,15 +194,27 @@ impl Value {
     fn new(field: &Field, facts: &Facts<'_>) -> Self {
         let fact = facts.get(field);
         // The longest stretch that is known begins there, however much more is open.
-        let is_stretch = matches!(field, Field::Run(_, RunField::Short | RunField::LongestShort));
-        let moment = facts.moment(field).filter(|_| fact.is_exact() || is_stretch);
-        Self { field: field.clone(), fact, moment }
+        let is_stretch = matches!(
+            field,
+            Field::Run(_, RunField::Short | RunField::LongestShort)
+        );
+        let moment = facts
+            .moment(field)
+            .filter(|_| fact.is_exact() || is_stretch);
+        Self {
+            field: field.clone(),
+            fact,
+            moment,
+        }
     }
 }
 
 impl Expectation {
     fn new(expected: &Expected, facts: &Facts<'_>) -> Self {
-        let Expected { expression, fail_on } = expected;
+        let Expected {
+            expression,
+            fail_on,
+        } = expected;
         let mut values: Vec<Value> = Vec::new();
         for (_, field) in &expression.fields {
             if !values.iter().any(|known| known.field == *field) {
@@ -208,7 +226,9 @@ impl Expectation {
             if facts.with_history(truth) != Truth::Unknown {
                 return Some(facts.history_hint());
             }
-            facts.time_hint().filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+            facts
+                .time_hint()
+                .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
         };
         let found = truth(facts);
         let mut own = Self {
@@ -238,9 +258,10 @@ impl Expectation {
         of_metrics: bool,
         facts: &Facts<'_>,
     ) -> Self {
-        let lacking = match of_metrics {
-            true => facts.lacking_to_read(),
-            false => facts.lacking(),
+        let lacking = if of_metrics {
+            facts.lacking_to_read()
+        } else {
+            facts.lacking()
         };
         let (truth, hint) = match lacking {
             _ if !found.is_empty() => (Truth::False, Some(Hint::Found(found))),
@@ -341,25 +362,39 @@ impl Gate {
         let mut expected = Vec::new();
         for text in &args.expect {
             let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
-            expected.push(Expected { expression, fail_on: None });
+            expected.push(Expected {
+                expression,
+                fail_on: None,
+            });
         }
         for shorthand in &args.fail_on {
             // Findings are not known here.
-            let FailOn::Condition(shorthand) = shorthand else { continue };
+            let FailOn::Condition(shorthand) = shorthand else {
+                continue;
+            };
             let (name, text) = meaning(*shorthand);
             let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
-            expected.push(Expected { expression, fail_on: Some(name) });
+            expected.push(Expected {
+                expression,
+                fail_on: Some(name),
+            });
         }
         let (_, text) = meaning(Condition::Change);
         let unchanged = args.exit_code.then(|| Expression::parse(text));
         let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
-        Ok(Self { expected, unchanged })
+        Ok(Self {
+            expected,
+            unchanged,
+        })
     }
 
     /// The same without expectations: only that no change is due, if that was asked for.
     #[must_use]
     pub fn of_change_alone(&self) -> Self {
-        Self { expected: Vec::new(), unchanged: self.unchanged.clone() }
+        Self {
+            expected: Vec::new(),
+            unchanged: self.unchanged.clone(),
+        }
     }
 
     /// Whether nothing is expected.
@@ -374,27 +409,41 @@ impl Gate {
 
     /// Whether the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
-        self.expected.iter().try_for_each(|Expected { expression, .. }| {
-            expression.check(spec).map_err(|e| unusable(&expression.text, e))
-        })
+        self.expected
+            .iter()
+            .try_for_each(|Expected { expression, .. }| {
+                expression
+                    .check(spec)
+                    .map_err(|e| unusable(&expression.text, e))
+            })
     }
 
     /// Refuses expectations of a run, where none is played.
     pub fn check_without_run(&self) -> Result<(), Error> {
-        self.expected.iter().try_for_each(|Expected { expression, .. }| {
-            expression.check_without_run().map_err(|e| unusable(&expression.text, e))
-        })
+        self.expected
+            .iter()
+            .try_for_each(|Expected { expression, .. }| {
+                expression
+                    .check_without_run()
+                    .map_err(|e| unusable(&expression.text, e))
+            })
     }
 
     /// All that is expected, as it was written.
     pub fn names(&self) -> Vec<String> {
-        let names = self.expected.iter().map(|own| named(&own.expression.text, own.fail_on));
+        let names = self
+            .expected
+            .iter()
+            .map(|own| named(&own.expression.text, own.fail_on));
         names.collect()
     }
 
     /// Whether all of it holds. A search asks this of every run.
     pub fn truth(&self, facts: &Facts<'_>) -> Truth {
-        let truths = self.expected.iter().map(|own| own.expression.truth(&|it| facts.get(it)));
+        let truths = self
+            .expected
+            .iter()
+            .map(|own| own.expression.truth(&|it| facts.get(it)));
         truths.min().unwrap_or(Truth::True)
     }
 
@@ -404,7 +453,10 @@ impl Gate {
         facts: &Facts<'_>,
         judged: impl IntoIterator<Item = Expectation>,
     ) -> (Vec<Expectation>, Verdict) {
-        let own = self.expected.iter().map(|expected| Expectation::new(expected, facts));
+        let own = self
+            .expected
+            .iter()
+            .map(|expected| Expectation::new(expected, facts));
         let expectations: Vec<Expectation> = own.chain(judged).collect();
         let unchanged = self.unchanged.as_ref();
         let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
@@ -432,7 +484,9 @@ fn meaning(shorthand: Condition) -> (&'static str, &'static str) {
 
 fn unusable(text: &str, error: SyntaxError) -> Error {
     let SyntaxError { at, message, hint } = error;
-    Error::usage(format!("failed to read an expectation: {message}")).at(text, at).hint(hint)
+    Error::usage(format!("failed to read an expectation: {message}"))
+        .at(text, at)
+        .hint(hint)
 }
 
 #[cfg(test)]

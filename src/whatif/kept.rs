@@ -50,7 +50,9 @@ pub struct KeptTarget {
 /// The targets that keep where an HPA scales up, for each utilization of which the requests differ.
 pub fn kept_targets(observed: &Pass, assumed: &Pass) -> Vec<KeptTarget> {
     let places = 0..assumed.input.snapshot.hpa.spec.metrics.len();
-    places.filter_map(|place| KeptTarget::of(observed, assumed, place)).collect()
+    places
+        .filter_map(|place| KeptTarget::of(observed, assumed, place))
+        .collect()
 }
 
 impl KeptTarget {
@@ -58,9 +60,18 @@ impl KeptTarget {
         let (was, is) = (&observed.input.snapshot, &assumed.input.snapshot);
         let spec = &is.hpa.spec.metrics[index];
         let source = source_of(spec);
-        let place = was.hpa.spec.metrics.iter().position(|metric| source_of(metric) == source)?;
-        let target = was.hpa.spec.metrics[place].target().filter(|_| spec.is_resource())?;
-        let percent = target.average_utilization.filter(|_| target.average_value.is_none())?;
+        let place = was
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .position(|metric| source_of(metric) == source)?;
+        let target = was.hpa.spec.metrics[place]
+            .target()
+            .filter(|_| spec.is_resource())?;
+        let percent = target
+            .average_utilization
+            .filter(|_| target.average_value.is_none())?;
         let (then, now) = (probe(is, index), probe(was, place));
         let own = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
@@ -70,10 +81,15 @@ impl KeptTarget {
         let same = |pod: &&str| {
             were.get(*pod).map(|pod| names(pod)) == are.get(*pod).map(|pod| names(pod))
         };
-        if !running.keys().all(|pod| !own.contains_key(pod) || same(pod)) {
+        if !running
+            .keys()
+            .all(|pod| !own.contains_key(pod) || same(pod))
+        {
             return None;
         }
-        let both = running.iter().filter_map(|(pod, before)| Some((*before, *own.get(pod)?)));
+        let both = running
+            .iter()
+            .filter_map(|(pod, before)| Some((*before, *own.get(pod)?)));
         let both: Vec<(i64, i64)> = both.collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
         let after: i128 = both.iter().map(|(_, after)| i128::from(*after)).sum();
@@ -87,9 +103,10 @@ impl KeptTarget {
         let (mut kept, mut high) = (0, i32::try_from(wanted * 100 / after).unwrap_or(i32::MAX));
         while kept < high {
             let middle = high - (high - kept) / 2;
-            match at(middle).is_some_and(|usage| usage <= wanted) {
-                true => kept = middle,
-                false => high = middle - 1,
+            if at(middle).is_some_and(|usage| usage <= wanted) {
+                kept = middle;
+            } else {
+                high = middle - 1;
             }
         }
         // An API server accepts no target below 1.
@@ -144,7 +161,9 @@ fn by_name(pods: &[Shared<Pod>]) -> HashMap<&str, &Shared<Pod>> {
 
 /// The containers of a pod that run with it.
 fn names(pod: &Pod) -> BTreeSet<&str> {
-    pod.running(false).map(|container| &*container.name).collect()
+    pod.running(false)
+        .map(|container| &*container.name)
+        .collect()
 }
 
 /// What each pod requests that is in some group; none where one of them lacks a request.
@@ -154,5 +173,6 @@ fn requests<'s>(
     counts: impl Fn(Group) -> bool,
 ) -> Option<HashMap<&'s str, i64>> {
     let rows = step.pods.iter().filter(|row| counts(row.group));
-    rows.map(|row| Some((&*snapshot.pods[row.pod as usize].name, row.request?))).collect()
+    rows.map(|row| Some((&*snapshot.pods[row.pod as usize].name, row.request?)))
+        .collect()
 }

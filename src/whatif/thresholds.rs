@@ -231,7 +231,9 @@ pub struct Point {
 /// Each value that is tried takes a pass over all metrics, so that many metrics are not all searched: those after
 /// the first hundred say so, except that of the curve.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
-    let Pass { input, decision, .. } = pass;
+    let Pass {
+        input, decision, ..
+    } = pass;
     let snapshot = &input.snapshot;
     let looked = |step: &Step| matches!(step, Step::CombineMetrics { .. });
     if !decision.trace.iter().any(looked) {
@@ -260,7 +262,9 @@ pub(crate) const SEARCHED: usize = 100;
 /// Searches the thresholds of the usage of a container, with their curve, if the HPA only looks at whole
 /// pods: at the metric at this place. None where the pass does not look at metrics.
 pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresholds> {
-    let Pass { input, decision, .. } = pass;
+    let Pass {
+        input, decision, ..
+    } = pass;
     let snapshot = &input.snapshot;
     decision.metric(whole)?;
     let now = |unit| {
@@ -272,7 +276,9 @@ pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresh
     let spec = metrics.get(whole)?;
     let dial = Dial::of_container(snapshot, whole, container, decision);
     let label = spec.of_container(container).label(metrics);
-    Some(Thresholds::of(label, spec, whole, dial, |dial| changes(pass, dial, now, whole, true)))
+    Some(Thresholds::of(label, spec, whole, dial, |dial| {
+        changes(pass, dial, now, whole, true)
+    }))
 }
 
 impl Thresholds {
@@ -328,8 +334,11 @@ impl Borders {
     /// value for all pods leads to another answer than the values that they have.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
-        let own =
-            pass.decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
+        let own = pass
+            .decision
+            .metric(index)?
+            .proposal()
+            .map(|it| it.replicas.cmp(&search.current()));
         if let Some(now) = borders.now
             && search.asks_at(now).ok()? != own
         {
@@ -351,16 +360,27 @@ impl Borders {
     }
 
     fn searched(pass: &Pass, index: usize) -> Option<(Search<'_>, Self)> {
-        let Pass { input, remembered, decision, .. } = pass;
+        let Pass {
+            input,
+            remembered,
+            decision,
+            ..
+        } = pass;
         let snapshot = &input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
         let dial = Dial::new(snapshot, index, decision).ok()?;
         let scale = Scale::of(spec, &dial);
-        let now = decision.metric(index).and_then(|step| value_of(step, scale.unit));
+        let now = decision
+            .metric(index)
+            .and_then(|step| value_of(step, scale.unit));
         let mut search = Search::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
-        let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
+        let of = |ask| {
+            asks.iter()
+                .filter(move |it| it.asks == ask)
+                .map(|it| it.span)
+        };
         let borders = Self {
             scale,
             now,
@@ -375,10 +395,12 @@ impl Borders {
 impl Scale {
     fn of(spec: &MetricSpec, dial: &Dial<'_>) -> Self {
         Self {
-            unit: match spec.is_total() {
-                _ if dial.is_percent() => Unit::Percent,
-                true => Unit::Milli,
-                false => Unit::MilliPerPod,
+            unit: if dial.is_percent() {
+                Unit::Percent
+            } else if spec.is_total() {
+                Unit::Milli
+            } else {
+                Unit::MilliPerPod
             },
             format: quantity(spec).map(Quantity::format).unwrap_or_default(),
             divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
@@ -393,7 +415,9 @@ fn changes(
     index: usize,
     curve: bool,
 ) -> Result<Changes, String> {
-    let Pass { input, remembered, .. } = pass;
+    let Pass {
+        input, remembered, ..
+    } = pass;
     let snapshot = &input.snapshot;
     let Scale { unit, .. } = Scale::of(&snapshot.hpa.spec.metrics[index], &dial);
     let now = now(unit);
@@ -437,9 +461,9 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
         Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),
-        Some(MetricResult::Unread(Unread::Missing { documents: Documents::Samples })) => {
-            Err("the history lacks it")
-        }
+        Some(MetricResult::Unread(Unread::Missing {
+            documents: Documents::Samples,
+        })) => Err("the history lacks it"),
         Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input lacks it"),
         None => Err("the pass ignores it"),
     }
@@ -447,7 +471,9 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
 
 /// What the status says of a metric, in the unit.
 fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
-    let MetricResult::Proposal(proposal) = &step.result else { return None };
+    let MetricResult::Proposal(proposal) = &step.result else {
+        return None;
+    };
     let current = &proposal.current;
     let quantity = match unit {
         Unit::Percent => return current.average_utilization.map(i64::from),
@@ -465,18 +491,33 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
     let bounded = |replicas: i32| replicas.min(max).max(min);
     for step in &decision.trace {
         match step {
-            Step::CombineMetrics { accepted: false, .. } => holds.push(Hold::FailedMetrics),
-            Step::CombineMetrics { highest, by: Some(by), .. } if *by != index => {
+            Step::CombineMetrics {
+                accepted: false, ..
+            } => holds.push(Hold::FailedMetrics),
+            Step::CombineMetrics {
+                highest,
+                by: Some(by),
+                ..
+            } if *by != index => {
                 let metric = spec.metrics[*by].label(&spec.metrics);
                 let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
                 if own != Ok(*highest) {
-                    holds.push(Hold::Metric { metric, replicas: *highest });
+                    holds.push(Hold::Metric {
+                        metric,
+                        replicas: *highest,
+                    });
                 }
             }
-            Step::Stabilize { desired, result, .. } if bounded(*desired) != bounded(*result) => {
+            Step::Stabilize {
+                desired, result, ..
+            } if bounded(*desired) != bounded(*result) => {
                 holds.push(Hold::Stabilization { replicas: *result });
             }
-            Step::Limit { result, reason: "ScaleUpLimit" | "ScaleDownLimit", .. } => {
+            Step::Limit {
+                result,
+                reason: "ScaleUpLimit" | "ScaleDownLimit",
+                ..
+            } => {
                 holds.push(Hold::Rate { replicas: *result });
             }
             Step::Rescale { error: Some(_), .. } => holds.push(Hold::Scale),

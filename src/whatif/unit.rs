@@ -56,7 +56,12 @@ pub(super) fn example(resource: &str) -> &'static str {
 /// A number without an exponent, with the number of digits after the point.
 fn decimal(number: i64, places: u32) -> String {
     let one = 10_i64.pow(places);
-    let text = format!("{}.{:0width$}", number / one, number % one, width = places as usize);
+    let text = format!(
+        "{}.{:0width$}",
+        number / one,
+        number % one,
+        width = places as usize
+    );
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -93,7 +98,9 @@ pub(super) fn check_amount(
     typed: impl Fn(&str) -> String,
 ) -> Result<(), String> {
     // What is no amount has a meaning of its own, and what is nothing at all is refused elsewhere.
-    let Ok(amount) = Amount::parse(value) else { return Ok(()) };
+    let Ok(amount) = Amount::parse(value) else {
+        return Ok(());
+    };
     let kind = Kind::of(resource);
     let unit = unit(value);
     match (kind, unit) {
@@ -189,19 +196,28 @@ mod tests {
                 "cpu",
                 percent,
                 "80",
-                Some(ambiguous("cpu", "80% of the request is <80%>, 80 cores is <80000m>")),
+                Some(ambiguous(
+                    "cpu",
+                    "80% of the request is <80%>, 80 cores is <80000m>",
+                )),
             ),
             (
                 "cpu",
                 percent,
                 "1.5",
-                Some(ambiguous("cpu", "1.5% of the request is <1.5%>, 1.5 cores is <1500m>")),
+                Some(ambiguous(
+                    "cpu",
+                    "1.5% of the request is <1.5%>, 1.5 cores is <1500m>",
+                )),
             ),
             (
                 "cpu",
                 percent,
                 "1e1",
-                Some(ambiguous("cpu", "10% of the request is <10%>, 10 cores is <10000m>")),
+                Some(ambiguous(
+                    "cpu",
+                    "10% of the request is <10%>, 10 cores is <10000m>",
+                )),
             ),
             ("cpu", amount, "80", None),
             ("cpu", amount, "400Mi", Some(cores("Mi"))),
@@ -211,13 +227,19 @@ mod tests {
                 "memory",
                 percent,
                 "900",
-                Some(ambiguous("memory", "900% of the request is <900%>, 900 bytes is <0.9k>")),
+                Some(ambiguous(
+                    "memory",
+                    "900% of the request is <900%>, 900 bytes is <0.9k>",
+                )),
             ),
             (
                 "memory",
                 percent,
                 "2048",
-                Some(ambiguous("memory", "2048% of the request is <2048%>, 2048 bytes is <2Ki>")),
+                Some(ambiguous(
+                    "memory",
+                    "2048% of the request is <2048%>, 2048 bytes is <2Ki>",
+                )),
             ),
             (
                 "memory",
@@ -246,7 +268,9 @@ mod tests {
                 )),
             ),
         ] {
-            let checked = check(&metric(resource, target), value, |value| format!("<{value}>"));
+            let checked = check(&metric(resource, target), value, |value| {
+                format!("<{value}>")
+            });
             assert_eq!(checked.err(), refusal, "{resource} {value}");
         }
         // Other metrics have no unit that is known.

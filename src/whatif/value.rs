@@ -84,11 +84,17 @@ const PLACES: usize = 9;
 
 impl Ratio {
     /// One.
-    pub const ONE: Self = Self { numerator: 1, denominator: 1 };
+    pub const ONE: Self = Self {
+        numerator: 1,
+        denominator: 1,
+    };
 
     /// A number of hundredths.
     pub fn percent(percent: u64) -> Self {
-        Self { numerator: percent, denominator: 100 }
+        Self {
+            numerator: percent,
+            denominator: 100,
+        }
     }
 
     /// Digits with a point among them, with the number of digits after it.
@@ -97,29 +103,50 @@ impl Ratio {
         let fraction = fraction.trim_end_matches('0');
         let digits = whole.len() + text.len().saturating_sub(whole.len() + 1);
         if digits == 0 || !text.bytes().all(|c| c.is_ascii_digit() || c == b'.') {
-            let negative = text.strip_prefix('-').is_some_and(|rest| Self::parse(rest, 0).is_ok());
-            return Err(if negative { ValueError::Negative } else { ValueError::Form });
+            let negative = text
+                .strip_prefix('-')
+                .is_some_and(|rest| Self::parse(rest, 0).is_ok());
+            return Err(if negative {
+                ValueError::Negative
+            } else {
+                ValueError::Form
+            });
         }
         if fraction.contains('.') || fraction.len() > PLACES {
             return Err(ValueError::Form);
         }
-        let number: u64 =
-            format!("0{whole}{fraction}").parse().map_err(|_| ValueError::TooLarge)?;
+        let number: u64 = format!("0{whole}{fraction}")
+            .parse()
+            .map_err(|_| ValueError::TooLarge)?;
         let denominator = 10_u64.pow((fraction.len() + places) as u32);
-        Ok(Self { numerator: number, denominator })
+        Ok(Self {
+            numerator: number,
+            denominator,
+        })
     }
 
     fn plus(self, other: Self) -> Result<Self, ValueError> {
         let raised = self.numerator.checked_mul(other.denominator);
         let numerator = raised.and_then(|raised| raised.checked_add(other.numerator));
         let numerator = numerator.ok_or(ValueError::TooLarge)?;
-        Ok(Self { numerator, denominator: other.denominator })
+        Ok(Self {
+            numerator,
+            denominator: other.denominator,
+        })
     }
 
     fn minus(self, other: Self) -> Result<Self, ValueError> {
-        let raised = self.numerator.checked_mul(other.denominator).ok_or(ValueError::TooLarge)?;
-        let numerator = raised.checked_sub(other.numerator).ok_or(ValueError::Negative)?;
-        Ok(Self { numerator, denominator: other.denominator })
+        let raised = self
+            .numerator
+            .checked_mul(other.denominator)
+            .ok_or(ValueError::TooLarge)?;
+        let numerator = raised
+            .checked_sub(other.numerator)
+            .ok_or(ValueError::Negative)?;
+        Ok(Self {
+            numerator,
+            denominator: other.denominator,
+        })
     }
 
     /// Whether it is a whole number of hundredths.
@@ -138,14 +165,21 @@ impl Ratio {
         let product = amount.checked_mul(i128::from(self.numerator))?;
         let denominator = i128::from(self.denominator);
         let quotient = product / denominator;
-        Some(if product % denominator == 0 { quotient } else { quotient + product.signum() })
+        Some(if product % denominator == 0 {
+            quotient
+        } else {
+            quotient + product.signum()
+        })
     }
 }
 
 /// As a decimal number.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, rest) = (self.numerator / self.denominator, self.numerator % self.denominator);
+        let (whole, rest) = (
+            self.numerator / self.denominator,
+            self.numerator % self.denominator,
+        );
         if rest == 0 {
             return write!(f, "{whole}");
         }
@@ -161,7 +195,10 @@ mod tests {
 
     #[test]
     fn every_form_is_read_exactly() {
-        let ratio = |numerator, denominator| Ratio { numerator, denominator };
+        let ratio = |numerator, denominator| Ratio {
+            numerator,
+            denominator,
+        };
         for (text, value) in [
             ("80%", Value::Share(ratio(80, 100))),
             ("0%", Value::Share(ratio(0, 100))),
@@ -220,17 +257,31 @@ mod tests {
 
     #[test]
     fn parts_round_away_from_zero() {
-        for (percent, amount, part) in
-            [(80, 100, 80), (80, 101, 81), (33, 1, 1), (0, 7, 0), (150, 3, 5), (50, -3, -2)]
-        {
-            assert_eq!(Ratio::percent(percent).of(amount), Some(part), "{percent} % of {amount}");
+        for (percent, amount, part) in [
+            (80, 100, 80),
+            (80, 101, 81),
+            (33, 1, 1),
+            (0, 7, 0),
+            (150, 3, 5),
+            (50, -3, -2),
+        ] {
+            assert_eq!(
+                Ratio::percent(percent).of(amount),
+                Some(part),
+                "{percent} % of {amount}"
+            );
         }
         assert_eq!(Ratio::percent(u64::MAX).of(i128::MAX), None);
     }
 
     #[test]
     fn ratios_are_written_as_decimals() {
-        for (text, shown) in [("x2", "2"), ("x0.50", "0.5"), ("80%", "0.8"), ("+5%", "1.05")] {
+        for (text, shown) in [
+            ("x2", "2"),
+            ("x0.50", "0.5"),
+            ("80%", "0.8"),
+            ("+5%", "1.05"),
+        ] {
             let ratio = match text.parse() {
                 Ok(Value::Scale(ratio) | Value::Share(ratio)) => ratio,
                 other => panic!("{text}: {other:?}"),

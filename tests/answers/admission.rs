@@ -40,7 +40,9 @@ const SURPLUS: &str = "Forbidden: must populate the given metric source only";
 /// Returns all of them.
 pub(super) fn cases() -> Vec<Case> {
     let lines = include_str!("../admission/admission.jsonl").lines();
-    lines.map(|line| serde_json::from_str(line).expect("a case as recorded")).collect()
+    lines
+        .map(|line| serde_json::from_str(line).expect("a case as recorded"))
+        .collect()
 }
 
 pub(super) fn differs(case: &Case) -> Option<String> {
@@ -55,12 +57,19 @@ pub(super) fn differs(case: &Case) -> Option<String> {
         (400, Err(AdmissionError::Decode(error))) => {
             let prefix = "HorizontalPodAutoscaler in version \"v2\" cannot be handled as a \
                           HorizontalPodAutoscaler: ";
-            let text = case.expected.message.strip_prefix(prefix).unwrap_or_default();
+            let text = case
+                .expected
+                .message
+                .strip_prefix(prefix)
+                .unwrap_or_default();
             (error.message != text).then(|| format!("error\n  is {error}\nwant {text}"))
         }
         (422, Err(AdmissionError::Invalid(invalid))) => {
             let want = case.expected.causes.as_deref().unwrap_or_default();
-            let want: Vec<_> = want.iter().map(|c| format!("{}: {}", c.field, c.message)).collect();
+            let want: Vec<_> = want
+                .iter()
+                .map(|c| format!("{}: {}", c.field, c.message))
+                .collect();
             let got: Vec<_> = invalid.causes.iter().map(ToString::to_string).collect();
             let surplus = want.iter().filter(|cause| cause.ends_with(SURPLUS)).count();
             if surplus < 2 {
@@ -72,7 +81,10 @@ pub(super) fn differs(case: &Case) -> Option<String> {
             (got.len() != want.len() || sorted(&got) != sorted(&want))
                 .then(|| format!("causes\n  are {got:#?}\nwant {want:#?}"))
         }
-        (status, got) => Some(format!("is {got:?}\nwant {status} {}", case.expected.message)),
+        (status, got) => Some(format!(
+            "is {got:?}\nwant {status} {}",
+            case.expected.message
+        )),
     }
 }
 
@@ -82,5 +94,11 @@ fn manifests_are_taken_and_refused_as_by_an_api_server() {
     assert!(!cases.is_empty());
     let differ = |case: &Case| Some(format!("{}: {}", case.name, differs(case)?));
     let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }

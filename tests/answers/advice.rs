@@ -52,7 +52,11 @@ impl State {
             namespace: Some(hpa.namespace.clone()),
             ..Options::default()
         };
-        Self { items: list["items"].as_array().expect("a list").clone(), text, options }
+        Self {
+            items: list["items"].as_array().expect("a list").clone(),
+            text,
+            options,
+        }
     }
 
     fn read(&self) -> Input {
@@ -63,7 +67,9 @@ impl State {
     /// Returns the object of a change, if the state has it.
     fn item(&mut self, changed: &Value) -> Option<&mut Value> {
         let is_it = |item: &&mut Value| {
-            ["apiVersion", "kind"].iter().all(|it| item[*it] == changed[*it])
+            ["apiVersion", "kind"]
+                .iter()
+                .all(|it| item[*it] == changed[*it])
                 && ["name", "namespace"]
                     .iter()
                     .all(|it| item["metadata"][*it] == changed["metadata"][*it])
@@ -87,7 +93,10 @@ impl State {
             for list in ["containers", "initContainers"] {
                 let containers = pod[list].as_array_mut().into_iter().flatten();
                 for own in containers.filter(|own| own["name"] == container) {
-                    merge(own, &json!({"resources": {"requests": {resource: request}}}));
+                    merge(
+                        own,
+                        &json!({"resources": {"requests": {resource: request}}}),
+                    );
                 }
             }
         }
@@ -161,15 +170,20 @@ impl State {
             ("behavior", behavior),
             ("scaleTargetRef", "/scaleTargetRef"),
         ] {
-            if let Some(value) =
-                is.pointer(pointer).filter(|value| was.pointer(pointer) != Some(value))
+            if let Some(value) = is
+                .pointer(pointer)
+                .filter(|value| was.pointer(pointer) != Some(value))
             {
                 merge(&mut hpa["spec"][field], value);
             }
         }
         // It enables a direction that is no longer paused.
         if before["metadata"]["annotations"] != after["metadata"]["annotations"] {
-            for (_, rules) in hpa["spec"]["behavior"].as_object_mut().into_iter().flatten() {
+            for (_, rules) in hpa["spec"]["behavior"]
+                .as_object_mut()
+                .into_iter()
+                .flatten()
+            {
                 if rules["selectPolicy"] == "Disabled" {
                     merge(rules, &json!({"selectPolicy": null}));
                 }
@@ -187,20 +201,31 @@ impl State {
                     .all(|it| item["metadata"][*it] == target["metadata"][*it])
         };
         let scale = self.items.iter_mut().find(of);
-        scale.map(|scale| scale["spec"]["replicas"] = replicas.clone()).is_some()
+        scale
+            .map(|scale| scale["spec"]["replicas"] = replicas.clone())
+            .is_some()
     }
 
     /// Replaces the pods of a template by those of another; returns whether the state shows how they differ.
     fn roll_out(&mut self, was: &Value, is: &Value) -> bool {
         let mut shows = false;
         let containers = |template: &Value| {
-            template["spec"]["containers"].as_array().cloned().unwrap_or_default()
+            template["spec"]["containers"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default()
         };
         for own in containers(is) {
-            let earlier = containers(was).into_iter().find(|it| it["name"] == own["name"]);
-            let had = earlier.map(|it| it["resources"]["requests"].clone()).unwrap_or_default();
-            for (resource, request) in
-                own["resources"]["requests"].as_object().into_iter().flatten()
+            let earlier = containers(was)
+                .into_iter()
+                .find(|it| it["name"] == own["name"]);
+            let had = earlier
+                .map(|it| it["resources"]["requests"].clone())
+                .unwrap_or_default();
+            for (resource, request) in own["resources"]["requests"]
+                .as_object()
+                .into_iter()
+                .flatten()
             {
                 if had[resource] != *request {
                     self.set_request(text(&own["name"]), resource, text(request));
@@ -208,7 +233,10 @@ impl State {
                 }
             }
         }
-        let (had, has) = (&was["metadata"]["annotations"], &is["metadata"]["annotations"]);
+        let (had, has) = (
+            &was["metadata"]["annotations"],
+            &is["metadata"]["annotations"],
+        );
         for (annotation, request) in has.as_object().into_iter().flatten() {
             if had[annotation] != *request {
                 let (container, resource) = injected(annotation);
@@ -246,23 +274,43 @@ fn text(value: &Value) -> &str {
 
 /// Returns the container and the resource whose request an annotation sets.
 fn injected(annotation: &str) -> (&'static str, &'static str) {
-    let container =
-        [("sidecar.istio", "istio-proxy"), ("linkerd", "linkerd-proxy"), ("dapr", "daprd")];
-    let (_, container) =
-        container.into_iter().find(|(key, _)| annotation.contains(key)).expect("one");
-    (container, if annotation.to_lowercase().contains("mem") { "memory" } else { "cpu" })
+    let container = [
+        ("sidecar.istio", "istio-proxy"),
+        ("linkerd", "linkerd-proxy"),
+        ("dapr", "daprd"),
+    ];
+    let (_, container) = container
+        .into_iter()
+        .find(|(key, _)| annotation.contains(key))
+        .expect("one");
+    (
+        container,
+        if annotation.to_lowercase().contains("mem") {
+            "memory"
+        } else {
+            "cpu"
+        },
+    )
 }
 
 /// Returns the state that `predict` assumes.
 fn predicted(pass: &Pass, words: &[&str], command: &str) -> Effect {
-    let typed = ["kubectl-hpa", "predict"].into_iter().chain(words.iter().copied());
+    let typed = ["kubectl-hpa", "predict"]
+        .into_iter()
+        .chain(words.iter().copied());
     let cli = Cli::try_parse_from(typed).unwrap_or_else(|e| panic!("{command}: {e}"));
-    let Verb::Predict(args) = cli.verb else { panic!("{command}") };
+    let Verb::Predict(args) = cli.verb else {
+        panic!("{command}")
+    };
     let assumed = Assumptions::read(&args.overrides).unwrap_or_else(|e| panic!("{command}: {e}"));
     let (input, overrides) = assumed
         .apply(pass.input.clone(), &pass.decision)
         .unwrap_or_else(|e| panic!("{command}: {e}"));
-    if overrides.is_empty() { Effect::Shows } else { Effect::Changes(Box::new(input)) }
+    if overrides.is_empty() {
+        Effect::Shows
+    } else {
+        Effect::Changes(Box::new(input))
+    }
 }
 
 /// Findings that a change of an HPA cannot bring about, but may bring to light: what pods are like, and bounds that the
@@ -334,7 +382,11 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     });
     match (is_kept || gone, &worse[..]) {
         (true, []) => None,
-        (false, _) => Some(format!("is still there: {:?} to {:?}", own(found), own(&later))),
+        (false, _) => Some(format!(
+            "is still there: {:?} to {:?}",
+            own(found),
+            own(&later)
+        )),
         (true, worse) => Some(format!("brings about {worse:?}")),
     }
 }
@@ -348,7 +400,9 @@ fn states() -> Vec<(String, Pass)> {
     };
     let pods = |usage: &str| -> Vec<Value> {
         let names = (0..4).map(|number| format!("web-{number}"));
-        names.flat_map(|name| [build::pod(&name), build::pod_metrics(&name, usage)]).collect()
+        names
+            .flat_map(|name| [build::pod(&name), build::pod_metrics(&name, usage)])
+            .collect()
     };
     let state = |about: &str, controller: Value, hpa: Value, usage: &str| {
         let items = [build::state(&controller), hpa, build::scale(4)].into_iter();
@@ -363,15 +417,30 @@ fn states() -> Vec<(String, Pass)> {
         "lastScaleTime": "2026-11-21T05:59:00Z",
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
     let mut all = vec![
-        state("an old recommendation adds replicas", recommended, hpa(json!({})), "10m"),
-        state("the maximum", json!({}), hpa(json!({"maxReplicas": 6})), "90m"),
+        state(
+            "an old recommendation adds replicas",
+            recommended,
+            hpa(json!({})),
+            "10m",
+        ),
+        state(
+            "the maximum",
+            json!({}),
+            hpa(json!({"maxReplicas": 6})),
+            "90m",
+        ),
         state(
             "the minimum",
             json!({}),
             hpa(build::with(at_once, &json!({"minReplicas": 3}))),
             "10m",
         ),
-        state("above the maximum", json!({}), hpa(json!({"maxReplicas": 3})), "50m"),
+        state(
+            "above the maximum",
+            json!({}),
+            hpa(json!({"maxReplicas": 3})),
+            "50m",
+        ),
         state("disabled", json!({}), hpa(disabled), "90m"),
         state(
             "a lowered maximum",
@@ -385,8 +454,12 @@ fn states() -> Vec<(String, Pass)> {
         let latency = build::external("latency_p95", &build::average("20"));
         let own = build::hpa(&json!({"maxReplicas": 20, "metrics": [latency]}));
         let value = json!({"metricName": "latency_p95", "value": "45"});
-        let items =
-            [build::state(&json!({})), own, build::scale(4), build::external_values([value])];
+        let items = [
+            build::state(&json!({})),
+            own,
+            build::scale(4),
+            build::external_values([value]),
+        ];
         common::read(&build::list(items.into_iter().chain(pods("50m")))).expect("a state")
     };
     all.push(("a latency".to_owned(), Pass::run(divided)));
@@ -395,7 +468,11 @@ fn states() -> Vec<(String, Pass)> {
         let scale = build::with(build::scale(3), &json!({"status": {"replicas": 6}}));
         let six = (0..6).map(|number| format!("web-{number}"));
         let pods = six.flat_map(|name| [build::pod(&name), build::pod_metrics(&name, "40m")]);
-        let items = [build::state(&json!({})), hpa(json!({"maxReplicas": 3})), scale];
+        let items = [
+            build::state(&json!({})),
+            hpa(json!({"maxReplicas": 3})),
+            scale,
+        ];
         common::read(&build::list(items.into_iter().chain(pods))).expect("a state")
     };
     all.push(("a surge".to_owned(), Pass::run(surge)));
@@ -404,7 +481,10 @@ fn states() -> Vec<(String, Pass)> {
         let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
             "uid": "1", "controller": true}]);
         let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-        let own = build::with(hpa(disabled), &json!({"metadata": {"ownerReferences": owner}}));
+        let own = build::with(
+            hpa(disabled),
+            &json!({"metadata": {"ownerReferences": owner}}),
+        );
         let object = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {
             "name": "web", "namespace": "default",
             "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}});
@@ -413,7 +493,10 @@ fn states() -> Vec<(String, Pass)> {
     };
     all.push(("a pause".to_owned(), Pass::run(paused)));
     // A container without a request, in the pods and in their template, or only in the pods.
-    for (about, own) in [("no request", json!({})), ("a lost request", json!({"cpu": "100m"}))] {
+    for (about, own) in [
+        ("no request", json!({})),
+        ("a lost request", json!({"cpu": "100m"})),
+    ] {
         let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"});
         let template = json!({"metadata": {"labels": {"app": "web"}},
             "spec": {"containers": [{"name": "app", "resources": {"requests": own}}]}});
@@ -425,19 +508,30 @@ fn states() -> Vec<(String, Pass)> {
             "controller": true}]);
         let bare = json!({"metadata": {"ownerReferences": owner},
             "spec": {"containers": [{"name": "app"}]}});
-        let pods = pods("50m").into_iter().map(|item| match item["kind"] == "Pod" {
-            true => build::with(item, &bare),
-            false => item,
+        let pods = pods("50m").into_iter().map(|item| {
+            if item["kind"] == "Pod" {
+                build::with(item, &bare)
+            } else {
+                item
+            }
         });
-        let items = [build::state(&json!({})), hpa(json!({"scaleTargetRef": set})), target];
+        let items = [
+            build::state(&json!({})),
+            hpa(json!({"scaleTargetRef": set})),
+            target,
+        ];
         let input = common::read(&build::list(items.into_iter().chain(pods))).expect("a state");
         all.push((about.to_owned(), Pass::run(input)));
     }
     let (_, plain) = state("", json!({}), hpa(json!({})), "50m");
     let typed = ["kubectl-hpa", "predict", "web", "--max", "3"];
-    let Verb::Predict(args) = Cli::parse_from(typed).verb else { panic!("predict") };
+    let Verb::Predict(args) = Cli::parse_from(typed).verb else {
+        panic!("predict")
+    };
     let assumed = Assumptions::read(&args.overrides).expect("flags");
-    let (input, _) = assumed.apply(plain.input.clone(), &plain.decision).expect("a state");
+    let (input, _) = assumed
+        .apply(plain.input.clone(), &plain.decision)
+        .expect("a state");
     all.push(("an assumed maximum".to_owned(), Pass::run(input)));
     all
 }
@@ -447,10 +541,17 @@ fn states() -> Vec<(String, Pass)> {
 fn advised(each: usize) -> Vec<(String, Pass)> {
     let moments = |(name, _): &(String, Pass)| name.contains(" at ");
     let (runs, others): (Vec<_>, Vec<_>) = passes().partition(moments);
-    let all = others.into_iter().chain(runs.into_iter().step_by(each)).chain(states());
+    let all = others
+        .into_iter()
+        .chain(runs.into_iter().step_by(each))
+        .chain(states());
     // A count that overflows 32 bits is none to compare.
-    all.filter(|(_, pass)| pass.decision.replicas_after().is_none_or(|replicas| replicas >= 0))
-        .collect()
+    all.filter(|(_, pass)| {
+        pass.decision
+            .replicas_after()
+            .is_none_or(|replicas| replicas >= 0)
+    })
+    .collect()
 }
 
 /// Returns the commands of a finding, and the prediction that its advice names. A flag without a value stands for a
@@ -458,7 +559,9 @@ fn advised(each: usize) -> Vec<(String, Pass)> {
 fn given(pass: &Pass, view: &FindingView) -> Vec<String> {
     let hpa = &pass.input.snapshot.hpa;
     let advice = view.advice();
-    let hint = advice.split_once("(predict ").and_then(|(_, rest)| rest.split_once(')'));
+    let hint = advice
+        .split_once("(predict ")
+        .and_then(|(_, rest)| rest.split_once(')'));
     let mut commands = view.commands().to_vec();
     match hint {
         Some((flag, _)) if !flag.contains(' ') => {
@@ -466,7 +569,10 @@ fn given(pass: &Pass, view: &FindingView) -> Vec<String> {
             assert!(commands.iter().any(is_meant), "{advice}: {commands:?}");
         }
         Some((flags, _)) => {
-            commands.push(format!("kubectl hpa predict {} -n {} {flags}", hpa.name, hpa.namespace));
+            commands.push(format!(
+                "kubectl hpa predict {} -n {} {flags}",
+                hpa.name, hpa.namespace
+            ));
         }
         None => {}
     }
@@ -487,15 +593,24 @@ impl Executor {
         let mut kinds = BTreeSet::new();
         for (_, pass) in passes {
             let objects = commands::objects(&State::of(&pass.input).items, &pass.input);
-            let kind =
-                |it: &Value| (text(&it["apiVersion"]).to_owned(), text(&it["kind"]).to_owned());
+            let kind = |it: &Value| {
+                (
+                    text(&it["apiVersion"]).to_owned(),
+                    text(&it["kind"]).to_owned(),
+                )
+            };
             kinds.extend(objects.iter().map(kind));
         }
         let kubectl = Kubectl::installed(kinds);
         if kubectl.is_none() {
             eprintln!("there is no kubectl: its commands are only applied by hand");
         }
-        Self { program: Program::new(), kubectl, is_thorough, shapes: BTreeSet::new() }
+        Self {
+            program: Program::new(),
+            kubectl,
+            is_thorough,
+            shapes: BTreeSet::new(),
+        }
     }
 
     /// Returns what a command does in a state, or what is wrong with it.
@@ -505,7 +620,10 @@ impl Executor {
         let is_new = self.shapes.insert(commands::shape(command, input)) || self.is_thorough;
         if command.starts_with("kubectl hpa ") {
             let file = self.program.file().display().to_string();
-            let flags = CommandFlags { plugin: format!("-f {file}"), ..CommandFlags::default() };
+            let flags = CommandFlags {
+                plugin: format!("-f {file}"),
+                ..CommandFlags::default()
+            };
             let fault = is_new.then(|| self.program.fault(&flags.add_to(command), &state.text));
             return match fault.flatten() {
                 Some(fault) => Err(fault),
@@ -523,7 +641,9 @@ impl Executor {
                 Written::Nothing | Written::InEditor => changes.is_empty(),
             };
             if !is_same {
-                return Err(format!("kubectl changes {changes:?}, and by hand it is {written:?}"));
+                return Err(format!(
+                    "kubectl changes {changes:?}, and by hand it is {written:?}"
+                ));
             }
             if let Written::Changes(own) = &mut written {
                 *own = changes;
@@ -571,14 +691,20 @@ fn check_advice(each: usize, is_thorough: bool) {
                     (Effect::Changes(input), Check::Played) => {
                         *played.entry(remedy).or_default() += 1;
                         let why = broken(pass, view, &found, &Pass::run(*input));
-                        why.into_iter().for_each(|why| fails(format!("[{command}] {why}")));
+                        why.into_iter()
+                            .for_each(|why| fails(format!("[{command}] {why}")));
                     }
                     (Effect::Changes(_), _) => fails(format!("[{command}] changes something")),
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} promises are broken:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} promises are broken:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     let is_unseen = |it: &&Remedy| {
         !matches!(it.check(), Check::Unplayed(_)) && played.get(it).is_none_or(|times| *times == 0)
     };
@@ -607,9 +733,17 @@ fn what_follows_has_no_advice_of_its_own() {
             let Some(cause) = view.follows else { continue };
             followed += 1;
             let cause_at = all.iter().position(|it| it.code == cause);
-            assert!(cause_at.is_some_and(|at| at < place), "{name}: {}", view.code.as_str());
+            assert!(
+                cause_at.is_some_and(|at| at < place),
+                "{name}: {}",
+                view.code.as_str()
+            );
             let advice = format!("Follow the advice of {}.", cause.as_str());
-            assert_eq!((view.advice(), view.commands().len()), (advice, 0), "{name}");
+            assert_eq!(
+                (view.advice(), view.commands().len()),
+                (advice, 0),
+                "{name}"
+            );
         }
     }
     assert!(followed > 30, "{followed}");

@@ -17,14 +17,20 @@ use serde_json::Value;
 
 /// Returns the change of a pass, and the concerns about writing it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
-    let facts = GateInput { pass, going: &Going::No, leader: Leader::Unknown };
+    let facts = GateInput {
+        pass,
+        going: &Going::No,
+        leader: Leader::Unknown,
+    };
     (facts.change(), facts.concerns(&How::default()))
 }
 
 /// Returns the status and reason of a condition that the pass set.
 fn condition<'v>(expected: &'v Value, kind: &str) -> Option<(&'v str, &'v str)> {
     let conditions = expected["status"]["conditions"].as_array()?;
-    let found = conditions.iter().find(|condition| condition["type"] == kind)?;
+    let found = conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)?;
     Some((found["status"].as_str()?, found["reason"].as_str()?))
 }
 
@@ -46,7 +52,9 @@ fn what_the_controller_did_not_decide_is_never_written() {
             assert!(!for_good, "{name}: {concerns:?}");
             // Its memory is stated, so only a failed metric can make it uncertain.
             assert!(
-                concerns.iter().all(|concern| concern.code() == Code::Metrics),
+                concerns
+                    .iter()
+                    .all(|concern| concern.code() == Code::Metrics),
                 "{name}: {concerns:?}"
             );
             continue;
@@ -73,7 +81,9 @@ fn what_comes_next_is_foreseen_for_each_change() {
     for (case, input) in recorded::inputs() {
         let name = &case.name;
         let pass = Pass::run(input.clone());
-        let (Some(change), _) = judged(&pass) else { continue };
+        let (Some(change), _) = judged(&pass) else {
+            continue;
+        };
         for leader in [Leader::Unknown, Leader::Lapsed(pass.input.snapshot.now)] {
             let next = next(&pass, &pass.remembered, change, leader);
             let next = match next {
@@ -92,11 +102,18 @@ fn what_comes_next_is_foreseen_for_each_change() {
             assert_eq!(scale.spec_replicas, change.to, "{name}");
             // It is the controller's own memory, without our change.
             let lapsed = matches!(leader, Leader::Lapsed(_));
-            let want = if lapsed { Default::default() } else { pass.remembered.likely.clone() };
+            let want = if lapsed {
+                Default::default()
+            } else {
+                pass.remembered.likely.clone()
+            };
             assert_eq!(next.pass.remembered.likely, want, "{name}");
             let after = next.pass.decision.replicas_after().expect("a scale");
             let Range { min, max } = next.replicas;
-            assert!((min..=max).contains(&after), "{name}: {after} of {min} to {max}");
+            assert!(
+                (min..=max).contains(&after),
+                "{name}: {after} of {min} to {max}"
+            );
             let verdict = match next.verdict {
                 Verdict::Keeps => "keeps",
                 Verdict::GoesOn => "goes on",
@@ -107,7 +124,10 @@ fn what_comes_next_is_foreseen_for_each_change() {
         }
     }
     let all: Vec<_> = verdicts.keys().copied().collect();
-    assert!(["goes on", "keeps"].iter().all(|it| all.contains(it)), "{verdicts:?}");
+    assert!(
+        ["goes on", "keeps"].iter().all(|it| all.contains(it)),
+        "{verdicts:?}"
+    );
 }
 
 /// Without past recommendations, bounds and rate limits still apply.
@@ -120,7 +140,10 @@ fn ignoring_stabilization_ignores_nothing_else() {
         let own = &pass.remembered;
         let ignoring = own.clone().without_recommendations();
         assert_eq!(ignoring.likely.scale_up_events, own.likely.scale_up_events);
-        assert_eq!(ignoring.likely.scale_down_events, own.likely.scale_down_events);
+        assert_eq!(
+            ignoring.likely.scale_down_events,
+            own.likely.scale_down_events
+        );
         let (change, _) = judged(&Pass::with(pass.input.clone(), ignoring));
         other += usize::from(change != held);
         // Counts that do not fit 32 bits become negative in the controller, too.
@@ -138,13 +161,19 @@ fn ignoring_stabilization_ignores_nothing_else() {
 
 /// Returns the concerns about writing a change of a case whose metrics ask for 7, as text.
 fn against(change: impl Fn(String) -> String) -> String {
-    let case = written::CASES.iter().find(|case| case.name == "a hold that no history explains");
+    let case = written::CASES
+        .iter()
+        .find(|case| case.name == "a hold that no history explains");
     let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);
     let pass = Pass::run(common::read(&input).expect("an input"));
     let (change, concerns) = judged(&pass);
     assert!(change.is_some(), "{concerns:?}");
     let hpa = &pass.input.snapshot.hpa;
-    concerns.iter().map(|it| concern::text(it, hpa)).collect::<Vec<_>>().join("; ")
+    concerns
+        .iter()
+        .map(|it| concern::text(it, hpa))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 #[test]
@@ -171,11 +200,17 @@ fn a_pronoun_agrees_with_the_metrics_that_failed() {
         input.replace(r#""memory""#, error)
     };
     let one = against(failed);
-    assert!(one.starts_with("queue failed: with it, the pass may end"), "{one}");
+    assert!(
+        one.starts_with("queue failed: with it, the pass may end"),
+        "{one}"
+    );
     let two = against(|input| {
         let other = r#""metrics":[{"type":"External","external":{"metric":{"name":"other"},
             "target":{"type":"Value","value":"5"}}},"#;
         failed(input.replace(r#""metrics":["#, other))
     });
-    assert!(two.starts_with("other, queue failed: with them, the pass may end"), "{two}");
+    assert!(
+        two.starts_with("other, queue failed: with them, the pass may end"),
+        "{two}"
+    );
 }

@@ -1,7 +1,10 @@
 //! Backtests: the replay of runs of a real controller (`tests/trajectories`) from samples as coarse as a
 //! Prometheus keeps them, and what must hold between the runs over one load, whatever it is.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use crate::common;
 use crate::common::build;
@@ -38,14 +41,23 @@ mod example;
 const START: &str = "2026-11-21T06:00:00Z";
 
 /// How the nodes of the recording were played.
-const RECORDED: JoinTimes =
-    JoinTimes { ready: SignedDuration::from_secs(8), measured: SignedDuration::from_secs(20) };
+const RECORDED: JoinTimes = JoinTimes {
+    ready: SignedDuration::from_secs(8),
+    measured: SignedDuration::from_secs(20),
+};
 
 /// What the ready pods used together at a moment, and the queue, in milli-units.
 fn load(snapshot: &Snapshot) -> (Option<i64>, Option<i64>) {
     let is_ready = |ready: &_| matches!(ready, Some(it) if is_true(it));
-    let ready = snapshot.pods.iter().filter(|pod| is_ready(&pod.ready)).count() as i64;
-    let used = snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu").unwrap());
+    let ready = snapshot
+        .pods
+        .iter()
+        .filter(|pod| is_ready(&pod.ready))
+        .count() as i64;
+    let used = snapshot
+        .pod_metrics
+        .iter()
+        .map(|item| item.containers[0].get("cpu").unwrap());
     let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
     let queue = snapshot.metrics.iter().find_map(|answer| match answer {
         MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
@@ -61,7 +73,10 @@ fn is_true(ready: &kubectl_hpa::snapshot::pod::ReadyCondition) -> bool {
 /// A recorded run as a trace with a sample every `step` seconds, from a time on.
 fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
     let has_queue = moments.iter().any(|moment| load(moment).1.is_some());
-    let mut text = format!("time,cpu,replicas{}\n", if has_queue { ",queue_depth" } else { "" });
+    let mut text = format!(
+        "time,cpu,replicas{}\n",
+        if has_queue { ",queue_depth" } else { "" }
+    );
     for moment in moments.iter().step_by((step / 5) as usize) {
         let after = moment.now.duration_since(start);
         let (cpu, queue) = load(moment);
@@ -69,9 +84,19 @@ fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
             continue;
         }
         let cell = |value: Option<i64>| value.map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = if has_queue { format!(",{}", cell(queue)) } else { String::new() };
+        let queue = if has_queue {
+            format!(",{}", cell(queue))
+        } else {
+            String::new()
+        };
         let replicas = moment.scale.as_ref().unwrap().spec_replicas;
-        writeln!(text, "{}ms,{},{replicas}{queue}", after.as_millis(), cell(cpu)).unwrap();
+        writeln!(
+            text,
+            "{}ms,{},{replicas}{queue}",
+            after.as_millis(),
+            cell(cpu)
+        )
+        .unwrap();
     }
     Trace::read(text.as_bytes(), "the recording").unwrap()
 }
@@ -100,19 +125,37 @@ fn replay(name: &str, step: i64) -> [Counts; 2] {
     let span = rest.last().unwrap().time.duration_since(snapshot.now);
     snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
     let trace = Some(Arc::new(sampled(&moments, snapshot.now, step)));
-    let options = TimelineOptions { others: Vec::new(), span: Some(span), trace, times: RECORDED };
+    let options = TimelineOptions {
+        others: Vec::new(),
+        span: Some(span),
+        trace,
+        times: RECORDED,
+    };
     let input = Input {
         snapshot: snapshot.clone(),
         stated_memory: Some(Memory::default()),
         ..inputs[0].clone()
     };
     let plan = Plan::new(options.clone(), input, true);
-    let check = plan.run(&Assumptions::default(), Vec::new()).unwrap().unwrap().check.unwrap();
+    let check = plan
+        .run(&Assumptions::default(), Vec::new())
+        .unwrap()
+        .unwrap()
+        .check
+        .unwrap();
     let player = Player::new(options, &mut snapshot.clone(), &mut Vec::new()).unwrap();
     let played = player.play(&snapshot, &first).unwrap().unwrap().passes;
-    let pairs = || played.iter().zip(rest).map(|(own, pass)| own.replicas.abs_diff(pass.to));
+    let pairs = || {
+        played
+            .iter()
+            .zip(rest)
+            .map(|(own, pass)| own.replicas.abs_diff(pass.to))
+    };
     let within = |most| pairs().filter(|apart| *apart <= most).count();
-    [[pairs().count(), within(0), within(1)], [check.compared, check.equal, check.within_one]]
+    [
+        [pairs().count(), within(0), within(1)],
+        [check.compared, check.equal, check.within_one],
+    ]
 }
 
 #[test]
@@ -154,7 +197,10 @@ fn observed_with(spec: &Value, replicas: i32, more: Option<Value>) -> Input {
         items.push(build::pod(&name));
         items.push(build::with(build::pod_metrics(&name, "50m"), &taken));
     }
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     saved::read(&build::list(items), &options, START.parse().unwrap()).unwrap()
 }
 
@@ -170,9 +216,16 @@ fn trace(loads: &[Option<u16>]) -> Arc<Trace> {
 
 fn plan(input: &Input, loads: &[Option<u16>]) -> Plan {
     let second = SignedDuration::from_secs(1);
-    let times = JoinTimes { ready: second * 10, measured: second * 30 };
-    let options =
-        TimelineOptions { others: Vec::new(), span: None, trace: Some(trace(loads)), times };
+    let times = JoinTimes {
+        ready: second * 10,
+        measured: second * 30,
+    };
+    let options = TimelineOptions {
+        others: Vec::new(),
+        span: None,
+        trace: Some(trace(loads)),
+        times,
+    };
     Plan::new(options, input.clone(), true)
 }
 
@@ -187,9 +240,14 @@ fn typed(flags: &[&str]) -> kubectl_hpa::args::Predict {
 /// The backtest of one candidate, which differs from the HPA by these flags.
 fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Backtest, Error> {
     let assumptions = Assumptions::read(&typed(flags).overrides)?;
-    let candidate =
-        Spec { name: "candidate".to_owned(), assumptions: assumptions.clone(), manifest: None };
-    Ok(plan(input, loads).run(&assumptions, vec![candidate])?.unwrap())
+    let candidate = Spec {
+        name: "candidate".to_owned(),
+        assumptions: assumptions.clone(),
+        manifest: None,
+    };
+    Ok(plan(input, loads)
+        .run(&assumptions, vec![candidate])?
+        .unwrap())
 }
 
 /// Loads that rise and fall, some of them missing.
@@ -217,8 +275,11 @@ fn specs() -> impl Strategy<Value = Value> {
 }
 
 fn holds<S: Strategy>(inputs: S, property: impl Fn(S::Value)) {
-    let config =
-        ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let result = TestRunner::new(config).run(&inputs, |input| {
         property(input);
         Ok(())
@@ -231,8 +292,12 @@ fn a_candidate_that_is_the_hpa_parts_nowhere() {
     holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
         let input = observed(&spec, replicas);
         let max = format!("--max={}", input.snapshot.hpa.spec.max_replicas);
-        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&max]).unwrap();
-        let [own] = &candidates[..] else { panic!("one candidate") };
+        let Backtest {
+            replay, candidates, ..
+        } = backtest(&input, &loads, &[&max]).unwrap();
+        let [own] = &candidates[..] else {
+            panic!("one candidate")
+        };
         assert_eq!(own.run.timeline, replay.timeline);
         assert!(own.parted.is_none() && own.stretches.all.is_empty());
     });
@@ -243,9 +308,10 @@ fn a_candidate_that_is_the_hpa_parts_nowhere() {
 fn other_requests_are_those_of_a_candidate_under_the_same_load() {
     let average = json!([build::resource("cpu", &build::average("50m"))]);
     holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
-        for (metrics, flag) in
-            [(json!(null), "--request=cpu=x1"), (average.clone(), "--request=cpu=x3")]
-        {
+        for (metrics, flag) in [
+            (json!(null), "--request=cpu=x1"),
+            (average.clone(), "--request=cpu=x3"),
+        ] {
             let spec = match metrics {
                 Value::Null => spec.clone(),
                 metrics => build::with(spec.clone(), &json!({ "metrics": metrics })),
@@ -259,33 +325,56 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
     // A percentage is one of the running pods' requests, in the trace and for a flag.
     let input = observed(&json!({ "metrics": average }), 2);
     let flags = ["--request=cpu=x3", "--cpu=80%"];
-    for (text, flags) in [("time,cpu\n0s,80%\n60s,200%\n300s,x0.1\n", &flags[..1]), ("", &flags)] {
+    for (text, flags) in [
+        ("time,cpu\n0s,80%\n60s,200%\n300s,x0.1\n", &flags[..1]),
+        ("", &flags),
+    ] {
         let mut plan = plan(&input, &[Some(100)]);
         plan.timeline.span = Some(SignedDuration::from_mins(10));
         let trace = (!text.is_empty()).then(|| Trace::read(text.as_bytes(), "the load").unwrap());
         plan.timeline.trace = trace.map(Arc::new);
         let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
-        let candidate =
-            Spec { name: "c".to_owned(), assumptions: assumptions.clone(), manifest: None };
+        let candidate = Spec {
+            name: "c".to_owned(),
+            assumptions: assumptions.clone(),
+            manifest: None,
+        };
         let played = plan.run(&assumptions, vec![candidate]).unwrap().unwrap();
         assert_eq!(played.candidates[0].stretches.all.len(), 0, "{flags:?}");
         // 80% of 100m each, over 50m.
-        assert_eq!(played.replay.timeline.passes[0].proposal, Some(4), "{flags:?}");
+        assert_eq!(
+            played.replay.timeline.passes[0].proposal,
+            Some(4),
+            "{flags:?}"
+        );
     }
     // With a third of the percentage, a target that is a percentage is not reached.
-    let played =
-        backtest(&observed(&json!({}), 3), &[Some(150); 20], &["--request=cpu=x3"]).unwrap();
+    let played = backtest(
+        &observed(&json!({}), 3),
+        &[Some(150); 20],
+        &["--request=cpu=x3"],
+    )
+    .unwrap();
     let last = |timeline: &kubectl_hpa::whatif::timeline::Timeline| {
         timeline.passes.last().unwrap().replicas
     };
-    assert_eq!([last(&played.replay.timeline), last(&played.candidates[0].run.timeline)], [3, 1]);
+    assert_eq!(
+        [
+            last(&played.replay.timeline),
+            last(&played.candidates[0].run.timeline)
+        ],
+        [3, 1]
+    );
 }
 
 /// The backtest of a candidate whose pods are rolled out at a time.
 fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
     let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
-    let candidate =
-        Spec { name: "candidate".to_owned(), assumptions: assumptions.clone(), manifest: None };
+    let candidate = Spec {
+        name: "candidate".to_owned(),
+        assumptions: assumptions.clone(),
+        manifest: None,
+    };
     let plan = plan.with_rollout(Some(SignedDuration::from_secs(at)));
     plan.run(&assumptions, vec![candidate]).unwrap().unwrap()
 }
@@ -300,7 +389,10 @@ fn a_rollout_after_the_end_changes_nothing() {
         assert_eq!(own.run.timeline, played.replay.timeline);
         assert!(own.parted.is_none() && own.stretches.all.is_empty());
         let at = SignedDuration::from_secs(end);
-        let note = Note::RolloutAfterEnd { at, target: "Deployment/web".to_owned() };
+        let note = Note::RolloutAfterEnd {
+            at,
+            target: "Deployment/web".to_owned(),
+        };
         assert!(own.run.input.notes.contains(&note));
     });
 }
@@ -313,17 +405,27 @@ fn a_rollout_parts_later_and_ends_the_same() {
     holds((1..6i32, 0..400i64, 0..3usize), |(replicas, at, which)| {
         let flags = [["--request=cpu=x3", "--request=cpu=x2", "--request=cpu=x0.5"][which]];
         let none = json!({"tolerance": "0"});
-        let input = observed(&json!({"behavior": {"scaleUp": none, "scaleDown": none}}), replicas);
+        let input = observed(
+            &json!({"behavior": {"scaleUp": none, "scaleDown": none}}),
+            replicas,
+        );
         let loads = vec![Some(50 * replicas as u16); 60];
         let at_once = backtest(&input, &loads, &flags).unwrap();
         let rolled = rolled_out(plan(&input, &loads), at, &flags);
         let own = &rolled.candidates[0];
         assert!(own.run.timeline.rolled.unwrap().done.is_some());
         let begins = own.run.timeline.start + SignedDuration::from_secs(at);
-        assert!(own.parted.as_ref().is_none_or(|parted| parted.time >= begins));
+        assert!(
+            own.parted
+                .as_ref()
+                .is_none_or(|parted| parted.time >= begins)
+        );
         let last = |own: &Candidate| own.run.timeline.passes.last().unwrap().replicas;
         let (own, want) = (last(own), last(&at_once.candidates[0]));
-        assert!(own == want || own == want + 1, "{replicas} {flags:?} {at}: {own}, not {want}");
+        assert!(
+            own == want || own == want + 1,
+            "{replicas} {flags:?} {at}: {own}, not {want}"
+        );
     });
 }
 
@@ -343,15 +445,31 @@ fn a_rollout_says_how_it_is_played() {
     };
     for (more, how, is_unknown) in [
         (None, "with up to 25% more and 25% fewer pods", true),
-        (Some(json!({})), "with up to 25% more and 25% fewer pods", false),
-        (Some(json!({ "strategy": strategy })), "with up to 2 more and 0% fewer pods", false),
-        (Some(json!({"strategy": {"type": "Recreate"}})), "all pods at once (Recreate)", false),
+        (
+            Some(json!({})),
+            "with up to 25% more and 25% fewer pods",
+            false,
+        ),
+        (
+            Some(json!({ "strategy": strategy })),
+            "with up to 2 more and 0% fewer pods",
+            false,
+        ),
+        (
+            Some(json!({"strategy": {"type": "Recreate"}})),
+            "all pods at once (Recreate)",
+            false,
+        ),
     ] {
         let more = more.map(|spec| workload("Deployment", spec));
         let input = observed_with(&json!({}), 4, more);
         let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
         let run = &played.candidates[0].run;
-        let own = run.overrides.iter().find(|own| own.item == "rollout").unwrap();
+        let own = run
+            .overrides
+            .iter()
+            .find(|own| own.item == "rollout")
+            .unwrap();
         assert_eq!(own.assumed, format!("from 1m on, {how}"));
         let result = own.result.as_ref().unwrap().to_string();
         assert!(result.starts_with("4 pods, done after 1m"), "{result}");
@@ -364,36 +482,48 @@ fn a_rollout_says_how_it_is_played() {
     let input = observed_with(&json!({}), 4, Some(paused));
     let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
     let run = &played.candidates[0].run;
-    assert!(run.input.notes.contains(&Note::RolloutPaused { target: target() }));
+    assert!(
+        run.input
+            .notes
+            .contains(&Note::RolloutPaused { target: target() })
+    );
     assert!(!run.overrides.iter().any(|own| own.item == "rollout"));
     assert_eq!(run.timeline.changes, played.replay.timeline.changes);
 }
 
 #[test]
 fn runs_part_where_their_passes_first_differ() {
-    holds((specs(), loads(), 1..6i32, 20..90i32), |(spec, loads, replicas, target)| {
-        let input = observed(&spec, replicas);
-        let target = format!("--target=cpu={target}%");
-        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&target]).unwrap();
-        let own = &candidates[0];
-        let (one, other) = (&replay.timeline, &own.run.timeline);
-        let count = one.totals.passes;
-        let pairs = one.passes.iter().zip(&other.passes).take(count);
-        let differs = pairs.map(|(one, other)| one.replicas != other.replicas);
-        let differs: Vec<bool> = differs.collect();
-        let total = differs.iter().filter(|differs| **differs).count() as i32;
-        assert_eq!(own.stretches.total(), one.period * total);
-        match (differs.iter().position(|differs| *differs), &own.parted) {
-            (None, None) => {}
-            (Some(place), Some(parted)) => {
-                assert_eq!(parted.time, one.start + one.period * place as i32);
-                let passes = [&one.passes[place], &other.passes[place]];
-                assert_eq!([parted.replay.to, parted.candidate.to], passes.map(|it| it.replicas));
-                assert_eq!(parted.replay.from, parted.candidate.from);
+    holds(
+        (specs(), loads(), 1..6i32, 20..90i32),
+        |(spec, loads, replicas, target)| {
+            let input = observed(&spec, replicas);
+            let target = format!("--target=cpu={target}%");
+            let Backtest {
+                replay, candidates, ..
+            } = backtest(&input, &loads, &[&target]).unwrap();
+            let own = &candidates[0];
+            let (one, other) = (&replay.timeline, &own.run.timeline);
+            let count = one.totals.passes;
+            let pairs = one.passes.iter().zip(&other.passes).take(count);
+            let differs = pairs.map(|(one, other)| one.replicas != other.replicas);
+            let differs: Vec<bool> = differs.collect();
+            let total = differs.iter().filter(|differs| **differs).count() as i32;
+            assert_eq!(own.stretches.total(), one.period * total);
+            match (differs.iter().position(|differs| *differs), &own.parted) {
+                (None, None) => {}
+                (Some(place), Some(parted)) => {
+                    assert_eq!(parted.time, one.start + one.period * place as i32);
+                    let passes = [&one.passes[place], &other.passes[place]];
+                    assert_eq!(
+                        [parted.replay.to, parted.candidate.to],
+                        passes.map(|it| it.replicas)
+                    );
+                    assert_eq!(parted.replay.from, parted.candidate.from);
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
-        }
-    });
+        },
+    );
 }
 
 #[test]
@@ -422,31 +552,48 @@ fn totals_are_those_of_the_passes() {
         assert_eq!(Some(totals.lowest), counts().min());
         assert_eq!(Some(totals.highest.replicas), counts().max());
         assert_eq!(totals.at_max(), time(&|pass| pass.replicas >= max));
-        assert_eq!(totals.above_max(), time(&|pass| pass.proposal.is_some_and(|it| it > max)));
+        assert_eq!(
+            totals.above_max(),
+            time(&|pass| pass.proposal.is_some_and(|it| it > max))
+        );
         assert_eq!(
             totals.short(),
             time(&|pass| pass.proposal.is_some_and(|it| it > pass.ready as i32))
         );
         assert_eq!(totals.unanswered(), time(&|pass| !pass.is_answered));
         let end = timeline.start + totals.span();
-        let rescales = timeline.changes.iter().filter(|change| change.time < end).count();
+        let rescales = timeline
+            .changes
+            .iter()
+            .filter(|change| change.time < end)
+            .count();
         assert_eq!(totals.rescales, rescales);
-        let longest = totals.longest_short().map_or(SignedDuration::ZERO, |it| it.length);
+        let longest = totals
+            .longest_short()
+            .map_or(SignedDuration::ZERO, |it| it.length);
         assert!(longest <= totals.short() && longest.is_zero() == totals.short().is_zero());
-        assert_eq!(Some(totals.last), timeline.passes.last().map(|pass| pass.replicas));
+        assert_eq!(
+            Some(totals.last),
+            timeline.passes.last().map(|pass| pass.replicas)
+        );
     });
 }
 
 #[test]
 fn a_raised_maximum_never_lowers_the_highest() {
-    holds((specs(), loads(), 1..6i32, 1..10i32), |(spec, loads, replicas, more)| {
-        let input = observed(&spec, replicas);
-        let max = format!("--max={}", input.snapshot.hpa.spec.max_replicas + more);
-        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&max]).unwrap();
-        let [before, after] =
-            [&replay, &candidates[0].run].map(|run| run.timeline.totals.highest.replicas);
-        assert!(before <= after, "{before} {after} {max} {spec} {loads:?}");
-    });
+    holds(
+        (specs(), loads(), 1..6i32, 1..10i32),
+        |(spec, loads, replicas, more)| {
+            let input = observed(&spec, replicas);
+            let max = format!("--max={}", input.snapshot.hpa.spec.max_replicas + more);
+            let Backtest {
+                replay, candidates, ..
+            } = backtest(&input, &loads, &[&max]).unwrap();
+            let [before, after] =
+                [&replay, &candidates[0].run].map(|run| run.timeline.totals.highest.replicas);
+            assert!(before <= after, "{before} {after} {max} {spec} {loads:?}");
+        },
+    );
 }
 
 #[test]
@@ -457,8 +604,15 @@ fn no_row_of_the_front_is_beaten() {
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
         let search = Search::new(&vary, &typed(&[]).overrides, None, None).unwrap();
         let tried = (0..search.count()).map(|place| search.play(&plan, place, None).unwrap());
-        let as_it_is = plan.prepare(&Assumptions::default()).unwrap().totals().unwrap().unwrap();
-        let found = search.found(tried.collect(), Some(&as_it_is), None).unwrap();
+        let as_it_is = plan
+            .prepare(&Assumptions::default())
+            .unwrap()
+            .totals()
+            .unwrap()
+            .unwrap();
+        let found = search
+            .found(tried.collect(), Some(&as_it_is), None)
+            .unwrap();
         type Cost = (f64, SignedDuration, f64);
         let cost = |totals: &Totals| (totals.replica_hours(), totals.short(), totals.shortfall());
         let beats = |one: Cost, other: Cost| {
@@ -466,12 +620,18 @@ fn no_row_of_the_front_is_beaten() {
         };
         let played = |place: usize| found.tried[place].result.as_ref().ok().map(cost);
         let is_best = |place: usize| {
-            let others = || (0..found.tried.len()).filter_map(played).chain([cost(&as_it_is)]);
+            let others = || {
+                (0..found.tried.len())
+                    .filter_map(played)
+                    .chain([cost(&as_it_is)])
+            };
             played(place).is_some_and(|own| !others().any(|other| beats(other, own)))
         };
         let mut front = found.front.clone();
         front.sort_unstable();
-        let best: Vec<usize> = (0..found.tried.len()).filter(|place| is_best(*place)).collect();
+        let best: Vec<usize> = (0..found.tried.len())
+            .filter(|place| is_best(*place))
+            .collect();
         assert_eq!(front, best);
     });
 }
@@ -495,7 +655,10 @@ fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
 fn a_load_that_is_none_is_refused_with_row_and_column() {
     let bad = "error: failed to read the trace standard input";
     for (trace, message) in [
-        ("time,cpu\n30s,1\n15s,1\n", format!("{bad}:3: the time is not after the previous one")),
+        (
+            "time,cpu\n30s,1\n15s,1\n",
+            format!("{bad}:3: the time is not after the previous one"),
+        ),
         (
             "time,cpu\n0s,80%\n30s,1500m\n",
             format!("{bad}:3: column 2: another unit than in line 2"),
@@ -516,7 +679,10 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
             "time,cpu\n2026-11-20T06:00:00Z,1500m\n2026-11-20T07:00:00Z,1500m\n",
             "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
         ),
-        ("time,cpu,replicas\n0s,1,six\n", format!("{bad}:2: replicas: not a number of pods")),
+        (
+            "time,cpu,replicas\n0s,1,six\n",
+            format!("{bad}:2: replicas: not a number of pods"),
+        ),
     ] {
         let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
         assert!(stderr.starts_with(&message), "{trace}\n{stderr}");
@@ -531,13 +697,22 @@ fn a_search_that_is_none_is_refused() {
             &["--vary=max=9..3"][..],
             "error: --vary max=9..3: the range is empty: 9 is more than 3\n",
         ),
-        (&["--vary=max"], "error: --vary max: not of the form PATH=RANGE\n"),
+        (
+            &["--vary=max"],
+            "error: --vary max: not of the form PATH=RANGE\n",
+        ),
         (
             &["--vary=max=10..1000", "--vary=min=1..9"],
             "error: --vary: 991 x 9 combinations; the limit is 2000\n",
         ),
-        (&["--vary=max=9,10", "--vary=max=11,12"], "error: --vary max: given more than once\n"),
-        (&["--vary=max=9,10", "--max=12"], "error: --vary: maxReplicas is set twice\n"),
+        (
+            &["--vary=max=9,10", "--vary=max=11,12"],
+            "error: --vary max: given more than once\n",
+        ),
+        (
+            &["--vary=max=9,10", "--max=12"],
+            "error: --vary: maxReplicas is set twice\n",
+        ),
         (
             &["--vary=spec.nothing=1,2"],
             "error: --vary: none of 2 combinations can be played: nothing: the spec has no such field",
@@ -551,13 +726,19 @@ fn a_search_that_is_none_is_refused() {
             "error: --vary: the combination cannot be played: target.cpu=50Mi: Mi is not a unit ",
         ),
     ] {
-        let flags: Vec<&str> = ["--for=10m"].into_iter().chain(flags.iter().copied()).collect();
+        let flags: Vec<&str> = ["--for=10m"]
+            .into_iter()
+            .chain(flags.iter().copied())
+            .collect();
         let (stdout, stderr, code) = predict(&flags, "");
         assert!(stderr.starts_with(message), "{flags:?}\n{stderr}");
         assert_eq!((&*stdout, code), ("", Some(2)), "{flags:?}");
     }
     let (stdout, stderr, code) = predict(&["--vary=max=9,10"], "");
-    assert!(stdout.is_empty() && code == Some(2) && stderr.contains("--for"), "{stderr}");
+    assert!(
+        stdout.is_empty() && code == Some(2) && stderr.contains("--for"),
+        "{stderr}"
+    );
 }
 
 /// The step of the workflow for GitHub that tests a manifest against last week, with the example's files in
@@ -566,7 +747,10 @@ fn a_search_that_is_none_is_refused() {
 fn the_workflow_tests_a_manifest_against_last_week() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/ci/github.md")).unwrap();
-    let step = page.split("The HPA would have handled last week").nth(1).unwrap();
+    let step = page
+        .split("The HPA would have handled last week")
+        .nth(1)
+        .unwrap();
     let step = step.split("```").next().unwrap();
     let script = step.split_once("run: |\n").unwrap().1.replace("\\\n", " ");
     let directory = tempfile::tempdir().unwrap();
@@ -590,7 +774,11 @@ fn the_workflow_tests_a_manifest_against_last_week() {
             .output()
             .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
     };
     let (code, stdout, stderr) = run(&script);
     assert_eq!((code, &*stderr), (Some(0), ""), "{stdout}");
@@ -600,18 +788,36 @@ fn the_workflow_tests_a_manifest_against_last_week() {
     // A candidate with a lower maximum than the campaigns need.
     let manifest = directory.path().join("deploy/hpa.yaml");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    std::fs::write(&manifest, text.replace("maxReplicas: 30", "maxReplicas: 12")).unwrap();
+    std::fs::write(
+        &manifest,
+        text.replace("maxReplicas: 30", "maxReplicas: 12"),
+    )
+    .unwrap();
     let (code, stdout, stderr) = run(&script);
     assert_eq!(code, Some(3), "{stdout}{stderr}");
-    assert!(stderr.contains("::error file=deploy/hpa.yaml,line=2,"), "{stderr}");
-    assert!(stderr.contains("run.longestShort") && junit().contains(r#"failures="1""#), "{stderr}");
-    assert!(std::fs::read_to_string(&summary).unwrap().contains("FAILS"), "the step summary");
+    assert!(
+        stderr.contains("::error file=deploy/hpa.yaml,line=2,"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("run.longestShort") && junit().contains(r#"failures="1""#),
+        "{stderr}"
+    );
+    assert!(
+        std::fs::read_to_string(&summary).unwrap().contains("FAILS"),
+        "the step summary"
+    );
 }
 
 /// A search over the example, whose expectations choose among the settings.
 #[test]
 fn expectations_choose_among_the_settings() {
-    let vary = ["--for=30m", "--metric=queue_depth=600", "--vary=max=8..16:4", "--vary=min=2,99"];
+    let vary = [
+        "--for=30m",
+        "--metric=queue_depth=600",
+        "--vary=max=8..16:4",
+        "--vary=min=2,99",
+    ];
     let expecting = |expectation: &'static str| {
         let flags: Vec<&str> = vary.into_iter().chain(["--expect", expectation]).collect();
         predict(&flags, "")
@@ -659,15 +865,24 @@ TIME SHORT OVER REPLICA-HOURS
     let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();
     assert_eq!(predict(&flags, "").2, Some(5));
     let (text, stderr, code) = expecting("run.highest > 50");
-    assert!(text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"), "{text}");
+    assert!(
+        text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"),
+        "{text}"
+    );
     assert_eq!((&*stderr, code), ("", Some(3)));
 
-    let flags: Vec<&str> =
-        vary.into_iter().chain(["-o", "json", "--expect", "run.highest <= 12"]).collect();
+    let flags: Vec<&str> = vary
+        .into_iter()
+        .chain(["-o", "json", "--expect", "run.highest <= 12"])
+        .collect();
     let (text, ..) = predict(&flags, "");
     let json: Value = serde_json::from_str(&text).unwrap();
     let validator = published::validator(&published::prediction());
-    assert!(validator.validate(&json).is_ok(), "{:?}", validator.validate(&json));
+    assert!(
+        validator.validate(&json).is_ok(),
+        "{:?}",
+        validator.validate(&json)
+    );
     let search = &json["backtest"]["search"];
     let settings = search["settings"].as_array().unwrap();
     let meet = |max: &str, min: &str| {
@@ -680,7 +895,10 @@ TIME SHORT OVER REPLICA-HOURS
         [json!(true), json!(false), Value::Null]
     );
     assert!(
-        settings.iter().filter(|it| it["best"] == true).all(|it| it["meetsExpectations"] == true)
+        settings
+            .iter()
+            .filter(|it| it["best"] == true)
+            .all(|it| it["meetsExpectations"] == true)
     );
 }
 
@@ -689,7 +907,11 @@ TIME SHORT OVER REPLICA-HOURS
 #[test]
 fn a_candidate_may_have_other_metrics() {
     let queue = |more: &[Value]| {
-        let metrics = [more, &[build::external("queue_depth", &build::average("10"))]].concat();
+        let metrics = [
+            more,
+            &[build::external("queue_depth", &build::average("10"))],
+        ]
+        .concat();
         json!({ "metrics": metrics })
     };
     let directory = tempfile::tempdir().unwrap();
@@ -709,25 +931,44 @@ fn a_candidate_may_have_other_metrics() {
     std::fs::write(path("hpa-cpu.json"), build::hpa(&only_cpu).to_string()).unwrap();
     let run = |state: &str, candidate: &str, trace: &str| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(["predict", "web", "-f", &path(state), "--hpa", &path(candidate)])
+            .args([
+                "predict",
+                "web",
+                "-f",
+                &path(state),
+                "--hpa",
+                &path(candidate),
+            ])
             .args(["--trace", "-", "-o", "json"])
             .write_stdin(trace)
             .output()
             .unwrap();
-        (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            output.stdout,
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let trace = "time,cpu,queue_depth\n0s,40m,20\n5m,40m,80\n10m,40m,80\n";
-    for (state, candidate, highest) in
-        [("cpu.json", "hpa-both.json", [1, 8]), ("both.json", "hpa-cpu.json", [8, 1])]
-    {
+    for (state, candidate, highest) in [
+        ("cpu.json", "hpa-both.json", [1, 8]),
+        ("both.json", "hpa-cpu.json", [8, 1]),
+    ] {
         let (code, stdout, stderr) = run(state, candidate, trace);
         assert_eq!((code, &*stderr), (Some(0), ""), "{state}");
         let json: Value = serde_json::from_slice(&stdout).unwrap();
-        let runs = [&json["backtest"]["replay"], &json["backtest"]["candidates"][0]];
+        let runs = [
+            &json["backtest"]["replay"],
+            &json["backtest"]["candidates"][0],
+        ];
         let of = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
         assert_eq!(runs.map(of), highest, "{state}");
     }
-    let (code, _, stderr) = run("cpu.json", "hpa-both.json", "time,cpu,other\n0s,1m,1\n5m,1m,1\n");
+    let (code, _, stderr) = run(
+        "cpu.json",
+        "hpa-both.json",
+        "time,cpu,other\n0s,1m,1\n5m,1m,1\n",
+    );
     assert!(
         code == Some(2) && stderr.contains(":1: column 3: the HPA has no such metric"),
         "{stderr}"
@@ -746,12 +987,19 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
             .output()
             .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
     };
     let search = ["--for=10m", "--vary=max=10,12", "--expect=run.short < 1h"];
     let (code, text, _) = run(&search, "");
     assert_eq!(code, Some(4), "{text}");
-    assert!(text.contains("2 combinations may or may not meet the expectations"), "{text}");
+    assert!(
+        text.contains("2 combinations may or may not meet the expectations"),
+        "{text}"
+    );
     let past = "time,cpu\n2026-11-01T00:00:00Z,300m\n2026-11-01T01:00:00Z,500m\n";
     let (code, stdout, stderr) = run(&["--trace=-", "--recommendation=20@1m"], past);
     assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
@@ -773,7 +1021,11 @@ fn each_candidate_has_its_own_findings() {
     let [replicas, rivals] = [0, 1].map(|place| &json["backtest"]["candidates"][place]["findings"]);
     assert_eq!(*replicas, json["findings"]);
     let has = |findings: &Value, code: &str| {
-        findings.as_array().expect("findings").iter().any(|own| own["code"] == code)
+        findings
+            .as_array()
+            .expect("findings")
+            .iter()
+            .any(|own| own["code"] == code)
     };
     let found =
         [replicas, rivals].map(|own| ["other-writer", "shared-pods"].map(|it| has(own, it)));
@@ -838,7 +1090,11 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             0,
             "  shared-pods: rivals.yaml: 4 pods",
         ),
-        (format!("{chart} --request app=cpu=0"), 0, "has a request of 0, so nothing is scaled"),
+        (
+            format!("{chart} --request app=cpu=0"),
+            0,
+            "has a request of 0, so nothing is scaled",
+        ),
     ] {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let output = command.args(flags.split(' ')).output().expect("it runs");

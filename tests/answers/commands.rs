@@ -72,10 +72,15 @@ pub(super) fn shape(command: &str, input: &Input) -> String {
 fn fields(patch: &Value) -> BTreeSet<String> {
     let below = |name: &str, value: &Value| {
         let paths = fields(value).into_iter();
-        paths.map(|path| format!("{name}.{path}")).collect::<Vec<_>>()
+        paths
+            .map(|path| format!("{name}.{path}"))
+            .collect::<Vec<_>>()
     };
     match patch {
-        Value::Object(all) => all.iter().flat_map(|(name, value)| below(name, value)).collect(),
+        Value::Object(all) => all
+            .iter()
+            .flat_map(|(name, value)| below(name, value))
+            .collect(),
         Value::Array(all) => all.iter().flat_map(|value| below("[]", value)).collect(),
         Value::String(_) => BTreeSet::from(["text".to_owned()]),
         Value::Null => BTreeSet::from(["null".to_owned()]),
@@ -116,13 +121,17 @@ pub(super) fn objects(items: &[Value], input: &Input) -> Vec<Value> {
     };
     for (place, item) in items.iter().enumerate() {
         let kind = item["kind"].as_str().unwrap_or_default();
-        let is_own = item["apiVersion"].as_str().is_some_and(|it| it.starts_with("kubectl-hpa/"));
+        let is_own = item["apiVersion"]
+            .as_str()
+            .is_some_and(|it| it.starts_with("kubectl-hpa/"));
         let mut item = item.clone();
         match kind {
             "Scale" | "APIResourceList" => continue,
             _ if is_own => continue,
             "Event" => {
-                let namespace = item["involvedObject"]["namespace"].as_str().unwrap_or(namespace);
+                let namespace = item["involvedObject"]["namespace"]
+                    .as_str()
+                    .unwrap_or(namespace);
                 item["metadata"] =
                     json!({"name": format!("event-{place}"), "namespace": namespace});
             }
@@ -142,7 +151,10 @@ pub(super) fn objects(items: &[Value], input: &Input) -> Vec<Value> {
         let target = &scale["metadata"]["ownerReferences"][0];
         let mut status = scale["status"].clone();
         // No workload writes such a selector, and kubectl does not read it.
-        if status["selector"].as_str().is_some_and(|selector| selector.contains("!=")) {
+        if status["selector"]
+            .as_str()
+            .is_some_and(|selector| selector.contains("!="))
+        {
             status["selector"] = json!("");
         }
         add(json!({
@@ -206,7 +218,9 @@ fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.as_str() {
         _ if kind.ends_with('s') => format!("{kind}es"),
-        _ => kind.strip_suffix('y').map_or(format!("{kind}s"), |own| format!("{own}ies")),
+        _ => kind
+            .strip_suffix('y')
+            .map_or(format!("{kind}s"), |own| format!("{own}ies")),
     }
 }
 
@@ -217,15 +231,26 @@ fn group(object: &Value) -> &str {
 
 /// Returns the object that kubectl finds by `TYPE NAME`, where the type may have a group.
 fn find<'o>(objects: &'o [Value], kind: &str, name: &str, namespace: &str) -> &'o Value {
-    let (kind, of) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
-    let kind = if kind == "hpa" { "horizontalpodautoscaler" } else { kind };
+    let (kind, of) = kind
+        .split_once('.')
+        .map_or((kind, None), |(kind, group)| (kind, Some(group)));
+    let kind = if kind == "hpa" {
+        "horizontalpodautoscaler"
+    } else {
+        kind
+    };
     let is_it = |object: &&Value| {
-        object["kind"].as_str().is_some_and(|own| own.to_lowercase() == kind)
+        object["kind"]
+            .as_str()
+            .is_some_and(|own| own.to_lowercase() == kind)
             && of.is_none_or(|of| group(object) == of)
             && object["metadata"]["name"] == name
             && object["metadata"]["namespace"] == namespace
     };
-    objects.iter().find(is_it).unwrap_or_else(|| panic!("no {kind} {name} in {namespace}"))
+    objects
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {kind} {name} in {namespace}"))
 }
 
 /// Does to the objects what kubectl does.
@@ -262,13 +287,25 @@ pub(super) fn by_hand(objects: &[Value], command: &str, rules: AdmissionRules) -
         ["patch", target, "-n", namespace, type_, "-p", text] => {
             patch(of(target, namespace), type_, text)
         }
-        ["set", "resources", target, "-n", namespace, "-c", container, requests] => {
+        [
+            "set",
+            "resources",
+            target,
+            "-n",
+            namespace,
+            "-c",
+            container,
+            requests,
+        ] => {
             let request = requests.strip_prefix("--requests=").expect("requests");
             let (resource, request) = request.split_once('=').expect("a request");
             let object = of(target, namespace);
             let mut after = object.clone();
             let all = after["spec"]["template"]["spec"]["containers"].as_array_mut();
-            let own = all.into_iter().flatten().find(|own| own["name"] == container);
+            let own = all
+                .into_iter()
+                .flatten()
+                .find(|own| own["name"] == container);
             merge(
                 own.expect("the container"),
                 &json!({"resources": {"requests": {resource: request}}}),
@@ -292,7 +329,10 @@ pub(super) fn by_hand(objects: &[Value], command: &str, rules: AdmissionRules) -
             let object = find(objects, kind, name, namespace);
             let key = key.strip_suffix('-').expect("an annotation to take away");
             let mut after = object.clone();
-            merge(&mut after, &json!({"metadata": {"annotations": {key: null}}}));
+            merge(
+                &mut after,
+                &json!({"metadata": {"annotations": {key: null}}}),
+            );
             changed(object, after)
         }
         ["delete", "pod", "-n", namespace, "-l", selector, fields] => {
@@ -312,12 +352,17 @@ pub(super) fn by_hand(objects: &[Value], command: &str, rules: AdmissionRules) -
             deleted(objects.iter().filter(is_it))
         }
         ["delete", "pod", ref names @ .., "-n", namespace] => {
-            let named: Vec<_> =
-                names.iter().map(|name| find(objects, "pod", name, namespace)).collect();
+            let named: Vec<_> = names
+                .iter()
+                .map(|name| find(objects, "pod", name, namespace))
+                .collect();
             deleted(objects.iter().filter(|object| named.contains(object)))
         }
         ["scale", .., "--dry-run=server"]
-        | ["get" | "top" | "api-resources" | "auth" | "describe" | "logs", ..]
+        | [
+            "get" | "top" | "api-resources" | "auth" | "describe" | "logs",
+            ..,
+        ]
         | ["rollout", "status", ..] => Written::Nothing,
         ["edit", ..] | ["apply", "edit-last-applied", ..] => Written::InEditor,
         _ => panic!("unknown: {command}"),
@@ -325,8 +370,13 @@ pub(super) fn by_hand(objects: &[Value], command: &str, rules: AdmissionRules) -
 }
 
 fn labels(object: &Value) -> Labels {
-    let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-    labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default())).collect()
+    let labels = object["metadata"]["labels"]
+        .as_object()
+        .into_iter()
+        .flatten();
+    labels
+        .map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
+        .collect()
 }
 
 fn changed(before: &Value, after: Value) -> Written {
@@ -355,7 +405,9 @@ impl Ran {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         // The test server has no watches, which kubectl opens even if it does not wait.
         let stderr = text(&output.stderr);
-        let remarks = stderr.lines().filter(|line| !line.contains("Failed to watch"));
+        let remarks = stderr
+            .lines()
+            .filter(|line| !line.contains("Failed to watch"));
         Self {
             code: output.status.code(),
             stdout: text(&output.stdout),
@@ -365,7 +417,11 @@ impl Ran {
 
     /// Returns what is wrong if it has not done what it is for, or not without a remark.
     fn fault(&self) -> Option<String> {
-        let Self { code, stdout, stderr } = self;
+        let Self {
+            code,
+            stdout,
+            stderr,
+        } = self;
         let is_well = *code == Some(0) && stderr.is_empty();
         (!is_well).then(|| format!("exit code {code:?}: {stdout}{stderr}"))
     }
@@ -426,7 +482,11 @@ impl Kubectl {
         }
         let server = Server::start(Self::cluster(&kinds));
         let config = server.kubeconfig(&Auth::Token("admin"));
-        Some(Self { server, config, kinds })
+        Some(Self {
+            server,
+            config,
+            kinds,
+        })
     }
 
     fn cluster(kinds: &BTreeSet<(String, String)>) -> Cluster {
@@ -464,7 +524,10 @@ impl Kubectl {
         let ran = Ran::of(command, |shell| {
             let home = self.config.directory();
             // It closes the editor at once.
-            shell.env("KUBECONFIG", self.config.path()).env("HOME", home).env("EDITOR", "true");
+            shell
+                .env("KUBECONFIG", self.config.path())
+                .env("HOME", home)
+                .env("EDITOR", "true");
         });
         let is_edited = command.contains("kubectl edit") || command.contains("edit-last-applied");
         let mut after = Vec::new();

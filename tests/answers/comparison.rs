@@ -24,13 +24,26 @@ fn each_difference_has_its_reason() {
         let found = compared(&case.input());
         let rows = found["rows"].as_array().expect("rows");
         let differ: Vec<&Value> = rows.iter().filter(|row| row["differs"] == true).collect();
-        let names: Vec<&str> = differ.iter().filter_map(|row| row["name"].as_str()).collect();
+        let names: Vec<&str> = differ
+            .iter()
+            .filter_map(|row| row["name"].as_str())
+            .collect();
         let codes = texts(&found["reasons"], "code");
-        assert_eq!((&codes[..], &names[..]), (case.codes, case.rows), "{}: {found:#}", case.name);
+        assert_eq!(
+            (&codes[..], &names[..]),
+            (case.codes, case.rows),
+            "{}: {found:#}",
+            case.name
+        );
         assert_eq!(found["differs"], !differ.is_empty(), "{}", case.name);
         for row in rows {
             let because = row["because"].as_array().expect("codes");
-            assert_eq!(because.is_empty(), row["differs"] == false, "{}: {row:#}", case.name);
+            assert_eq!(
+                because.is_empty(),
+                row["differs"] == false,
+                "{}: {row:#}",
+                case.name
+            );
         }
     }
 }
@@ -47,12 +60,17 @@ fn message(name: &str) -> String {
 /// What the controller writes depends on metrics that it may read but we may not.
 #[test]
 fn a_status_that_is_not_known_is_not_compared() {
-    let case = CASES.iter().find(|case| case.name == "as it was").expect("a case");
+    let case = CASES
+        .iter()
+        .find(|case| case.name == "as it was")
+        .expect("a case");
     let input = case.input();
     assert!(!compared(&input).is_null());
     let mut input: Value = serde_json::from_str(&input).expect("JSON");
     let items = input["items"].as_array_mut().expect("a list").iter_mut();
-    let state = items.into_iter().find(|item| item["kind"] == "ControllerState");
+    let state = items
+        .into_iter()
+        .find(|item| item["kind"] == "ControllerState");
     let refused = json!([{"api": "resource", "message": "forbidden", "denied": true}]);
     state.expect("a state")["errors"] = refused;
     assert_eq!(compared(&input.to_string()), Value::Null);
@@ -61,7 +79,11 @@ fn a_status_that_is_not_known_is_not_compared() {
 #[test]
 fn an_answer_that_no_memory_changes_blames_the_settings() {
     let name = "a tolerance other than the controller's, where the memory changes nothing";
-    assert!(message(name).contains("flags, version or feature gates"), "{}", message(name));
+    assert!(
+        message(name).contains("flags, version or feature gates"),
+        "{}",
+        message(name)
+    );
     let message = message("a hold that is longer than the window");
     let expected = "a hold (ScaleDownStabilized) should have expired 5m ago, and the status was \
                     not written since: the controller is slow, blocked or down, or its settings \
@@ -72,5 +94,8 @@ fn an_answer_that_no_memory_changes_blames_the_settings() {
 #[test]
 fn a_status_without_conditions_is_said_to_be_incomplete() {
     let message = message("a status without conditions");
-    assert!(message.contains("lacks the conditions that every pass writes"), "{message}");
+    assert!(
+        message.contains("lacks the conditions that every pass writes"),
+        "{message}"
+    );
 }

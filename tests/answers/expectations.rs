@@ -38,7 +38,10 @@ use serde_json::{Value, json};
 fn files(files: &[&str]) -> Input {
     let root = env!("CARGO_MANIFEST_DIR");
     let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
-    let options = Options { name: "nginx-deployment".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "nginx-deployment".to_owned(),
+        ..Options::default()
+    };
     let clock: Timestamp = "2026-11-21T07:06:59Z".parse().expect("a time");
     assemble(file::read(&files).expect("files"), &options, clock).expect("an input")
 }
@@ -50,7 +53,10 @@ fn growing() -> Input {
 
 /// Returns 8 replicas without load, and a controller with unknown history.
 fn open() -> Input {
-    files(&["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"])
+    files(&[
+        "examples/nginx/after-30s/hpa.yaml",
+        "examples/nginx/after-30s/pods.yaml",
+    ])
 }
 
 fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) -> T) -> T {
@@ -60,7 +66,8 @@ fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) ->
 
 fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, Verdict) {
     let gate = Gate::new(args).expect("expressions");
-    gate.check(&input.snapshot.hpa.spec).expect("metrics that there are");
+    gate.check(&input.snapshot.hpa.spec)
+        .expect("metrics that there are");
     with_facts(input, |facts, _| gate.judge(facts, []))
 }
 
@@ -82,7 +89,12 @@ fn facts_are_those_of_the_controller() {
                 facts.get(&expression.fields[0].1)
             };
             let (name, expected) = (&case.name, &case.expected);
-            let current = input.snapshot.scale.as_ref().ok().map(|scale| scale.spec_replicas);
+            let current = input
+                .snapshot
+                .scale
+                .as_ref()
+                .ok()
+                .map(|scale| scale.spec_replicas);
             if let Fact::Count { min, max } = get("desired > 0") {
                 let to = expected["scaleTo"].as_i64().or(current.map(i64::from));
                 assert_eq!((Some(min), Some(max)), (to, to), "{name}");
@@ -91,12 +103,20 @@ fn facts_are_those_of_the_controller() {
                 failed += 1;
             }
             let warnings = expected["events"].as_array().map_or(0, |events| {
-                events.iter().filter(|event| event["type"] == "Warning").count()
+                events
+                    .iter()
+                    .filter(|event| event["type"] == "Warning")
+                    .count()
             });
-            assert_eq!(get("warnings > 0").to_string(), warnings.to_string(), "{name}");
+            assert_eq!(
+                get("warnings > 0").to_string(),
+                warnings.to_string(),
+                "{name}"
+            );
             let condition = |type_: &str| {
                 let list = expected["status"]["conditions"].as_array();
-                list.and_then(|list| list.iter().find(|c| c["type"] == type_)).cloned()
+                list.and_then(|list| list.iter().find(|c| c["type"] == type_))
+                    .cloned()
             };
             match get("limited") {
                 Fact::Flag(flag) if explanation.proposal.is_some() => {
@@ -119,8 +139,13 @@ fn facts_are_those_of_the_controller() {
                 }
             }
             let statuses = expected["status"]["currentMetrics"].as_array();
-            for (metric, status) in
-                input.snapshot.hpa.spec.metrics.iter().zip(statuses.into_iter().flatten())
+            for (metric, status) in input
+                .snapshot
+                .hpa
+                .spec
+                .metrics
+                .iter()
+                .zip(statuses.into_iter().flatten())
             {
                 let same = input.snapshot.hpa.spec.metrics.iter();
                 if metric.type_ != "Resource"
@@ -139,18 +164,35 @@ fn facts_are_those_of_the_controller() {
         });
     }
     let seen = [limited, stabilized, failed, values];
-    assert!(seen.iter().all(|seen| *seen > 5), "too few to prove anything: {seen:?}");
+    assert!(
+        seen.iter().all(|seen| *seen > 5),
+        "too few to prove anything: {seen:?}"
+    );
 }
 
 #[test]
 fn each_expectation_is_true_false_or_unknown() {
     use Condition::{Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings};
-    let all = [ScaleDown, ScaleUp, Change, Limited, Maxed, MetricsMissing, Stale, Warnings];
+    let all = [
+        ScaleDown,
+        ScaleUp,
+        Change,
+        Limited,
+        Maxed,
+        MetricsMissing,
+        Stale,
+        Warnings,
+    ];
     let truths = |input: &Input, args: &ExpectArgs| {
         let (expectations, verdict) = judge(input, args);
-        let lines = expectations
-            .iter()
-            .map(|one| format!("{:7} {}: {}\n", one.truth.as_str(), one.name(), one.because()));
+        let lines = expectations.iter().map(|one| {
+            format!(
+                "{:7} {}: {}\n",
+                one.truth.as_str(),
+                one.name(),
+                one.because()
+            )
+        });
         lines.collect::<String>() + &format!("exit code {}", verdict.exit_code())
     };
     insta::assert_snapshot!(truths(&growing(), &expect(&["desired <= 4 and recommended > 100", "metric.cpu.utilization < 80%", "metric.cpu.averageValue == 515m", "metric.cpu.value < 1"], &all)), @r#"
@@ -195,9 +237,21 @@ fn run_of(
 ) -> (Timeline, Vec<Expectation>, Verdict) {
     let trace = load.map(|text| Trace::read(text.as_bytes(), "load.csv").expect("a trace"));
     let second = SignedDuration::from_secs(1);
-    let span = if load.is_none() { Some(second * 600) } else { None };
-    let times = JoinTimes { ready: second * 10, measured: second * 30 };
-    let options = TimelineOptions { span, trace: trace.map(Arc::new), others: Vec::new(), times };
+    let span = if load.is_none() {
+        Some(second * 600)
+    } else {
+        None
+    };
+    let times = JoinTimes {
+        ready: second * 10,
+        measured: second * 30,
+    };
+    let options = TimelineOptions {
+        span,
+        trace: trace.map(Arc::new),
+        others: Vec::new(),
+        times,
+    };
     let plan = Plan::new(options, input.clone(), true);
     let assumptions = Assumptions::read(&Overrides::default()).expect("no overrides");
     let mut prepared = plan.prepare(&assumptions).expect("a run");
@@ -214,7 +268,9 @@ fn run_of(
 
 #[test]
 fn fields_of_a_run_are_counted_from_its_passes() {
-    let fields: Vec<String> = expect::run_fields().map(|field| field.to_string()).collect();
+    let fields: Vec<String> = expect::run_fields()
+        .map(|field| field.to_string())
+        .collect();
     let compared = |field: &String| match &**field {
         "run.settled" | "replay.settled" => field.clone(),
         _ => format!("{field} / {field} == 1"),
@@ -228,10 +284,16 @@ fn fields_of_a_run_are_counted_from_its_passes() {
     let total: i32 = replicas().sum();
     let short = |pass: &&Point| pass.proposal.is_some_and(|it| it > pass.ready as i32);
     let stretches = passes.split(|pass| !short(&pass));
-    let longest = stretches.clone().max_by_key(|stretch| stretch.len()).expect("a stretch");
+    let longest = stretches
+        .clone()
+        .max_by_key(|stretch| stretch.len())
+        .expect("a stretch");
     let before = longest.as_ptr_range().start as usize - passes.as_ptr_range().start as usize;
     let before = before / size_of::<Point>();
-    let changes = std::iter::once(2).chain(replicas()).zip(replicas()).enumerate();
+    let changes = std::iter::once(2)
+        .chain(replicas())
+        .zip(replicas())
+        .enumerate();
     let changes = changes.filter(|(_, (before, after))| before != after);
     let rises: Vec<(usize, bool)> = changes.map(|(place, (a, b))| (place, b > a)).collect();
     let mut reversals = rises.windows(2).filter(|pair| pair[0].1 != pair[1].1);
@@ -252,7 +314,10 @@ fn fields_of_a_run_are_counted_from_its_passes() {
         json!(timeline.passes.last().map(|pass| pass.replicas)),
         json!(true),
     ];
-    assert!(longest.len() > 1 && highest > 4 && reversals.clone().count() > 0, "nothing happens");
+    assert!(
+        longest.len() > 1 && highest > 4 && reversals.clone().count() > 0,
+        "nothing happens"
+    );
     let reversal = reversals.next().map(|pair| pair[1].0);
     let first = |of: i32| replicas().position(|it| it == of);
     let time = |pass: usize| {
@@ -276,7 +341,11 @@ fn fields_of_a_run_are_counted_from_its_passes() {
             _ => None,
         };
         assert_eq!(value["moment"], json!(moment.map(time)), "{field}");
-        let truth = if value["value"] == 0.0 { Truth::Unknown } else { Truth::True };
+        let truth = if value["value"] == 0.0 {
+            Truth::Unknown
+        } else {
+            Truth::True
+        };
         assert_eq!(own.truth, truth, "{}", own.because());
     }
     let expressions = [
@@ -317,14 +386,26 @@ fn a_run_that_could_be_another_is_unknown() {
     };
     let (truth, because, code) = of(&open(), "run.highest <= 10000 and not replay.settled");
     assert_eq!((truth, code), (Truth::Unknown, 4));
-    assert_eq!(because.matches("it depends on the controller's history").count(), 2, "{because}");
+    assert_eq!(
+        because
+            .matches("it depends on the controller's history")
+            .count(),
+        2,
+        "{because}"
+    );
     assert!(because.ends_with("to resolve this"), "{because}");
     let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
     let (truth, because, _) = of(&unmeasured, "run.mean > 0");
     assert_eq!(truth, Truth::Unknown, "{because}");
     // At 0 replicas the pass does not depend on anything unknown.
     let mut asleep = open();
-    let (known, unknown) = (Doubts::default(), Doubts { history: true, ..Doubts::default() });
+    let (known, unknown) = (
+        Doubts::default(),
+        Doubts {
+            history: true,
+            ..Doubts::default()
+        },
+    );
     assert_eq!(Pass::run(asleep.clone()).doubts(), unknown);
     if let Ok(scale) = &mut asleep.snapshot.scale {
         scale.spec_replicas = 0;
@@ -352,21 +433,57 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     let undecided = "metrics decide no pass of the run";
     let share = "156 of 160 passes have no answer";
     for (input, load, text, truth, why) in [
-        (&growing(), most, "run.short <= 1m", Unknown, "anywhere from"),
-        (&growing(), most, "run.longestShort <= 1m", Unknown, "anywhere from"),
+        (
+            &growing(),
+            most,
+            "run.short <= 1m",
+            Unknown,
+            "anywhere from",
+        ),
+        (
+            &growing(),
+            most,
+            "run.longestShort <= 1m",
+            Unknown,
+            "anywhere from",
+        ),
         (&growing(), most, "run.short <= 40m", True, "anywhere from"),
         (&growing(), most, "run.short > 40m", False, "anywhere from"),
-        (&growing(), most, "run.unanswered == 39m", True, "39m (first at 2026-11-21T07:07:29Z)"),
+        (
+            &growing(),
+            most,
+            "run.unanswered == 39m",
+            True,
+            "39m (first at 2026-11-21T07:07:29Z)",
+        ),
         (&growing(), most, "run.highest <= 20", Unknown, share),
         (&growing(), most, "run.replicaHours > 0", Unknown, share),
         (&growing(), most, "run.atMax == 0s", Unknown, share),
         (&growing(), most, "run.settled", Unknown, share),
         (&growing(), few, "run.unanswered == 1m", True, "first at"),
         (&growing(), few, "run.highest <= 20", True, "at 2026"),
-        (&growing(), few, "run.short <= 10s", Unknown, "anywhere from"),
+        (
+            &growing(),
+            few,
+            "run.short <= 10s",
+            Unknown,
+            "anywhere from",
+        ),
         (&growing(), tail, "run.highest <= 20", True, "at 2026"),
-        (&growing(), tail, "run.settled", Unknown, "the last pass has no answer"),
-        (&growing(), tail, "run.last <= 20", Unknown, "the last pass has no answer"),
+        (
+            &growing(),
+            tail,
+            "run.settled",
+            Unknown,
+            "the last pass has no answer",
+        ),
+        (
+            &growing(),
+            tail,
+            "run.last <= 20",
+            Unknown,
+            "the last pass has no answer",
+        ),
         (&growing(), all, "run.mean <= 20", Unknown, none),
         (&growing(), all, "run.short <= 20m", Unknown, none),
         (&growing(), all, "run.unanswered == 10m", True, "10m"),
@@ -400,8 +517,17 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     assert_eq!(verdict(&expect(&[], &[Condition::ScaleDown])), 4);
     assert_eq!(verdict(&expect(&["blocked or desired <= 20"], &[])), 0);
     assert_eq!(verdict(&expect(&["not blocked", "desired <= 20"], &[])), 3);
-    assert_eq!(verdict(&ExpectArgs { exit_code: true, ..ExpectArgs::default() }), 4);
-    let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
+    assert_eq!(
+        verdict(&ExpectArgs {
+            exit_code: true,
+            ..ExpectArgs::default()
+        }),
+        4
+    );
+    let change = ExpectArgs {
+        exit_code: true,
+        ..ExpectArgs::default()
+    };
     assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
 }
 
@@ -409,12 +535,18 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
 /// and other fields of the `ControllerState`.
 fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Input {
     let metrics = json!([build::external("queue", &build::average("10"))]);
-    let scale = build::with(build::scale(replicas), &json!({"status": {"selector": selector}}));
+    let scale = build::with(
+        build::scale(replicas),
+        &json!({"status": {"selector": selector}}),
+    );
     let recommendations = json!([{"replicas": 3, "time": "2026-11-21T05:59:45Z"}]);
     let mut items = vec![
         build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": metrics})),
         scale,
-        build::with(build::state(&json!({"recommendations": recommendations})), state),
+        build::with(
+            build::state(&json!({"recommendations": recommendations})),
+            state,
+        ),
     ];
     items.extend_from_slice(more);
     common::read(&build::list(items)).expect("an input")
@@ -424,22 +556,52 @@ fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Inpu
 fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
     let queue = |values: &[&str]| vec![build::queue(values)];
     let value = |value: i32| queue(&[&value.to_string()]);
-    let other = build::with(build::hpa(&json!({})), &json!({"metadata": {"name": "other"}}));
+    let other = build::with(
+        build::hpa(&json!({})),
+        &json!({"metadata": {"name": "other"}}),
+    );
     let another = [build::queue(&["70"]), other, build::pod("web-1")];
     let nothing = json!({});
     let fails = |api: &str| json!({"errors": [{"api": api, "message": "down"}]});
     for (input, why) in [
         (blocked(3, "app=web", &value(70), &nothing), None),
-        (blocked(0, "app=web", &value(70), &nothing), Some("scaling is disabled at 0")),
-        (blocked(3, "", &value(70), &nothing), Some("the target's selector is unusable")),
-        (blocked(3, "app in", &value(70), &nothing), Some("the target's selector is unusable")),
-        (blocked(3, "app=web", &another, &nothing), Some("other HPAs select the same pods")),
-        (blocked(3, "app=web", &queue(&[]), &nothing), Some("metrics fail")),
-        (blocked(3, "app=web", &value(70), &fails("scale")), Some("cannot be read")),
-        (blocked(3, "app=web", &value(70), &fails("mapping")), Some("cannot be read")),
-        (blocked(3, "app=web", &value(70), &fails("scaleUpdate")), Some("cannot be written")),
+        (
+            blocked(0, "app=web", &value(70), &nothing),
+            Some("scaling is disabled at 0"),
+        ),
+        (
+            blocked(3, "", &value(70), &nothing),
+            Some("the target's selector is unusable"),
+        ),
+        (
+            blocked(3, "app in", &value(70), &nothing),
+            Some("the target's selector is unusable"),
+        ),
+        (
+            blocked(3, "app=web", &another, &nothing),
+            Some("other HPAs select the same pods"),
+        ),
+        (
+            blocked(3, "app=web", &queue(&[]), &nothing),
+            Some("metrics fail"),
+        ),
+        (
+            blocked(3, "app=web", &value(70), &fails("scale")),
+            Some("cannot be read"),
+        ),
+        (
+            blocked(3, "app=web", &value(70), &fails("mapping")),
+            Some("cannot be read"),
+        ),
+        (
+            blocked(3, "app=web", &value(70), &fails("scaleUpdate")),
+            Some("cannot be written"),
+        ),
         // There is nothing to write.
-        (blocked(3, "app=web", &value(30), &fails("scaleUpdate")), None),
+        (
+            blocked(3, "app=web", &value(30), &fails("scaleUpdate")),
+            None,
+        ),
     ] {
         let all = expect(
             &["blocked", "desired <= 20", "delta < 20"],
@@ -458,12 +620,21 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
         };
         assert!(desired.contains(why), "{desired}, not {why}");
         assert_eq!(truth("blocked"), Truth::True, "{why}");
-        for name in ["desired <= 20", "delta < 20", "delta == 0", "desired < max", "delta >= 0"] {
+        for name in [
+            "desired <= 20",
+            "delta < 20",
+            "delta == 0",
+            "desired < max",
+            "delta >= 0",
+        ] {
             assert_eq!(truth(name), Truth::Unknown, "{name} where {why}");
         }
         let gate = expect(&["desired <= 20"], &[]);
         assert_eq!(judge(&input, &gate).1.exit_code(), 4, "{why}");
-        let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
+        let change = ExpectArgs {
+            exit_code: true,
+            ..ExpectArgs::default()
+        };
         assert_eq!(judge(&input, &change).1.exit_code(), 4, "{why}");
     }
 }
@@ -472,7 +643,10 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
 fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
     let of = |text: &str| judge(&open(), &expect(&[text], &[])).0.remove(0);
     let hint = of("desired <= 8").hint.expect("a hint").to_string();
-    assert!(hint.contains("--observe 5m") && hint.contains("--history none"), "{hint}");
+    assert!(
+        hint.contains("--observe 5m") && hint.contains("--history none"),
+        "{hint}"
+    );
     assert!(of("desired <= 8").because().ends_with(&hint));
     // An expectation that holds needs no hint, nor does one that stays unknown even with the history.
     assert_eq!(of("desired <= 10").hint, None);
@@ -481,7 +655,10 @@ fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
 
 #[test]
 fn json_has_each_value_or_why_there_is_none() {
-    let args = expect(&["metric.cpu.desired < 3 and delta < 3"], &[Condition::Limited]);
+    let args = expect(
+        &["metric.cpu.desired < 3 and delta < 3"],
+        &[Condition::Limited],
+    );
     let (expectations, _) = judge(&open(), &args);
     assert_eq!(
         serde_json::to_value(&expectations).expect("JSON"),
@@ -512,7 +689,11 @@ fn json_has_each_value_or_why_there_is_none() {
 
 /// Returns the expectations about the only spec, which is not from a manifest.
 fn alone(expectations: Vec<Expectation>) -> Judged {
-    Judged { candidate: None, manifest: None, expectations }
+    Judged {
+        candidate: None,
+        manifest: None,
+        expectations,
+    }
 }
 
 fn three() -> ExpectArgs {
@@ -522,7 +703,10 @@ fn three() -> ExpectArgs {
 #[test]
 fn markdown_for_a_pull_request() {
     let observed = open();
-    let typed = Overrides { cpu: vec!["30%".to_owned()], ..Overrides::default() };
+    let typed = Overrides {
+        cpu: vec!["30%".to_owned()],
+        ..Overrides::default()
+    };
     let observed = Pass::run(observed);
     let assumptions = Assumptions::read(&typed).expect("overrides");
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
@@ -671,11 +855,20 @@ fn annotations_for_a_run() {
 
 #[test]
 fn each_candidate_has_its_own_reports() {
-    let args = expect(&["run.highest <= 5 and run.longestShort < 1m", "run.short < 1h"], &[]);
+    let args = expect(
+        &[
+            "run.highest <= 5 and run.longestShort < 1m",
+            "run.short < 1h",
+        ],
+        &[],
+    );
     let (_, expectations, _) = run_of(&growing(), Some(LOAD), &args);
     let judged = ["a,b.yaml", "c:%.yaml"].map(|file| Judged {
         candidate: Some(file.to_owned()),
-        manifest: Some(ManifestPlace { file: file.to_owned(), line: 7 }),
+        manifest: Some(ManifestPlace {
+            file: file.to_owned(),
+            line: 7,
+        }),
         expectations: expectations.clone(),
     });
     insta::assert_snapshot!(junit("default/web", &judged), @r#"
@@ -705,9 +898,16 @@ fn each_candidate_has_its_own_reports() {
 fn saying(text: &str) -> (Page, Vec<Expectation>) {
     let say = || text.to_owned();
     let columns = vec![("A".into(), false), ("B".into(), true)];
-    let table = Table { columns, rows: vec![vec![say(), say()]] };
+    let table = Table {
+        columns,
+        rows: vec![vec![say(), say()]],
+    };
     let pairs = || Part::Pairs(vec![(say(), say())]);
-    let step = StepLine { replicas: 2, text: say(), reason: Some("TooFewReplicas") };
+    let step = StepLine {
+        replicas: 2,
+        text: say(),
+        reason: Some("TooFewReplicas"),
+    };
     let remark = Remark {
         severity: Severity::Warning,
         code: "at-max",
@@ -717,11 +917,19 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
     };
     let bodies = [
         vec![pairs()],
-        vec![Part::Table(table.clone()), pairs(), Part::Text(vec![say(), say()])],
+        vec![
+            Part::Table(table.clone()),
+            pairs(),
+            Part::Text(vec![say(), say()]),
+        ],
         vec![Part::Steps(vec![step]), Part::Records(table)],
         vec![Part::Findings(vec![remark])],
     ];
-    let section = |body| Section { title: say(), detail: Detail::Always, body };
+    let section = |body| Section {
+        title: say(),
+        detail: Detail::Always,
+        body,
+    };
     let page = Page {
         warning: Some(say()),
         assuming: Vec::new(),
@@ -750,7 +958,10 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         hint: None,
         is_of_first_pass: false,
     };
-    let unknown = Expectation { truth: Truth::Unknown, ..expectation.clone() };
+    let unknown = Expectation {
+        truth: Truth::Unknown,
+        ..expectation.clone()
+    };
     (page, vec![expectation, unknown])
 }
 
@@ -856,7 +1067,11 @@ fn seen_text(markdown: &str) -> Result<String, String> {
             other => return Err(format!("there is {other:?}")),
         }
     }
-    if in_code { Err("a code element stays open".to_owned()) } else { Ok(seen) }
+    if in_code {
+        Err("a code element stays open".to_owned())
+    } else {
+        Ok(seen)
+    }
 }
 
 proptest! {

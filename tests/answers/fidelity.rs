@@ -98,7 +98,9 @@ fn lines(name: &str) -> usize {
 /// The lines of a compressed file.
 fn packed_lines(name: &str) -> usize {
     let file = fs::File::open(root().join(name)).expect("a file of the repository");
-    std::io::BufReader::new(GzDecoder::new(file)).lines().count()
+    std::io::BufReader::new(GzDecoder::new(file))
+        .lines()
+        .count()
 }
 
 /// A number with separators.
@@ -115,7 +117,11 @@ fn number(count: impl TryInto<u64>) -> String {
 }
 
 fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut text = format!("| {} |\n|{}\n", head.join(" | "), " --- |".repeat(head.len()));
+    let mut text = format!(
+        "| {} |\n|{}\n",
+        head.join(" | "),
+        " --- |".repeat(head.len())
+    );
     for row in rows {
         let _ = writeln!(text, "| {} |", row.join(" | "));
     }
@@ -133,10 +139,20 @@ struct Passes {
 
 impl Passes {
     fn row(&self, version: &str) -> Vec<String> {
-        let of =
-            |(kind, _): &(&str, _)| self.kinds.get(kind).map_or("-".to_owned(), |it| number(*it));
-        let all = [number(self.kinds.values().sum::<usize>()), number(self.differ)];
-        [version.to_owned()].into_iter().chain(KINDS.iter().map(of)).chain(all).collect()
+        let of = |(kind, _): &(&str, _)| {
+            self.kinds
+                .get(kind)
+                .map_or("-".to_owned(), |it| number(*it))
+        };
+        let all = [
+            number(self.kinds.values().sum::<usize>()),
+            number(self.differ),
+        ];
+        [version.to_owned()]
+            .into_iter()
+            .chain(KINDS.iter().map(of))
+            .chain(all)
+            .collect()
     }
 }
 
@@ -158,30 +174,54 @@ fn passes() -> String {
             passes.differ += usize::from(case.difference.is_some());
         }
     }
-    let head = ["controller"].into_iter().chain(KINDS.iter().map(|(kind, _)| *kind));
+    let head = ["controller"]
+        .into_iter()
+        .chain(KINDS.iter().map(|(kind, _)| *kind));
     let head: Vec<&str> = head.chain(["all", "differ"]).collect();
     // Their minor versions have two digits, so sorting by name sorts by version.
     let rows = versions.iter().map(|(version, passes)| passes.row(version));
     let table = table(&head, rows.chain([total.row("all")]));
-    let is_recorded =
-        |minor: &String| versions.keys().any(|it| it.starts_with(&format!("{minor}.")));
+    let is_recorded = |minor: &String| {
+        versions
+            .keys()
+            .any(|it| it.starts_with(&format!("{minor}.")))
+    };
     let minors = (23..=38).map(|minor| format!("v1.{minor}"));
     let without: Vec<String> = minors.filter(|minor| !is_recorded(minor)).collect();
-    format!("{table}\nNo answers of {} were recorded.\n", without.join(", "))
+    format!(
+        "{table}\nNo answers of {} were recorded.\n",
+        without.join(", ")
+    )
 }
 
 /// Recorded answers other than passes.
 fn others() -> String {
     let admission = admission::cases();
     let of = |status: u16| {
-        number(admission.iter().filter(|case| case.expected.status == status).count())
+        number(
+            admission
+                .iter()
+                .filter(|case| case.expected.status == status)
+                .count(),
+        )
     };
-    let differ = number(admission.iter().filter(|case| admission::differs(case).is_some()).count());
-    let logged: usize =
-        trajectories::NAMES.iter().map(|name| trajectories::passes(name).len()).sum();
+    let differ = number(
+        admission
+            .iter()
+            .filter(|case| admission::differs(case).is_some())
+            .count(),
+    );
+    let logged: usize = trajectories::NAMES
+        .iter()
+        .map(|name| trajectories::passes(name).len())
+        .sum();
     let seen: usize = trajectories::NAMES
         .iter()
-        .map(|name| trajectories::lines(&format!("{name}.jsonl.gz")).lines().count())
+        .map(|name| {
+            trajectories::lines(&format!("{name}.jsonl.gz"))
+                .lines()
+                .count()
+        })
         .sum();
     let row = |columns: [&str; 4]| columns.map(str::to_owned).to_vec();
     table(
@@ -237,7 +277,11 @@ fn others() -> String {
             row([
                 "states rebuilt from threads of users",
                 "by hand: which findings explain them is our judgment",
-                &number(fs::read_dir(root().join("tests/cases")).expect("cases").count()),
+                &number(
+                    fs::read_dir(root().join("tests/cases"))
+                        .expect("cases")
+                        .count(),
+                ),
                 "`--test answers findings`",
             ]),
         ],
@@ -247,7 +291,9 @@ fn others() -> String {
 /// The number of inputs that the short form of each fuzz target tries.
 fn short_runs() -> BTreeMap<String, u64> {
     let text = read("tests/fuzz/main.rs");
-    let (_, list) = text.split_once("\ntargets! {\n").expect("the list of targets");
+    let (_, list) = text
+        .split_once("\ntargets! {\n")
+        .expect("the list of targets");
     let list = list.split('}').next().expect("its end");
     let target = |line: &str| {
         let (name, count) = line.trim().trim_end_matches(',').split_once(": ")?;
@@ -260,33 +306,70 @@ fn fuzz(runs: &[FuzzRun]) -> String {
     let short = short_runs();
     let mut known: Vec<&String> = runs.iter().flat_map(|run| &run.targets).collect();
     known.sort_unstable();
-    assert_eq!(known, short.keys().collect::<Vec<_>>(), "tests/fidelity.yaml: the targets");
+    assert_eq!(
+        known,
+        short.keys().collect::<Vec<_>>(),
+        "tests/fidelity.yaml: the targets"
+    );
     let rows = runs.iter().map(|run| {
         let names: Vec<String> = run.targets.iter().map(|name| format!("`{name}`")).collect();
         let short = run.targets.iter().map(|name| short[name]).sum::<u64>();
-        vec![names.join(", "), run.holds.clone(), number(short), number(run.inputs)]
+        vec![
+            names.join(", "),
+            run.holds.clone(),
+            number(short),
+            number(run.inputs),
+        ]
     });
-    let table =
-        table(&["target", "what must hold for any input", "in `cargo test`", "in long runs"], rows);
+    let table = table(
+        &[
+            "target",
+            "what must hold for any input",
+            "in `cargo test`",
+            "in long runs",
+        ],
+        rows,
+    );
     let all = runs.iter().map(|run| run.inputs).sum::<u64>();
     format!("{table}\nIn all, long runs tried {} inputs.\n", number(all))
 }
 
 fn mutants(all: &[Mutants], equivalent: &[Equivalent]) -> String {
     let listed = || equivalent.iter().flat_map(|it| &it.mutants);
-    let of = |it: &Mutants| listed().filter(|mutant| mutant.starts_with(&it.code)).count() as u64;
-    assert_eq!(all.iter().map(of).sum::<u64>(), listed().count() as u64, "each is of one code");
+    let of = |it: &Mutants| {
+        listed()
+            .filter(|mutant| mutant.starts_with(&it.code))
+            .count() as u64
+    };
+    assert_eq!(
+        all.iter().map(of).sum::<u64>(),
+        listed().count() as u64,
+        "each is of one code"
+    );
     let count = |it: &Mutants| it.unbuildable + it.failed + it.endless + of(it);
     let row = |name: String, counts: [u64; 5]| {
-        [name].into_iter().chain(counts.map(number)).collect::<Vec<_>>()
+        [name]
+            .into_iter()
+            .chain(counts.map(number))
+            .collect::<Vec<_>>()
     };
     let counts = |it: &Mutants| [count(it), it.unbuildable, it.failed, it.endless, of(it)];
-    let sum =
-        all.iter().map(counts).reduce(|one, other| std::array::from_fn(|i| one[i] + other[i]));
-    let rows = all.iter().map(|it| row(format!("`{}`", it.code), counts(it)));
+    let sum = all
+        .iter()
+        .map(counts)
+        .reduce(|one, other| std::array::from_fn(|i| one[i] + other[i]));
+    let rows = all
+        .iter()
+        .map(|it| row(format!("`{}`", it.code), counts(it)));
     let rows = rows.chain([row("all".to_owned(), sum.expect("some code"))]);
-    let head =
-        ["code", "mutants", "do not compile", "a test fails", "a test never ends", "equivalent"];
+    let head = [
+        "code",
+        "mutants",
+        "do not compile",
+        "a test fails",
+        "a test never ends",
+        "equivalent",
+    ];
     table(&head, rows)
 }
 
@@ -297,9 +380,19 @@ fn equivalents(all: &[Equivalent]) -> String {
 
 fn properties(runs: &[PropertyRun]) -> String {
     let rows = runs.iter().map(|run| {
-        let PropertyRun { command, holds, tried, commit } = run;
+        let PropertyRun {
+            command,
+            holds,
+            tried,
+            commit,
+        } = run;
         let command = format!("`cargo test --test {command}`");
-        vec![command, holds.clone(), number(*tried), format!("`{commit}`")]
+        vec![
+            command,
+            holds.clone(),
+            number(*tried),
+            format!("`{commit}`"),
+        ]
     });
     table(&["run", "what held", "tried", "at commit"], rows)
 }
@@ -319,7 +412,9 @@ fn the_report_has_the_figures() {
         ("equivalent", equivalents(&runs.equivalent)),
     ] {
         let (start, end) = (format!("<!-- {name} -->\n"), "<!-- end -->\n");
-        let (before, rest) = wanted.split_once(&*start).unwrap_or_else(|| panic!("no {start}"));
+        let (before, rest) = wanted
+            .split_once(&*start)
+            .unwrap_or_else(|| panic!("no {start}"));
         let (_, after) = rest.split_once(end).expect("the end of a table");
         wanted = format!("{before}{start}{text}{end}{after}");
     }
@@ -333,9 +428,14 @@ fn the_report_has_the_figures() {
     );
     // The README repeats some of the figures.
     let readme = read("README.md");
-    for count in
-        [vectors::newest().len(), vectors::other_versions().len(), admission::cases().len()]
-    {
-        assert!(readme.contains(&number(count)), "README.md does not say {count}");
+    for count in [
+        vectors::newest().len(),
+        vectors::other_versions().len(),
+        admission::cases().len(),
+    ] {
+        assert!(
+            readme.contains(&number(count)),
+            "README.md does not say {count}"
+        );
     }
 }

@@ -65,7 +65,10 @@ fn root() -> &'static Path {
 impl Case {
     /// Returns the pass, or the error instead of it.
     fn pass(&self) -> Result<Pass, String> {
-        let options = Options { name: self.hpa.clone(), ..Options::default() };
+        let options = Options {
+            name: self.hpa.clone(),
+            ..Options::default()
+        };
         let input = saved::read(&self.state.to_string(), &options, Timestamp::UNIX_EPOCH);
         let with_hint =
             |e: kubectl_hpa::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
@@ -76,20 +79,28 @@ impl Case {
     fn fault(&self) -> Option<String> {
         let found: Vec<String> = match self.pass() {
             // An HPA that does not exist gives an error, which names the code.
-            Err(message) => {
-                self.findings.iter().filter(|code| message.contains(&**code)).cloned().collect()
-            }
+            Err(message) => self
+                .findings
+                .iter()
+                .filter(|code| message.contains(&**code))
+                .cloned()
+                .collect(),
             Ok(pass) => {
                 let counts = |finding: &&FindingView| {
                     !self.findings.is_empty() || finding.severity != Severity::Info
                 };
                 let findings = Explanation::new(&pass).findings;
-                let codes = findings.iter().filter(counts).map(|it| it.code.as_str().to_owned());
+                let codes = findings
+                    .iter()
+                    .filter(counts)
+                    .map(|it| it.code.as_str().to_owned());
                 codes.collect()
             }
         };
         let has_all = self.findings.iter().all(|code| found.contains(code));
-        let first = found.first().is_none_or(|first| self.findings.contains(first));
+        let first = found
+            .first()
+            .is_none_or(|first| self.findings.contains(first));
         (!has_all || !first).then(|| format!("found {found:?}, expected {:?}", self.findings))
     }
 }
@@ -137,9 +148,16 @@ fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
         let Ok(pass) = case.pass() else { continue };
         let codes = |input: &Input| -> BTreeSet<Code> {
             let found = findings::find(&Pass::run(input.clone()));
-            found.iter().map(Finding::code).filter(|it| OF_METRICS.contains(it)).collect()
+            found
+                .iter()
+                .map(Finding::code)
+                .filter(|it| OF_METRICS.contains(it))
+                .collect()
         };
-        let Some(replicas) = pass.decision.replicas_before().filter(|replicas| *replicas > 1)
+        let Some(replicas) = pass
+            .decision
+            .replicas_before()
+            .filter(|replicas| *replicas > 1)
         else {
             continue;
         };
@@ -161,13 +179,19 @@ fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
         assert!(!found.iter().any(explains), "{}", path.display());
         seen.extend(want);
     }
-    let unseen: Vec<Code> = OF_METRICS.into_iter().filter(|code| !seen.contains(code)).collect();
+    let unseen: Vec<Code> = OF_METRICS
+        .into_iter()
+        .filter(|code| !seen.contains(code))
+        .collect();
     assert!(unseen.is_empty(), "{unseen:?}");
 }
 
 /// Whether a pass ignores the metrics, because the replicas are beyond a bound.
 fn is_beyond(pass: &Pass) -> bool {
-    matches!(pass.decision.path(), Some(AtABound::AboveMax | AtABound::BelowMin))
+    matches!(
+        pass.decision.path(),
+        Some(AtABound::AboveMax | AtABound::BelowMin)
+    )
 }
 
 /// What a report says to the person who asked, and what it once said and should not. Widths do not matter.
@@ -180,8 +204,16 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["held-by-window: the metrics propose 3"][..],
             &["at-max", "go back", "Look at"][..],
         ),
-        ("h08c", &["held-by-window: the metrics propose 3"], &["at-max"]),
-        ("T25", &["held-by-window: the metrics propose 1"], &["at-max", "Raise maxReplicas"]),
+        (
+            "h08c",
+            &["held-by-window: the metrics propose 3"],
+            &["at-max"],
+        ),
+        (
+            "T25",
+            &["held-by-window: the metrics propose 1"],
+            &["at-max", "Raise maxReplicas"],
+        ),
         // A number that runs away.
         (
             "T17",
@@ -206,46 +238,114 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["If the chart states replicas, take them out. If not, it happens once"],
             &["Take replicas out of the chart"],
         ),
-        ("T06", &["Take replicas out of the manifest"], &["at each replace"]),
+        (
+            "T06",
+            &["Take replicas out of the manifest"],
+            &["at each replace"],
+        ),
         // A target that is at 0 on purpose.
         (
             "T02",
             &["Leave it: between releases, Flagger keeps it at 0 and runs Deployment/api-primary."],
             &["cale the target to 1"],
         ),
-        ("48b", &["helm set the target to 0", "take replicas out of its manifest"], &[]),
+        (
+            "48b",
+            &[
+                "helm set the target to 0",
+                "take replicas out of its manifest",
+            ],
+            &[],
+        ),
         // A query without a result.
-        ("T09", &["metric-empty: ", "Try the adapter's query"], &["Correct the name"]),
+        (
+            "T09",
+            &["metric-empty: ", "Try the adapter's query"],
+            &["Correct the name"],
+        ),
         (
             "T10",
             &["metric-empty: ", "or set spec.fallback there."],
             &["Correct the name", "Repair "],
         ),
         // Advice beside a first finding.
-        ("T12", &["never-ready: service-7d9c6b5f4-8wq2p has not"], &["Wait for a larger change"]),
-        ("X02", &["never-ready: app-5f6d7c8b9-c7rlx and 2 more have not"], &["tolerance: "]),
+        (
+            "T12",
+            &["never-ready: service-7d9c6b5f4-8wq2p has not"],
+            &["Wait for a larger change"],
+        ),
+        (
+            "X02",
+            &["never-ready: app-5f6d7c8b9-c7rlx and 2 more have not"],
+            &["tolerance: "],
+        ),
         (
             "h01",
-            &["cpu is within its tolerance", "within the tolerance of 10%: nothing to do"],
+            &[
+                "cpu is within its tolerance",
+                "within the tolerance of 10%: nothing to do",
+            ],
             &["Wait for", "91.7% of its target"],
         ),
-        ("h11", &["uncounted-pods: 2 of 6 pods do not count (web-"], &["within-tolerance: "]),
+        (
+            "h11",
+            &["uncounted-pods: 2 of 6 pods do not count (web-"],
+            &["within-tolerance: "],
+        ),
         // A field that only the manifest may have, and gates.
-        ("X08", &["To use it, upgrade to Kubernetes 1.35, or enable the gate if you can."], &[]),
+        (
+            "X08",
+            &["To use it, upgrade to Kubernetes 1.35, or enable the gate if you can."],
+            &[],
+        ),
         // Names.
-        ("T03", &["Point scaleTargetRef at Deployment/onyx-api-server"], &["Add the target"]),
-        ("T11", &["does not answer (FailedDiscoveryCheck)", "-o wide shows the evidence"], &[]),
-        ("X12", &["unschedulable-pods: api-7d9c6b5f4-b5n4d and 3 more have"], &[]),
+        (
+            "T03",
+            &["Point scaleTargetRef at Deployment/onyx-api-server"],
+            &["Add the target"],
+        ),
+        (
+            "T11",
+            &[
+                "does not answer (FailedDiscoveryCheck)",
+                "-o wide shows the evidence",
+            ],
+            &[],
+        ),
+        (
+            "X12",
+            &["unschedulable-pods: api-7d9c6b5f4-b5n4d and 3 more have"],
+            &[],
+        ),
         // Pods that nobody needs.
-        ("T24", &["Nothing to do: the metrics propose no more pods"], &["Add nodes"]),
+        (
+            "T24",
+            &["Nothing to do: the metrics propose no more pods"],
+            &["Add nodes"],
+        ),
         // What comes after a window, and the number of its steps.
         (
             "T21",
-            &["after that, at most 1 pod per 20m", "in 4 steps", "Wait until 12:39:45Z, or"],
+            &[
+                "after that, at most 1 pod per 20m",
+                "in 4 steps",
+                "Wait until 12:39:45Z, or",
+            ],
             &["more steps", "patch"],
         ),
-        ("33b", &["Wait until 12:04:45Z.\n"], &["stabilizationWindowSeconds", "instead of ~3"]),
-        ("06", &["(600s) to scale down sooner.", "5  most likely at 12:09:30Z"], &["patch"]),
+        (
+            "33b",
+            &["Wait until 12:04:45Z.\n"],
+            &["stabilizationWindowSeconds", "instead of ~3"],
+        ),
+        (
+            "06",
+            &[
+                "(600s) to scale down sooner.",
+                "5  most likely at 12:09:30Z",
+            ],
+            &["patch"],
+        ),
         (
             "h03",
             &["it scales to 4 or fewer if", "4  most likely at 12:04:30Z"],
@@ -253,15 +353,30 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "T22",
-            &["flapping: the controller has scaled up 14 times and down 13 times", "to 600."],
+            &[
+                "flapping: the controller has scaled up 14 times and down 13 times",
+                "to 600.",
+            ],
             &[],
         ),
         // Nobody asked for fewer.
         ("T18", &["and minReplicas is 3: nothing to do"], &["--min"]),
         // Memory is not a load that pods share.
-        ("11", &["for 3 replicas, memory must be 60% or less; it is 67%"], &["would be"]),
-        ("h06", &["rounded up to the current 4: nothing to do"], &["--request"]),
-        ("T01", &["For 4 instead of 5, raise the memory request to 450Mi"], &["scale on load"]),
+        (
+            "11",
+            &["for 3 replicas, memory must be 60% or less; it is 67%"],
+            &["would be"],
+        ),
+        (
+            "h06",
+            &["rounded up to the current 4: nothing to do"],
+            &["--request"],
+        ),
+        (
+            "T01",
+            &["For 4 instead of 5, raise the memory request to 450Mi"],
+            &["scale on load"],
+        ),
         // The events show the last scale-down.
         ("h10", &["STAYS AT 6"], &["SCALE DOWN"]),
         ("h09b", &["old-revision-pods: 5 pods of 2 revisions"], &[]),
@@ -269,7 +384,10 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         let path = root().join(format!("tests/cases/{name}.json"));
         let pass = cases()[&path].pass().expect("a pass");
         let page = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE);
-        let layout = Layout { width: None, ..Layout::default() };
+        let layout = Layout {
+            width: None,
+            ..Layout::default()
+        };
         let screen = kubectl_hpa::render::page::page(&page, &layout);
         for text in says {
             assert!(screen.contains(text), "{name}: {text}\n{screen}");
@@ -291,13 +409,19 @@ fn causes_are_in_one_order() {
             let is_cause = found.iter().any(|other| other.follows == Some(it.code()));
             is_cause || it.follows.is_some()
         };
-        let ranks = found.iter().filter(|it| it.explains && !is_linked(it)).map(Finding::rank);
+        let ranks = found
+            .iter()
+            .filter(|it| it.explains && !is_linked(it))
+            .map(Finding::rank);
         let ranks: Vec<Rank> = ranks.collect();
         assert!(ranks.is_sorted(), "{name}: {ranks:?}");
         seen.extend(ranks.windows(2).map(|pair| (pair[0], pair[1])));
     }
     // All pairs of different ranks were there.
-    for pair in [(Rank::Broken, Rank::Rule), (Rank::Misconfigured, Rank::Rule)] {
+    for pair in [
+        (Rank::Broken, Rank::Rule),
+        (Rank::Misconfigured, Rank::Rule),
+    ] {
         assert!(seen.contains(&pair), "{seen:?}");
     }
 }
@@ -305,7 +429,9 @@ fn causes_are_in_one_order() {
 /// Something that is more important, but not why there is no decision, does not stand in the headline.
 #[test]
 fn the_headline_names_the_reason_of_the_verdict() {
-    let mut case = cases().remove(&root().join("tests/cases/29.json")).expect("a case");
+    let mut case = cases()
+        .remove(&root().join("tests/cases/29.json"))
+        .expect("a case");
     for item in case.state["items"].as_array_mut().expect("a list") {
         match item["kind"].as_str() {
             Some("HorizontalPodAutoscaler") => {
@@ -348,7 +474,9 @@ fn the_headline_names_the_reason_of_the_verdict() {
 #[test]
 fn the_headline_says_that_the_last_write_failed() {
     let verdict = |name: &str| {
-        let pass = cases()[&root().join("tests/cases").join(name)].pass().expect("a pass");
+        let pass = cases()[&root().join("tests/cases").join(name)]
+            .pass()
+            .expect("a pass");
         Page::new(&Explanation::new(&pass), false, Symbols::UNICODE).verdict
     };
     assert_eq!(verdict("Y14.json"), "SCALE UP 4 → 6: THE LAST WRITE FAILED");
@@ -359,13 +487,24 @@ fn the_headline_says_that_the_last_write_failed() {
 #[test]
 fn the_same_pods_are_shown_once() {
     let shows = |name: &str, wide: bool, code: &str| {
-        let pass = cases()[&root().join("tests/cases").join(name)].pass().expect("a pass");
-        let shown =
-            page(&Page::new(&Explanation::new(&pass), wide, Symbols::UNICODE), &Layout::default());
+        let pass = cases()[&root().join("tests/cases").join(name)]
+            .pass()
+            .expect("a pass");
+        let shown = page(
+            &Page::new(&Explanation::new(&pass), wide, Symbols::UNICODE),
+            &Layout::default(),
+        );
         shown.contains(&format!("  {code}: "))
     };
-    for (name, code) in [("33b.json", "container-metrics-missing"), ("43.json", "uncounted-pods")] {
-        assert_eq!([shows(name, false, code), shows(name, true, code)], [false, true], "{name}");
+    for (name, code) in [
+        ("33b.json", "container-metrics-missing"),
+        ("43.json", "uncounted-pods"),
+    ] {
+        assert_eq!(
+            [shows(name, false, code), shows(name, true, code)],
+            [false, true],
+            "{name}"
+        );
     }
     assert!(shows("33.json", false, "container-metrics-missing"));
     assert!(shows("24b.json", false, "uncounted-pods"));
@@ -377,7 +516,10 @@ fn saving_a_state_changes_no_finding() {
     for (path, case) in &cases() {
         let Ok(pass) = case.pass() else { continue };
         let text = saved::save::to_json(&[&pass.input], &[]).expect("a saved state");
-        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let options = Options {
+            name: case.hpa.clone(),
+            ..Options::default()
+        };
         let again = saved::read(&text, &options, Timestamp::UNIX_EPOCH);
         let again = again.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(found(&again), found(&pass.input), "{}", path.display());
@@ -392,12 +534,18 @@ fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
     let mut items = case.state["items"].as_array().cloned().expect("a list");
     let advice = |items: &[Value]| {
         let text = build::list(items.iter().cloned());
-        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let options = Options {
+            name: case.hpa.clone(),
+            ..Options::default()
+        };
         let input = saved::read(&text, &options, Timestamp::UNIX_EPOCH).expect("an input");
         let found = found(&input);
-        let above =
-            found.as_array().and_then(|all| all.iter().find(|it| it["code"] == "above-max"));
-        above.expect("above-max")["advice"].as_str().map(str::to_owned)
+        let above = found
+            .as_array()
+            .and_then(|all| all.iter().find(|it| it["code"] == "above-max"));
+        above.expect("above-max")["advice"]
+            .as_str()
+            .map(str::to_owned)
     };
     let want = "Change maxReplicas if 15 is right.";
     assert_eq!(advice(&items).as_deref(), Some(want));
@@ -419,8 +567,14 @@ fn half_of_the_screens_fit_24_lines() {
 
 /// The page of a pass on a terminal of 80 columns.
 fn screen(pass: &Pass) -> String {
-    let layout = Layout { width: Some(80), ..Layout::default() };
-    page(&Page::new(&Explanation::new(pass), false, Symbols::UNICODE), &layout)
+    let layout = Layout {
+        width: Some(80),
+        ..Layout::default()
+    };
+    page(
+        &Page::new(&Explanation::new(pass), false, Symbols::UNICODE),
+        &layout,
+    )
 }
 
 /// What is wrong and what to do, with a fourth line if that is to be done elsewhere; evidence and commands are for
@@ -430,10 +584,15 @@ fn a_finding_takes_at_most_three_lines() {
     for (path, case) in &cases() {
         let Ok(pass) = case.pass() else { continue };
         let screen = screen(&pass);
-        let Some((_, section)) = screen.split_once("\nFINDINGS\n") else { continue };
+        let Some((_, section)) = screen.split_once("\nFINDINGS\n") else {
+            continue;
+        };
         let section = section.split("\n\n").next().unwrap_or_default();
         let mut findings: Vec<Vec<&str>> = Vec::new();
-        for line in section.lines().filter(|line| !line.contains("(-o wide shows all)")) {
+        for line in section
+            .lines()
+            .filter(|line| !line.contains("(-o wide shows all)"))
+        {
             match findings.last_mut().filter(|_| line.starts_with("    ")) {
                 Some(finding) => finding.push(line),
                 None => findings.push(vec![line]),
@@ -465,8 +624,14 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
         let container = json!([{"name": "app", "resources": requests}]);
         let usage = json!([{"name": "app", "usage": {"cpu": "30m", "memory": "52Mi"}}]);
         [
-            build::with(build::pod(&name), &json!({"spec": {"containers": container}})),
-            build::with(build::pod_metrics(&name, "1m"), &json!({"containers": usage})),
+            build::with(
+                build::pod(&name),
+                &json!({"spec": {"containers": container}}),
+            ),
+            build::with(
+                build::pod_metrics(&name, "1m"),
+                &json!({"containers": usage}),
+            ),
         ]
     });
     let requests = json!([{"metricName": "http_requests_per_second", "value": "200"}]);
@@ -483,19 +648,33 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
         ("a known history", json!({}), json!({}), &recent),
         ("an inferred history", json!({}), status, &unknown),
         ("an unknown history", json!({}), json!({}), &unknown),
-        ("an unknown history, and policies", json!({"behavior": slowly}), json!({}), &unknown),
+        (
+            "an unknown history, and policies",
+            json!({"behavior": slowly}),
+            json!({}),
+            &unknown,
+        ),
     ] {
         let hpa = build::hpa(&json!({"maxReplicas": 12, "metrics": metrics}));
         let hpa = build::with(hpa, &json!({"spec": spec}));
         let hpa = build::with(hpa, &json!({"status": status}));
-        let items = [hpa, build::state(state)].into_iter().chain(pods.iter().cloned());
+        let items = [hpa, build::state(state)]
+            .into_iter()
+            .chain(pods.iter().cloned());
         let pass = Pass::run(common::read(&build::list(items)).expect("an input"));
         let findings = Explanation::new(&pass).findings;
         let codes: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
         assert_eq!(codes, [(Code::HeldByWindow, Severity::Info)], "{about}");
         let screen = screen(&pass);
         let next = screen.split("\nNEXT PASSES").nth(1).expect("what follows");
-        longest = longest.max(next.split("\n\n").next().unwrap_or_default().lines().count() - 1);
+        longest = longest.max(
+            next.split("\n\n")
+                .next()
+                .unwrap_or_default()
+                .lines()
+                .count()
+                - 1,
+        );
         assert!(screen.lines().count() <= 24, "{about}: {screen}");
     }
     assert!(longest >= 3, "{longest}");
@@ -513,12 +692,18 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     let mut blocked = 0;
     for (case, input) in recorded::inputs() {
         let pass = Pass::run(input.clone());
-        let worst = findings::find(&pass).iter().map(|finding| finding.severity).min();
+        let worst = findings::find(&pass)
+            .iter()
+            .map(|finding| finding.severity)
+            .min();
         // There is no code for a controller that may not read the scale, or a failing server.
         let has_cause = match pass.decision.block() {
-            Some(Block::NoScale) => {
-                pass.decision.outcome.error.as_ref().is_some_and(|e| e.contains("not found"))
-            }
+            Some(Block::NoScale) => pass
+                .decision
+                .outcome
+                .error
+                .as_ref()
+                .is_some_and(|e| e.contains("not found")),
             other => other.is_some(),
         };
         let starting = "did not receive metrics for targeted pods";
@@ -529,11 +714,20 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
         });
         blocked += usize::from(has_cause);
         if (has_cause || failed) && worst.is_none_or(|worst| worst > Severity::Warning) {
-            silent.push(format!("{}: {:?}, {worst:?}", case.name, pass.decision.block()));
+            silent.push(format!(
+                "{}: {:?}, {worst:?}",
+                case.name,
+                pass.decision.block()
+            ));
         }
     }
     assert!(blocked > 50, "{blocked} passes are blocked");
-    assert!(silent.is_empty(), "{} without a finding:\n{}", silent.len(), silent.join("\n"));
+    assert!(
+        silent.is_empty(),
+        "{} without a finding:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
 }
 
 /// A healthy HPA with three metrics, of which a past recommendation keeps the replicas, as it looks on a
@@ -575,20 +769,30 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         ] {
             let containers = json!([{"name": "app", "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}}}]);
             let used = json!([{"name": "app", "usage": {"cpu": "60m", "memory": "120Mi"}}]);
-            items.push(build::with(build::pod(pod), &json!({"spec": {"containers": containers}})));
-            items.push(build::with(build::pod_metrics(pod, "60m"), &json!({"containers": used})));
+            items.push(build::with(
+                build::pod(pod),
+                &json!({"spec": {"containers": containers}}),
+            ));
+            items.push(build::with(
+                build::pod_metrics(pod, "60m"),
+                &json!({"containers": used}),
+            ));
             values.push(json!({"describedObject": {"kind": "Pod", "namespace": "default", "name": pod, "apiVersion": "/v1"},
                 "metric": {"name": custom}, "timestamp": "2026-11-21T05:59:45Z", "value": "40"}));
         }
-        items
-            .push(json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-            "metadata": {}, "items": values}));
+        items.push(
+            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": values}),
+        );
         let input = common::read(&build::list(items)).expect("it is read");
         let pass = Pass::run(input);
         let explanation = Explanation::new(&pass);
         let codes: Vec<_> = explanation.findings.iter().map(|it| it.code).collect();
         assert_eq!(codes, [Code::HeldByWindow]);
-        let layout = Layout { width: Some(80), ..Layout::default() };
+        let layout = Layout {
+            width: Some(80),
+            ..Layout::default()
+        };
         page(&Page::new(&explanation, false, Symbols::UNICODE), &layout)
     };
     let slowly = json!({
@@ -601,16 +805,35 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         ("istio_requests_in_flight_per_gateway", Value::Null),
     ] {
         let screen = screen(custom, behavior);
-        assert!(screen.lines().count() <= 24, "{}\n{screen}", screen.lines().count());
-        assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        assert!(
+            screen.lines().count() <= 24,
+            "{}\n{screen}",
+            screen.lines().count()
+        );
+        assert!(
+            screen.lines().all(|line| line.chars().count() <= 80),
+            "{screen}"
+        );
         // The name is only broken where one of its words ends.
         let words: Vec<&str> = custom.split('_').collect();
-        let name = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
-        let starts = screen.lines().skip_while(|line| !line.starts_with(words[0]));
-        let broken: Vec<String> = starts.take_while(|line| !line.is_empty()).map(name).collect();
+        let name = |line: &str| {
+            line.split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let starts = screen
+            .lines()
+            .skip_while(|line| !line.starts_with(words[0]));
+        let broken: Vec<String> = starts
+            .take_while(|line| !line.is_empty())
+            .map(name)
+            .collect();
         assert_eq!(broken.concat(), custom, "{screen}");
-        let whole =
-            |part: &String| part.split('_').all(|word| word.is_empty() || words.contains(&word));
+        let whole = |part: &String| {
+            part.split('_')
+                .all(|word| word.is_empty() || words.contains(&word))
+        };
         assert!(broken.iter().all(whole), "{screen}");
     }
 }
@@ -618,7 +841,9 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
 /// Returns all integers in a text, except those that are part of a name.
 fn integers(text: &str) -> Vec<i64> {
     let words = text.split(|c: char| c.is_whitespace() || ",;()".contains(c));
-    words.filter_map(|word| word.trim_end_matches('.').parse().ok()).collect()
+    words
+        .filter_map(|word| word.trim_end_matches('.').parse().ok())
+        .collect()
 }
 
 /// All integers of a document.
@@ -654,7 +879,10 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
         integers_of(&explanation["trace"], &mut known);
         integers_of(&explanation["hpa"]["spec"], &mut known);
         for finding in explanation["findings"].as_array().expect("a list") {
-            let (code, summary) = (&finding["code"], finding["summary"].as_str().expect("a text"));
+            let (code, summary) = (
+                &finding["code"],
+                finding["summary"].as_str().expect("a text"),
+            );
             let Some(code) = OF_REPLICAS.into_iter().find(|known| *code == **known) else {
                 continue;
             };
@@ -666,9 +894,15 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
                 }
                 _ => summary.to_owned(),
             };
-            let unknown: Vec<i64> =
-                integers(&replicas).into_iter().filter(|number| !known.contains(number)).collect();
-            assert!(unknown.is_empty(), "{}: {summary} has {unknown:?}", case.name);
+            let unknown: Vec<i64> = integers(&replicas)
+                .into_iter()
+                .filter(|number| !known.contains(number))
+                .collect();
+            assert!(
+                unknown.is_empty(),
+                "{}: {summary} has {unknown:?}",
+                case.name
+            );
         }
     }
     assert!(seen.len() >= 6, "{seen:?}");
@@ -692,20 +926,38 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     let step = |metric: usize| decision.metric(metric).expect("an evaluated metric");
     let proposed = |metric: usize| step(metric).proposal().map(|it| it.replicas);
     let is_failed = |metric: usize| matches!(step(metric).result, MetricResult::Error(_));
-    let pod = |name: &str| snapshot.pods.iter().find(|pod| *pod.name == *name).expect("a pod");
-    let ready = |metric: usize| step(metric).pods.iter().filter(|row| row.group == Group::Ready);
+    let pod = |name: &str| {
+        snapshot
+            .pods
+            .iter()
+            .find(|pod| *pod.name == *name)
+            .expect("a pod")
+    };
+    let ready = |metric: usize| {
+        step(metric)
+            .pods
+            .iter()
+            .filter(|row| row.group == Group::Ready)
+    };
     let name_of = |row: &PodRow| &*snapshot.pods[row.pod as usize].name;
     let sum =
         |rows: &mut dyn Iterator<Item = &PodRow>| rows.filter_map(|row| row.value).sum::<i64>();
-    let is_ready =
-        |name: &str| pod(name).ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+    let is_ready = |name: &str| {
+        pod(name)
+            .ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True)
+    };
     let stabilized = decision.trace.iter().find_map(|step| match step {
-        Step::Stabilize { desired, result, .. } => Some((*desired, *result)),
+        Step::Stabilize {
+            desired, result, ..
+        } => Some((*desired, *result)),
         _ => None,
     });
     // What a recommendation hides is not in the trace.
     let limited = decision.trace.iter().find_map(|step| match step {
-        Step::Limit { desired, result, .. } if desired != result => Some((*desired, *result)),
+        Step::Limit {
+            desired, result, ..
+        } if desired != result => Some((*desired, *result)),
         _ => None,
     });
     let is_limited = |desired: i32, result: i32| {
@@ -717,8 +969,14 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     // The usage of a container according to the resource metrics API.
     let usage = |pod: &str, container: &str, resource: &str| {
         let metrics = snapshot.pod_metrics.iter().find(|it| *it.name == *pod)?;
-        let own = metrics.containers.iter().find(|it| *it.name == *container)?;
-        own.usage.iter().find(|(name, _)| *name == *resource).map(|(_, usage)| *usage)
+        let own = metrics
+            .containers
+            .iter()
+            .find(|it| *it.name == *container)?;
+        own.usage
+            .iter()
+            .find(|(name, _)| *name == *resource)
+            .map(|(_, usage)| *usage)
     };
     let request = |pod: &Pod, container: &str, resource: &str| {
         let mut all = pod.containers.iter().chain(&pod.init_containers);
@@ -728,7 +986,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     let checks: Vec<(&'static str, bool)> = match &finding.facts {
         Facts::TargetNotFound(_) => vec![("there is no scale", current.is_none())],
         Facts::ScaleNotWritten(it) => {
-            let would = decision.unwritten().map(|(to, _)| to).or(decision.outcome.scale_to);
+            let would = decision
+                .unwritten()
+                .map(|(to, _)| to)
+                .or(decision.outcome.scale_to);
             vec![("to", would == Some(it.to)), ("now", would != current)]
         }
         Facts::ControllerSilent(ControllerSilent::Lapsed { renewed }) => {
@@ -737,44 +998,74 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::ControllerSilent(ControllerSilent::NeverPassed { created }) => {
             vec![("the HPA is old", *created < snapshot.now)]
         }
-        Facts::ControllerSilent(ControllerSilent::Replicas { since, now, then, .. }) => vec![
+        Facts::ControllerSilent(ControllerSilent::Replicas {
+            since, now, then, ..
+        }) => vec![
             ("now", current == Some(*now)),
-            ("then", snapshot.hpa.status.current_replicas == *then && now != then),
+            (
+                "then",
+                snapshot.hpa.status.current_replicas == *then && now != then,
+            ),
             ("since", *since < snapshot.now),
         ],
         Facts::ControllerSilent(
             ControllerSilent::Usage { metric, now, .. }
             | ControllerSilent::Steady { metric, now, .. },
         ) => {
-            vec![("now", step(*metric).proposal().is_some_and(|it| it.current == *now))]
+            vec![(
+                "now",
+                step(*metric)
+                    .proposal()
+                    .is_some_and(|it| it.current == *now),
+            )]
         }
         Facts::ControllerSilent(ControllerSilent::Off { .. })
         | Facts::PausedByKeda(_)
         | Facts::FieldIgnored(_)
         | Facts::SelectorMissing(_) => Vec::new(),
         Facts::OtherWriter(it) => vec![
-            ("now", scale.is_some_and(|scale| scale.spec_replicas == it.now)),
+            (
+                "now",
+                scale.is_some_and(|scale| scale.spec_replicas == it.now),
+            ),
             ("left", it.left != Some(it.now)),
-            ("after", it.after.is_none_or(|after| Some(after) == decision.replicas_after())),
+            (
+                "after",
+                it.after
+                    .is_none_or(|after| Some(after) == decision.replicas_after()),
+            ),
         ],
         Facts::DiffersFromStatus(it) => vec![
             ("last", it.last == snapshot.hpa.status.desired_replicas),
             (
                 "now",
-                decision.outcome.status.as_ref().is_some_and(|own| own.desired_replicas == it.now),
+                decision
+                    .outcome
+                    .status
+                    .as_ref()
+                    .is_some_and(|own| own.desired_replicas == it.now),
             ),
             ("written", it.written <= snapshot.now),
         ],
         Facts::MissingRequest(it) => {
             let requested = it.containers.iter().flat_map(|own| {
-                own.pods.iter().filter_map(|name| request(pod(name), &own.container, &it.resource))
+                own.pods
+                    .iter()
+                    .filter_map(|name| request(pod(name), &own.container, &it.resource))
             });
             let used = it.containers.iter().all(|own| {
-                let all = own.pods.iter().map(|pod| usage(pod, &own.container, &it.resource));
+                let all = own
+                    .pods
+                    .iter()
+                    .map(|pod| usage(pod, &own.container, &it.resource));
                 all.max().flatten() == own.usage
             });
             let requested: i64 = requested.sum();
-            vec![("fails", is_failed(it.metric)), ("requests", requested == 0), ("usage", used)]
+            vec![
+                ("fails", is_failed(it.metric)),
+                ("requests", requested == 0),
+                ("usage", used),
+            ]
         }
         Facts::MetricsApiUnavailable(it) => {
             vec![("fails", it.metrics.iter().all(|metric| is_failed(*metric)))]
@@ -786,7 +1077,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::BlockedByFailedMetric(it) => vec![
             ("fails", it.failed.iter().all(|metric| is_failed(*metric))),
             ("proposal", proposed(it.highest) == Some(it.proposal)),
-            ("replicas", current == Some(it.replicas) && decision.proposal.is_none()),
+            (
+                "replicas",
+                current == Some(it.replicas) && decision.proposal.is_none(),
+            ),
             ("fewer", it.proposal < it.replicas),
         ],
         Facts::ContainerMetricsMissing(it) => {
@@ -794,7 +1088,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 .pods
                 .iter()
                 .any(|own| usage(&own.pod, &it.container, &step(it.metric).name).is_some());
-            vec![("pods", it.pods.len() <= it.all), ("not measured", !measured)]
+            vec![
+                ("pods", it.pods.len() <= it.all),
+                ("not measured", !measured),
+            ]
         }
         Facts::DilutedByContainer(it) => {
             let rows = || ready(it.metric);
@@ -818,13 +1115,18 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             };
             vec![
                 ("spec", it.containers.iter().all(is_of_spec)),
-                ("differ", it.containers.iter().all(|own| own.spec != own.in_effect)),
+                (
+                    "differ",
+                    it.containers.iter().all(|own| own.spec != own.in_effect),
+                ),
             ]
         }
         Facts::RequestsDifferFromTemplate(it) => {
             let all = |container: &str| {
-                let all =
-                    snapshot.pods.iter().filter_map(|pod| request(pod, container, &it.resource));
+                let all = snapshot
+                    .pods
+                    .iter()
+                    .filter_map(|pod| request(pod, container, &it.resource));
                 all.collect::<BTreeSet<i64>>()
             };
             let is_so = |own: &requests::Differing| {
@@ -843,13 +1145,23 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 |last: i32| (proposal.ratio * (ready + f64::from(last) - before)).ceil() as i32;
             vec![
                 ("proposal", it.proposals.first() == Some(&proposal.replicas)),
-                ("value", proposal.current.value.as_ref() == Some(&it.current)),
-                ("passes", it.proposals.windows(2).all(|pair| pair[1] == next(pair[0]))),
+                (
+                    "value",
+                    proposal.current.value.as_ref() == Some(&it.current),
+                ),
+                (
+                    "passes",
+                    it.proposals.windows(2).all(|pair| pair[1] == next(pair[0])),
+                ),
             ]
         }
         Facts::SuspectUnit(it) => {
             let proposal = step(it.metric).proposal().expect("a proposal");
-            let own = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref());
+            let own = proposal
+                .current
+                .average_value
+                .as_ref()
+                .or(proposal.current.value.as_ref());
             let ratio = it.current.milli_value() as f64 / it.target.milli_value() as f64;
             vec![
                 ("value", own == Some(&it.current)),
@@ -860,7 +1172,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::MemoryBaseline(it) => {
             let values: BTreeSet<i64> = ready(it.metric).filter_map(|row| row.value).collect();
             vec![
-                ("usage", values.contains(&it.least) && values.last() == Some(&it.most)),
+                (
+                    "usage",
+                    values.contains(&it.least) && values.last() == Some(&it.most),
+                ),
                 (
                     "above",
                     it.least > it.target && it.pods <= values.len().max(ready(it.metric).count()),
@@ -868,50 +1183,95 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ]
         }
         Facts::UnreachableTarget(it) => match &it.by {
-            AtLimits::All { tolerance, is_full, .. } => vec![
+            AtLimits::All {
+                tolerance, is_full, ..
+            } => vec![
                 (
                     "below",
                     step(it.metric)
                         .proposal()
                         .is_some_and(|own| own.ratio <= 1.0 + tolerance + 1e-9),
                 ),
-                ("more", !is_full || finding.without.is_none_or(|own| own.proposal > current)),
+                (
+                    "more",
+                    !is_full || finding.without.is_none_or(|own| own.proposal > current),
+                ),
             ],
-            AtLimits::Few { busy, container, usage: used, limit, others, mean } => {
+            AtLimits::Few {
+                busy,
+                container,
+                usage: used,
+                limit,
+                others,
+                mean,
+            } => {
                 let rows = || ready(it.metric);
                 let is_busy = |row: &&PodRow| busy.iter().any(|own| **own == *name_of(row));
-                let idle: Vec<i64> =
-                    rows().filter(|row| !is_busy(row)).filter_map(|row| row.value).collect();
+                let idle: Vec<i64> = rows()
+                    .filter(|row| !is_busy(row))
+                    .filter_map(|row| row.value)
+                    .collect();
                 vec![
                     ("usage", usage(&busy[0], container, "cpu") == Some(*used)),
                     ("limit", *used as f64 >= *limit as f64 * 0.9),
                     ("others", idle.len() == *others && busy.len() <= *others),
-                    ("mean", idle.iter().sum::<i64>() / idle.len() as i64 == *mean),
+                    (
+                        "mean",
+                        idle.iter().sum::<i64>() / idle.len() as i64 == *mean,
+                    ),
                 ]
             }
         },
         Facts::StaleSamples(it) => {
             let window = it.window.map_or(120.0, |window| 2.0 * window.as_secs_f64());
             let age = snapshot.now.duration_since(it.newest).as_secs_f64();
-            vec![("old", age.abs() > window), ("samples", (1..=it.samples).contains(&it.stale))]
+            vec![
+                ("old", age.abs() > window),
+                ("samples", (1..=it.samples).contains(&it.stale)),
+            ]
         }
         Facts::SelectorMatchesNothing(it) => vec![
-            ("replicas", scale.is_some_and(|scale| scale.status_replicas == it.replicas)),
-            ("pods", it.own.iter().chain(&it.others).all(|name| !pod(name).name.is_empty())),
+            (
+                "replicas",
+                scale.is_some_and(|scale| scale.status_replicas == it.replicas),
+            ),
+            (
+                "pods",
+                it.own
+                    .iter()
+                    .chain(&it.others)
+                    .all(|name| !pod(name).name.is_empty()),
+            ),
         ],
         Facts::SharedPods(it) => {
             let selects = |name: &str| {
-                snapshot.other_hpas.iter().any(|own| own.scale.selector.matches(&pod(name).labels))
+                snapshot
+                    .other_hpas
+                    .iter()
+                    .any(|own| own.scale.selector.matches(&pod(name).labels))
             };
             vec![("selected", it.pods.iter().all(|name| selects(name)))]
         }
         Facts::FinishedPods(it) => vec![
-            ("succeeded", it.succeeded.iter().all(|name| pod(name).phase == Phase::Succeeded)),
-            ("failed", it.failed.iter().all(|name| pod(name).phase == Phase::Failed)),
+            (
+                "succeeded",
+                it.succeeded
+                    .iter()
+                    .all(|name| pod(name).phase == Phase::Succeeded),
+            ),
+            (
+                "failed",
+                it.failed
+                    .iter()
+                    .all(|name| pod(name).phase == Phase::Failed),
+            ),
         ],
         Facts::ForeignPods(it) => {
-            let names: BTreeSet<&str> =
-                it.of.iter().flat_map(|of| of.pods.iter().map(|it| &**it)).collect();
+            let names: BTreeSet<&str> = it
+                .of
+                .iter()
+                .flat_map(|of| of.pods.iter().map(|it| &**it))
+                .collect();
             let is_share = |share: &owners::Share| {
                 let theirs =
                     sum(&mut ready(share.metric).filter(|row| names.contains(name_of(row))));
@@ -921,16 +1281,25 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         }
         Facts::NeverReady(it) => vec![("unready", it.pods.iter().all(|own| !is_ready(&own.name)))],
         Facts::UnschedulablePods(it) => {
-            vec![("unscheduled", it.pods.iter().all(|name| pod(name).unschedulable.is_some()))]
+            vec![(
+                "unscheduled",
+                it.pods.iter().all(|name| pod(name).unschedulable.is_some()),
+            )]
         }
         Facts::ReplicasWithoutPods(it) => {
             let scale = scale.expect("a scale");
-            vec![("scale", (scale.spec_replicas, scale.status_replicas) == (it.replicas, it.pods))]
+            vec![(
+                "scale",
+                (scale.spec_replicas, scale.status_replicas) == (it.replicas, it.pods),
+            )]
         }
         Facts::OldRevisionPods(it) => {
             let all: usize = it.revisions.iter().map(|own| own.pods).sum();
             vec![
-                ("replicas", scale.is_some_and(|scale| scale.spec_replicas == it.replicas)),
+                (
+                    "replicas",
+                    scale.is_some_and(|scale| scale.spec_replicas == it.replicas),
+                ),
                 ("beyond", it.beyond.len() == all - it.replicas as usize),
             ]
         }
@@ -939,8 +1308,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             vec![("last", ends.max().flatten() == Some(it.last))]
         }
         Facts::StartingPods(it) => {
-            let starts =
-                it.pods.iter().filter_map(|name| pod(name).start_time.or(pod(name).created));
+            let starts = it
+                .pods
+                .iter()
+                .filter_map(|name| pod(name).start_time.or(pod(name).created));
             vec![("since", starts.min() == Some(it.since))]
         }
         Facts::UncountedPods(it) => {
@@ -948,21 +1319,33 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 let is_counted = own.row.group == Group::Ready;
                 step(own.metric).pods.contains(&own.row) && is_counted == it.count
             };
-            vec![("rows", it.pods.iter().all(is_row)), ("of", it.count || it.pods.len() <= it.of)]
+            vec![
+                ("rows", it.pods.iter().all(is_row)),
+                ("of", it.count || it.pods.len() <= it.of),
+            ]
         }
         Facts::WithinTolerance(it) => {
             let proposal = step(it.metric).proposal().expect("a proposal");
             let filled = proposal.filled.map(|filled| filled.ratio);
             vec![
-                ("ratio", it.ratio == proposal.ratio || Some(it.ratio) == filled),
+                (
+                    "ratio",
+                    it.ratio == proposal.ratio || Some(it.ratio) == filled,
+                ),
                 ("within", (it.ratio - 1.0).abs() <= it.tolerance + 1e-9),
                 ("kept", decision.proposal == current),
                 ("borders", is_between(it.borders.as_ref())),
             ]
         }
         Facts::Rounding(it) => vec![
-            ("rounded", it.exact.ceil() as i32 == it.replicas && proposed(it.metric) == current),
-            ("beside", it.beside.iter().all(|metric| proposed(*metric) >= current)),
+            (
+                "rounded",
+                it.exact.ceil() as i32 == it.replicas && proposed(it.metric) == current,
+            ),
+            (
+                "beside",
+                it.beside.iter().all(|metric| proposed(*metric) >= current),
+            ),
             ("borders", is_between(it.borders.as_ref())),
         ],
         Facts::HeldByWindow(it) => vec![
@@ -973,22 +1356,37 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                     // Without a history the replicas count as one.
                     || Some(it.held_by.replicas) == current,
             ),
-            ("inside", snapshot.now.duration_since(it.held_by.time) <= it.window),
+            (
+                "inside",
+                snapshot.now.duration_since(it.held_by.time) <= it.window,
+            ),
         ],
         Facts::RateLimited(it) => vec![
             ("limited", is_limited(it.desired, it.result)),
             ("current", current == Some(it.current)),
             (
                 "result",
-                decision.unwritten().map(|it| it.0).or(decision.replicas_after())
+                decision
+                    .unwritten()
+                    .map(|it| it.0)
+                    .or(decision.replicas_after())
                     == Some(it.result),
             ),
         ],
         Facts::DirectionDisabled(it) => vec![("limited", is_limited(it.desired, it.result))],
         Facts::AtMax(AtMax { bound: it, .. }) => vec![
-            ("bound", it.bound == spec.max_replicas && it.asked > it.bound),
+            (
+                "bound",
+                it.bound == spec.max_replicas && it.asked > it.bound,
+            ),
             ("limited", is_limited(it.asked, it.bound)),
-            ("ratio", it.ratio == decision.winner().and_then(|own| Some(own.proposal()?.ratio))),
+            (
+                "ratio",
+                it.ratio
+                    == decision
+                        .winner()
+                        .and_then(|own| Some(own.proposal()?.ratio)),
+            ),
         ],
         Facts::AtMin(it) => vec![
             (
@@ -998,7 +1396,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ("limited", is_limited(it.bound.asked, it.bound.bound)),
         ],
         Facts::AboveMax(AboveMax(Correction::Done(it))) => {
-            vec![("bound", [spec.max_replicas, current.unwrap_or(-1)] == [it.bound; 2])]
+            vec![(
+                "bound",
+                [spec.max_replicas, current.unwrap_or(-1)] == [it.bound; 2],
+            )]
         }
         Facts::BelowMin(BelowMin(Correction::Done(it))) => {
             vec![(
@@ -1007,29 +1408,46 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             )]
         }
         Facts::AboveMax(AboveMax(Correction::Due(it))) => vec![
-            ("bound", it.bound == spec.max_replicas && it.current > it.bound),
+            (
+                "bound",
+                it.bound == spec.max_replicas && it.current > it.bound,
+            ),
             ("current", current == Some(it.current)),
         ],
         Facts::BelowMin(BelowMin(Correction::Due(it))) => vec![
-            ("bound", it.bound == spec.min_replicas.unwrap_or(1) && it.current < it.bound),
+            (
+                "bound",
+                it.bound == spec.min_replicas.unwrap_or(1) && it.current < it.bound,
+            ),
             ("current", current == Some(it.current)),
         ],
         Facts::SwitchedOff(_) => vec![("no replicas", current == Some(0))],
         Facts::RequestTooSmall(it) => {
             let rows = || ready(it.metric);
-            let used: Vec<i64> =
-                rows().filter_map(|row| usage(name_of(row), &it.container, &it.resource)).collect();
+            let used: Vec<i64> = rows()
+                .filter_map(|row| usage(name_of(row), &it.container, &it.resource))
+                .collect();
             let most = rows()
                 .filter_map(|row| {
-                    request(&snapshot.pods[row.pod as usize], &it.container, &it.resource)
+                    request(
+                        &snapshot.pods[row.pod as usize],
+                        &it.container,
+                        &it.resource,
+                    )
                 })
                 .max();
             let proposal = step(it.metric).proposal().expect("a proposal");
             let percent = proposal.current.average_utilization.map(f64::from);
             vec![
-                ("usage", used.iter().sum::<i64>() / used.len() as i64 == it.usage),
+                (
+                    "usage",
+                    used.iter().sum::<i64>() / used.len() as i64 == it.usage,
+                ),
                 ("request", most == Some(it.request)),
-                ("share", percent == Some((it.share * 100.0).round()) && it.share >= 2.0),
+                (
+                    "share",
+                    percent == Some((it.share * 100.0).round()) && it.share >= 2.0,
+                ),
                 ("enough", it.enough.milli_value() > it.request),
             ]
         }
@@ -1041,21 +1459,39 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 .filter(|own| own.name == snapshot.hpa.name && own.reason == "SuccessfulRescale")
                 .map(|own| own.count)
                 .sum();
-            let has =
-                |size: i32| events.clone().any(|own| own.message.starts_with(of(size).as_str()));
+            let has = |size: i32| {
+                events
+                    .clone()
+                    .any(|own| own.message.starts_with(of(size).as_str()))
+            };
             vec![
                 ("times", it.ups + it.downs <= all),
                 ("sizes", has(it.low) && has(it.high) && it.low < it.high),
-                ("window", it.window < SignedDuration::from_secs(it.longer.into())),
+                (
+                    "window",
+                    it.window < SignedDuration::from_secs(it.longer.into()),
+                ),
             ]
         }
     };
-    checks.into_iter().filter(|(_, holds)| !holds).map(|(what, _)| what).collect()
+    checks
+        .into_iter()
+        .filter(|(_, holds)| !holds)
+        .map(|(what, _)| what)
+        .collect()
 }
 
 /// Whether a value that keeps the replicas is between those for fewer and those for more.
 fn is_between(borders: Option<&Borders>) -> bool {
-    let Some(Borders { now: Some(now), fewer, more, .. }) = borders else { return true };
+    let Some(Borders {
+        now: Some(now),
+        fewer,
+        more,
+        ..
+    }) = borders
+    else {
+        return true;
+    };
     fewer.is_none_or(|fewer| fewer < *now) && more.is_none_or(|more| *now < more)
 }
 
@@ -1068,10 +1504,15 @@ fn a_maximum_is_told_if_it_decides() {
             continue;
         }
         let max = pass.input.snapshot.hpa.spec.max_replicas;
-        let told = findings::find(&pass).iter().any(|it| it.code() == Code::AtMax);
+        let told = findings::find(&pass)
+            .iter()
+            .any(|it| it.code() == Code::AtMax);
         let unwritten = pass.decision.unwritten().map(|it| it.0);
         let is_there = unwritten.or(pass.decision.replicas_after()) == Some(max);
-        let wants_more = pass.decision.proposal.is_some_and(|proposal| proposal > max);
+        let wants_more = pass
+            .decision
+            .proposal
+            .is_some_and(|proposal| proposal > max);
         // A limit of a pass may be lower.
         let is_bound = pass.decision.trace.iter().any(
             |step| matches!(step, Step::Limit { reason: "TooManyReplicas", desired, result, .. } if desired > result),
@@ -1084,7 +1525,10 @@ fn a_maximum_is_told_if_it_decides() {
         *seen.entry((told, is_there)).or_insert(0) += 1;
     }
     // There are some that are at the maximum without being limited by it.
-    assert!(seen[&(true, true)] > 10 && seen[&(false, true)] > 10, "{seen:?}");
+    assert!(
+        seen[&(true, true)] > 10 && seen[&(false, true)] > 10,
+        "{seen:?}"
+    );
 }
 
 /// The 507 recorded passes, the moments of recorded runs, and the states of users.
@@ -1094,7 +1538,10 @@ pub(crate) fn passes() -> impl Iterator<Item = (String, Pass)> {
     let runs = trajectories::NAMES.into_iter().flat_map(|name| {
         let moments = trajectories::moments(name).iter();
         moments.map(move |input| {
-            (format!("{name} at {}", input.snapshot.now), Pass::run(input.clone()))
+            (
+                format!("{name} at {}", input.snapshot.now),
+                Pass::run(input.clone()),
+            )
         })
     });
     let states = cases()
@@ -1120,8 +1567,16 @@ fn the_evidence_is_that_of_the_trace() {
             );
         }
     }
-    assert!(wrong.is_empty(), "{} are false:\n{}", wrong.len(), wrong.join("\n"));
-    let unseen: Vec<_> = Code::ALL.iter().filter(|code| !seen.contains(code)).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} are false:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let unseen: Vec<_> = Code::ALL
+        .iter()
+        .filter(|code| !seen.contains(code))
+        .collect();
     assert!(unseen.is_empty(), "never found: {unseen:?}");
 }
 
@@ -1140,11 +1595,16 @@ fn the_replicas_in_the_evidence_are_known() {
             known.extend(integers(&format!("{finding:?}")));
         }
         for finding in views["findings"].as_array().expect("a list") {
-            let texts =
-                finding["evidence"].as_array().expect("a list").iter().chain([&finding["summary"]]);
+            let texts = finding["evidence"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .chain([&finding["summary"]]);
             for text in texts.filter_map(Value::as_str) {
                 let words: Vec<&str> = text.split_whitespace().collect();
-                let counts = words.windows(2).filter(|pair| pair[1].starts_with("replica"));
+                let counts = words
+                    .windows(2)
+                    .filter(|pair| pair[1].starts_with("replica"));
                 for count in counts.filter_map(|pair| pair[0].parse::<i64>().ok()) {
                     checked += 1;
                     assert!(known.contains(&count), "{name}: {text}");
@@ -1159,26 +1619,47 @@ fn the_replicas_in_the_evidence_are_known() {
 fn what_does_not_belong_to_the_target_changes_no_finding() {
     let mut kinds = BTreeSet::new();
     for (path, case) in cases() {
-        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let options = Options {
+            name: case.hpa.clone(),
+            ..Options::default()
+        };
         let read = |state: &Value, options: &Options| {
             saved::read(&state.to_string(), options, Timestamp::UNIX_EPOCH)
         };
-        let Ok(before) = read(&case.state, &options) else { continue };
+        let Ok(before) = read(&case.state, &options) else {
+            continue;
+        };
         let namespace = &before.snapshot.hpa.namespace;
-        let options = Options { namespace: Some(namespace.clone()), ..options };
+        let options = Options {
+            namespace: Some(namespace.clone()),
+            ..options
+        };
         let mut state = case.state.clone();
         let items = state["items"].as_array_mut().expect("items");
         let pod = |namespace: &str, labels: Value| {
-            let pod = build::with(build::pod("stranger"), &json!({"metadata": {"labels": null}}));
+            let pod = build::with(
+                build::pod("stranger"),
+                &json!({"metadata": {"labels": null}}),
+            );
             let metadata = json!({"namespace": namespace, "labels": labels});
-            build::with(pod, &json!({"metadata": metadata, "status": {"phase": "Pending"}}))
+            build::with(
+                pod,
+                &json!({"metadata": metadata, "status": {"phase": "Pending"}}),
+            )
         };
         let labels = items.iter().find(|item| item["kind"] == "Pod");
         let labels = labels.map_or(Value::Null, |pod| pod["metadata"]["labels"].clone());
-        let copies: Vec<Value> = items.iter().filter_map(|item| moved(item, namespace)).collect();
+        let copies: Vec<Value> = items
+            .iter()
+            .filter_map(|item| moved(item, namespace))
+            .collect();
         items.push(pod(namespace, json!({"no-one": "selects-it"})));
         items.push(pod("elsewhere", labels));
-        kinds.extend(copies.iter().filter_map(|it| it["kind"].as_str().map(str::to_owned)));
+        kinds.extend(
+            copies
+                .iter()
+                .filter_map(|it| it["kind"].as_str().map(str::to_owned)),
+        );
         items.extend(copies);
         let after = read(&state, &options);
         let after = after.unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
@@ -1202,7 +1683,9 @@ fn moved(item: &Value, namespace: &str) -> Option<Value> {
     let mut copy = item.clone();
     let mut parts = vec![&mut copy];
     while let Some(part) = parts.pop() {
-        let Some(fields) = part.as_object_mut() else { continue };
+        let Some(fields) = part.as_object_mut() else {
+            continue;
+        };
         for (name, field) in fields {
             if ["metadata", "describedObject", "involvedObject"].contains(&&**name) {
                 if field["namespace"] == namespace {
@@ -1258,14 +1741,23 @@ This page is generated from the program's own texts.
             // The best example is one with something to paste, and then one that is the first finding.
             let text = example(&explanation, finding.code);
             let rank = (text.contains("\n  $ "), place == 0);
-            if examples.get(&finding.code).is_none_or(|(old, _)| rank > *old) {
+            if examples
+                .get(&finding.code)
+                .is_none_or(|(old, _)| rank > *old)
+            {
                 examples.insert(finding.code, (rank, text));
             }
         }
     }
     for &code in Code::ALL {
         let entry = entry(code);
-        let _ = write!(text, "\n## `{}`\n\n{}\n\n{}\n", code.as_str(), entry.when, entry.advice);
+        let _ = write!(
+            text,
+            "\n## `{}`\n\n{}\n\n{}\n",
+            code.as_str(),
+            entry.when,
+            entry.advice
+        );
         if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");
         }
@@ -1303,7 +1795,10 @@ information, or follows from another one. The rest cannot be played, for the rea
 
 /// Returns a report's text about one finding.
 fn example(explanation: &Explanation<'_>, code: Code) -> String {
-    let layout = Layout { width: Some(100), ..Layout::default() };
+    let layout = Layout {
+        width: Some(100),
+        ..Layout::default()
+    };
     let mut all = Page::new(explanation, true, Symbols::UNICODE);
     all.sections.retain(|section| section.title == "FINDINGS");
     let text = page(&all, &layout);
@@ -1318,7 +1813,10 @@ fn example(explanation: &Explanation<'_>, code: Code) -> String {
 
 #[test]
 fn the_documentation_is_current() {
-    for (page, text) in [("docs/findings.md", documentation()), ("docs/advice.md", advice())] {
+    for (page, text) in [
+        ("docs/findings.md", documentation()),
+        ("docs/advice.md", advice()),
+    ] {
         let path = root().join(page);
         if env::var_os("UPDATE_FINDINGS").is_some() {
             fs::write(&path, &text).expect("docs can be written");

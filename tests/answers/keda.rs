@@ -12,7 +12,11 @@ fn predict(flags: &[&str], manifest: &str) -> (Option<i32>, String, String) {
         .output()
         .expect("it runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 fn manifest() -> String {
@@ -22,8 +26,10 @@ fn manifest() -> String {
 /// A prometheus, a cron and a cpu trigger: two of the metrics have values in the state, one is assumed.
 #[test]
 fn three_triggers() {
-    let (code, stdout, stderr) =
-        predict(&["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"], &manifest());
+    let (code, stdout, stderr) = predict(
+        &["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"],
+        &manifest(),
+    );
     assert_eq!((code, &*stderr), (Some(0), ""));
     insta::assert_snapshot!(stdout, @"
     assuming HPA from standard input
@@ -106,11 +112,16 @@ fn a_trigger_that_only_keda_can_name() {
         "\n  standard input: spec.triggers[0] (external): the name of its metric and the number of its target are \
          taken from the running HPA, because only KEDA knows: s0-prometheus\n",
     ] {
-        assert!(format!("\n{stdout}").contains(expected), "{expected}{stdout}");
+        assert!(
+            format!("\n{stdout}").contains(expected),
+            "{expected}{stdout}"
+        );
     }
     let cron = "{type: cron, metadata: {timezone: UTC, start: 0 8 * * *, end: 0 9 * * *, desiredReplicas: '2'}}";
-    let second =
-        external.replace("- {type: external", &format!("- {cron}\n          - {{type: external"));
+    let second = external.replace(
+        "- {type: external",
+        &format!("- {cron}\n          - {{type: external"),
+    );
     let (code, stdout, stderr) = predict(&[], &second);
     assert_eq!((code, &*stdout), (Some(2), ""));
     assert_eq!(
@@ -142,13 +153,24 @@ spec:
     let path = directory.path().join("object.yaml").display().to_string();
     std::fs::write(&path, object).expect("a file");
     let run = |flags: &[&str]| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa").args(flags).output();
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(flags)
+            .output();
         let output = output.expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     };
     let alone = ["predict", "-f", &path, "--replicas", "3"];
-    let stated = ["--metric", "s1-mysql-unknown=15", "--metric", "s2-workload-default=5"];
+    let stated = [
+        "--metric",
+        "s1-mysql-unknown=15",
+        "--metric",
+        "s2-workload-default=5",
+    ];
     let (code, stdout, stderr) = run(&[&alone[..], &["--cpu", "30%"], &stated].concat());
     assert_eq!((code, &*stderr), (Some(0), ""));
     let note = "spec.triggers[1] (mysql): s1-mysql-unknown stands for the name of its metric, which only KEDA \
@@ -180,8 +202,10 @@ spec:
         stdout.contains("the input has no ExternalMetricValueList for s1-workload-shop"),
         "{stdout}"
     );
-    let (code, stdout, stderr) =
-        predict(&["--cpu", "30%", "--metric", "s1-workload-shop=25"], &workload);
+    let (code, stdout, stderr) = predict(
+        &["--cpu", "30%", "--metric", "s1-workload-shop=25"],
+        &workload,
+    );
     assert_eq!((code, &*stderr), (Some(0), ""));
     assert!(stdout.contains("\n  SCALE UP 2 → 4\n"), "{stdout}");
 }
@@ -206,7 +230,14 @@ fn values_stay_with_metrics_whose_index_changes() {
         assert!(stdout.contains(expected), "{expected}{stdout}");
     }
     // What only the candidate has may be stated for a run as well.
-    let flags = ["--metric", &format!("{cron}=10"), "--for", "5m", "-o", "json"];
+    let flags = [
+        "--metric",
+        &format!("{cron}=10"),
+        "--for",
+        "5m",
+        "-o",
+        "json",
+    ];
     let (code, stdout, stderr) = predict(&flags, &swapped);
     assert_eq!((code, &*stderr), (Some(0), ""));
     let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
@@ -221,7 +252,10 @@ fn values_stay_with_metrics_whose_index_changes() {
 fn an_hpa_that_keda_did_not_create() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = std::fs::read_to_string("tests/keda/state.yaml").expect("a file");
-    let owner = state.lines().find(|line| line.contains("ownerReferences")).expect("an owner");
+    let owner = state
+        .lines()
+        .find(|line| line.contains("ownerReferences"))
+        .expect("an owner");
     let path = directory.path().join("state.yaml").display().to_string();
     let transfer = "{name: web, namespace: shop, annotations: \
                     {scaledobject.keda.sh/transfer-hpa-ownership: 'true'}}\nspec:\n  advanced: \
@@ -396,8 +430,14 @@ fn what_keda_refuses() {
     let named = whole.replace("  cooldownPeriod: 120\n", named);
     let metadata = "metadata: {name: web, namespace: shop}";
     for (own, begin) in [
-        ("{name: -x, namespace: shop}", "metadata.name: Invalid value: \"-x\": a lowercase"),
-        ("{name: Web_X, namespace: shop}", "metadata.name: Invalid value: \"Web_X\": a lowercase"),
+        (
+            "{name: -x, namespace: shop}",
+            "metadata.name: Invalid value: \"-x\": a lowercase",
+        ),
+        (
+            "{name: Web_X, namespace: shop}",
+            "metadata.name: Invalid value: \"Web_X\": a lowercase",
+        ),
         (
             "{name: web, namespace: shop, labels: {\"a b\": c}}",
             "metadata.labels: Invalid value: \"a b\": name part must",
@@ -407,8 +447,14 @@ fn what_keda_refuses() {
         let (code, stdout, stderr) =
             predict(&[], &named.replace(metadata, &format!("metadata: {own}")));
         assert_eq!((code, &*stdout), (Some(2), ""), "{own}: {stderr}");
-        assert!(stderr.starts_with(&format!("error: standard input: {begin}")), "{stderr}");
-        assert!(stderr.ends_with("hint: the API server would reject this manifest\n"), "{stderr}");
+        assert!(
+            stderr.starts_with(&format!("error: standard input: {begin}")),
+            "{stderr}"
+        );
+        assert!(
+            stderr.ends_with("hint: the API server would reject this manifest\n"),
+            "{stderr}"
+        );
     }
 }
 
@@ -475,15 +521,24 @@ fn a_container_that_the_target_does_not_have() {
 fn secrets_are_not_shown() {
     let directory = tempfile::tempdir().expect("a directory");
     let saved = directory.path().join("saved.yaml");
-    let with_secret = manifest()
-        .replace("      query:", "      authModes: basic\n      password: hunter2\n      query:");
+    let with_secret = manifest().replace(
+        "      query:",
+        "      authModes: basic\n      password: hunter2\n      query:",
+    );
     for flags in [&["-o", "json"][..], &["-o", "wide"], &["-o", "yaml"]] {
         let (code, stdout, stderr) = predict(flags, &with_secret);
         assert_eq!(code, Some(0), "{stderr}");
-        assert!(!format!("{stdout}{stderr}").contains("hunter2"), "{flags:?}");
+        assert!(
+            !format!("{stdout}{stderr}").contains("hunter2"),
+            "{flags:?}"
+        );
     }
     let path = saved.to_str().expect("a path");
     let (code, _, stderr) = predict(&["--save", path], &with_secret);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(!std::fs::read_to_string(&saved).expect("a file").contains("hunter2"));
+    assert!(
+        !std::fs::read_to_string(&saved)
+            .expect("a file")
+            .contains("hunter2")
+    );
 }

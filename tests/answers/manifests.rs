@@ -31,7 +31,11 @@ fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, Str
         .output()
         .expect("it runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// Returns the assumptions with the observed values, the notes, and the answer.
@@ -40,7 +44,11 @@ fn summary(name: &str, flags: &[&str]) -> String {
     assert_eq!(code, Some(0), "{flags:?}: {stderr}");
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     let list = |field: &str| answer[field].as_array().expect("a list").clone();
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let mut lines = String::new();
     for own in list("overrides") {
         let [item, assumed, observed] = ["item", "assumed", "observed"].map(|it| text(&own[it]));
@@ -53,7 +61,11 @@ fn summary(name: &str, flags: &[&str]) -> String {
     for finding in list("findings") {
         writeln!(lines, "finding {}", text(&finding["code"])).expect("text");
     }
-    for note in list("notes").iter().map(text).filter(|note| !note.starts_with("a rollout of")) {
+    for note in list("notes")
+        .iter()
+        .map(text)
+        .filter(|note| !note.starts_with("a rollout of"))
+    {
         writeln!(lines, "note {note}").expect("text");
     }
     let from = text(&answer["observed"]["replicas"]);
@@ -85,7 +97,11 @@ fn a_new_hpa_is_said_to_have_no_history() {
     };
     for (name, is_new) in [("web", false), ("web-2", true)] {
         let brief = predict(name, &[]);
-        assert_eq!(brief.contains("Assuming a new HPA without a history"), is_new, "{brief}");
+        assert_eq!(
+            brief.contains("Assuming a new HPA without a history"),
+            is_new,
+            "{brief}"
+        );
         let wide = predict(name, &["-o", "wide"]);
         let words = "the HPA is new: the current replicas count as the only recommendation";
         assert_eq!(wide.contains(words), is_new, "{wide}");
@@ -240,8 +256,15 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
     let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "json"], &text);
     assert_eq!(code, Some(0), "{stderr}");
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(answer["overrides"].as_array().map(Vec::len), Some(6), "{stdout}");
-    assert!(stdout.contains("of Deployment/web from standard input"), "{stdout}");
+    assert_eq!(
+        answer["overrides"].as_array().map(Vec::len),
+        Some(6),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("of Deployment/web from standard input"),
+        "{stdout}"
+    );
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
     std::fs::create_dir_all(&directory).expect("a directory");
     for (number, document) in text.split("\n---\n").enumerate() {
@@ -270,8 +293,10 @@ fn manifests_of_another_namespace_and_a_status_are_noted() {
     for (text, expected) in [
         (
             text.replace(workload, elsewhere),
-            &["standard input: only the HPA and its target are read from manifests; ignored: \
-               Deployment/web in prod"][..],
+            &[
+                "standard input: only the HPA and its target are read from manifests; ignored: \
+               Deployment/web in prod",
+            ][..],
         ),
         (
             text.replace("{name: web}\n", "{name: web, namespace: prod}\n"),
@@ -298,9 +323,21 @@ fn manifests_of_another_namespace_and_a_status_are_noted() {
 #[test]
 fn flags_go_before_manifests() {
     for (flag, gone, line) in [
-        ("--max=15", "maxReplicas: 20 (was 10)", "maxReplicas: 15 (was 10)"),
-        ("--set=maxReplicas=15", "maxReplicas: 20 (was 10)", "maxReplicas: 15 (was 10)"),
-        ("--target=cpu=70%", "target of cpu: 80% (was 60%)", "target of cpu: 70% (was 60%)"),
+        (
+            "--max=15",
+            "maxReplicas: 20 (was 10)",
+            "maxReplicas: 15 (was 10)",
+        ),
+        (
+            "--set=maxReplicas=15",
+            "maxReplicas: 20 (was 10)",
+            "maxReplicas: 15 (was 10)",
+        ),
+        (
+            "--target=cpu=70%",
+            "target of cpu: 80% (was 60%)",
+            "target of cpu: 70% (was 60%)",
+        ),
         (
             "--request=cpu=200m",
             "cpu request of app: 50m (was 100m)",
@@ -310,7 +347,10 @@ fn flags_go_before_manifests() {
         let without = summary("web", &["--hpa", "deployment.yaml"]);
         let with = summary("web", &["--hpa", "deployment.yaml", flag]);
         let has = |text: &str, line: &str| text.lines().any(|own| own == line);
-        assert!(has(&without, gone) && !has(&with, gone) && has(&with, line), "{flag}:\n{with}");
+        assert!(
+            has(&without, gone) && !has(&with, gone) && has(&with, line),
+            "{flag}:\n{with}"
+        );
     }
 }
 
@@ -358,7 +398,10 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "the API server would reject this manifest",
         ),
         (
-            all(&[hpa("web", "web"), hpa("api", "web").replace("maxReplicas", "maxReplcas")]),
+            all(&[
+                hpa("web", "web"),
+                hpa("api", "web").replace("maxReplicas", "maxReplcas"),
+            ]),
             "standard input: unknown field \"spec.maxReplcas\", did you mean \"spec.maxReplicas\"?",
             "use --validate=warn",
         ),
@@ -412,7 +455,10 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "it has 2 Service",
         ),
         (
-            all(&[workload("Deployment", "api"), workload("StatefulSet", "web")]),
+            all(&[
+                workload("Deployment", "api"),
+                workload("StatefulSet", "web"),
+            ]),
             "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
              Deployment/web",
             "it has Deployment/api, StatefulSet/web",
@@ -441,17 +487,27 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "observations of one target do not apply to another",
         ),
         (
-            all(&[hpa("web", "web"), workload("Deployment", "web"), workload("Deployment", "web")]),
+            all(&[
+                hpa("web", "web"),
+                workload("Deployment", "web"),
+                workload("Deployment", "web"),
+            ]),
             "standard input: contains Deployment/web more than once",
             "keep one of them",
         ),
         (
-            all(&[hpa("web", "web"), "Error: no template web.labels\n".to_owned()]),
+            all(&[
+                hpa("web", "web"),
+                "Error: no template web.labels\n".to_owned(),
+            ]),
             "failed to read standard input:6:1: not a Kubernetes object: it has no kind",
             "",
         ),
         (
-            all(&["NAME: web\nLAST DEPLOYED: today\nMANIFEST:\n".to_owned(), hpa("web", "web")]),
+            all(&[
+                "NAME: web\nLAST DEPLOYED: today\nMANIFEST:\n".to_owned(),
+                hpa("web", "web"),
+            ]),
             "failed to read standard input:3:1: not a Kubernetes object: it has no kind",
             "use the output of `helm template` or `helm get manifest`",
         ),
@@ -461,7 +517,11 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
              expected a 32-bit integer",
             "",
         ),
-        ("\n".to_owned(), "failed to read standard input: it is empty", ""),
+        (
+            "\n".to_owned(),
+            "failed to read standard input: it is empty",
+            "",
+        ),
         (
             hpa("web", "web").replace("name: web}\nspec", "name: web, labels: {tier: a b}}\nspec"),
             "standard input: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: metadata.labels: \
@@ -493,7 +553,10 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "this is a template",
         ),
         (
-            all(&[hpa("api", "api"), hpa("'{{ .Release.Name }}'", "'{{ .Release.Name }}'")]),
+            all(&[
+                hpa("api", "api"),
+                hpa("'{{ .Release.Name }}'", "'{{ .Release.Name }}'"),
+            ]),
             "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
              Deployment/web",
             "this is a template",
@@ -524,8 +587,15 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
         std::fs::write(&candidate, hpa).expect("a file");
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let flags = ["-n", "shop", "-f", &saved, "--hpa", &candidate];
-        let output = command.args(["predict", "web"]).args(flags).output().expect("it runs");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        let output = command
+            .args(["predict", "web"])
+            .args(flags)
+            .output()
+            .expect("it runs");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
     };
     for (metric, expected) in [
         (
@@ -564,7 +634,10 @@ fn a_percentage_without_requests_is_a_decision() {
         assert_eq!(code, Some(0), "{value}: {stderr}");
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
         assert!(!stdout.contains("a percentage cannot be used"), "{stdout}");
-        (answer["outcome"].clone(), answer["findings"][0]["code"].clone())
+        (
+            answer["outcome"].clone(),
+            answer["findings"][0]["code"].clone(),
+        )
     };
     let expected = answer("x2");
     assert_eq!(expected.1, "missing-request");
@@ -624,10 +697,19 @@ fn manifests_alone() {
         (
             "predict",
             hpa(&two),
-            &["--replicas=3", "--metric=rps=12", "--metric=rps on Service/col=60"],
+            &[
+                "--replicas=3",
+                "--metric=rps=12",
+                "--metric=rps on Service/col=60",
+            ],
             "assuming rps on Service/col 60",
         ),
-        ("explain", hpa(&two), &[], "--metric rps=30 --metric 'rps on Service/col=30'"),
+        (
+            "explain",
+            hpa(&two),
+            &[],
+            "--metric rps=30 --metric 'rps on Service/col=30'",
+        ),
         // The last one of equal keys counts, and the suggested replicas are inside the bounds.
         (
             "explain",
@@ -635,7 +717,12 @@ fn manifests_alone() {
             &[],
             "standard input repeats spec.maxReplicas (line 4): the last one counts",
         ),
-        ("explain", hpa(&repeated), &[], "--replicas 2 --cpu 80%` assumes the pods"),
+        (
+            "explain",
+            hpa(&repeated),
+            &[],
+            "--replicas 2 --cpu 80%` assumes the pods",
+        ),
         (
             "explain",
             hpa(&old),
@@ -657,13 +744,17 @@ fn manifests_alone() {
         // What kubectl rejects can be dropped instead.
         (
             "predict",
-            hpa(&format!("{{{deployment}, maxReplicas: 5, behaviour: {{}}}}")),
+            hpa(&format!(
+                "{{{deployment}, maxReplicas: 5, behaviour: {{}}}}"
+            )),
             &["--replicas=3", "--cpu=80%"],
             "error: standard input: unknown field \"spec.behaviour\", did you mean \"spec.behavior\"?",
         ),
         (
             "predict",
-            hpa(&format!("{{{deployment}, maxReplicas: 5, behaviour: {{}}}}")),
+            hpa(&format!(
+                "{{{deployment}, maxReplicas: 5, behaviour: {{}}}}"
+            )),
             &["--replicas=3", "--cpu=80%", "--validate=warn"],
             "standard input: ignored: unknown field \"spec.behaviour\", did you mean \"spec.behavior\"?",
         ),
@@ -716,29 +807,48 @@ fn manifests_alone() {
     ] {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let args = [&[verb, "web", "-f", "-"], flags].concat();
-        let output = command.args(args).write_stdin(&*manifest).output().expect("it runs");
+        let output = command
+            .args(args)
+            .write_stdin(&*manifest)
+            .output()
+            .expect("it runs");
         let shown = [output.stdout, output.stderr].concat();
         let shown = String::from_utf8_lossy(&shown);
-        assert!(shown.contains(expected), "{verb} {flags:?}\n{manifest}\n{shown}");
+        assert!(
+            shown.contains(expected),
+            "{verb} {flags:?}\n{manifest}\n{shown}"
+        );
     }
 }
 
 /// What is stated of whole pods is stated of their new containers, too.
 #[test]
 fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
-    for (flags, is_asked) in [(&[][..], true), (&["--cpu=80%"], false), (&["--cpu=app=80%"], true)]
-    {
+    for (flags, is_asked) in [
+        (&[][..], true),
+        (&["--cpu=80%"], false),
+        (&["--cpu=app=80%"], true),
+    ] {
         let flags = [&["--hpa=sidecar.yaml"], flags].concat();
         let (_, stdout, stderr) = predict("web", &flags, "");
         let said = "--cpu proxy=VALUE states it";
-        assert_eq!(stdout.contains(said), is_asked, "{flags:?} {stdout}{stderr}");
+        assert_eq!(
+            stdout.contains(said),
+            is_asked,
+            "{flags:?} {stdout}{stderr}"
+        );
     }
-    for (trace, is_asked) in
-        [("time,cpu\n0s,60%\n10m,60%\n", false), ("time,cpu\n1m,missing\n", false)]
-    {
+    for (trace, is_asked) in [
+        ("time,cpu\n0s,60%\n10m,60%\n", false),
+        ("time,cpu\n1m,missing\n", false),
+    ] {
         let flags = ["--hpa=sidecar.yaml", "--for=10m", "--trace=-"];
         let (_, stdout, stderr) = predict("web", &flags, trace);
-        assert_eq!(stdout.contains("has run proxy"), is_asked, "{stdout}{stderr}");
+        assert_eq!(
+            stdout.contains("has run proxy"),
+            is_asked,
+            "{stdout}{stderr}"
+        );
     }
 }
 
@@ -754,8 +864,15 @@ fn what_two_texts_have_in_common_is_said_once() {
     let (_, _, stderr) = predict("web", &["--hpa=-"], &manifest("extensions/v1beta1", ""));
     let said = "it scales Deployment.extensions/web, but the HPA scales Deployment.apps/web";
     assert!(stderr.contains(said), "{stderr}");
-    let (_, stdout, _) = predict("web", &["--hpa=-"], &manifest("apps/v1", "  maxReplicas: 6\n"));
-    assert!(stdout.contains("\n  standard input repeats spec.maxReplicas"), "{stdout}");
+    let (_, stdout, _) = predict(
+        "web",
+        &["--hpa=-"],
+        &manifest("apps/v1", "  maxReplicas: 6\n"),
+    );
+    assert!(
+        stdout.contains("\n  standard input repeats spec.maxReplicas"),
+        "{stdout}"
+    );
 }
 
 /// A share in a trace is one of the running requests: a candidate with half of them has the same load, and
@@ -777,7 +894,10 @@ fn all_candidates_have_the_load_of_the_running_pods() {
     };
     let half = json!({"averageUtilization": 120, "averageValue": "60m"});
     assert_eq!(cpu(&run(&["--hpa", "deployment.yaml"])), half);
-    assert_eq!(cpu(&run(&[])), json!({"averageUtilization": 60, "averageValue": "60m"}));
+    assert_eq!(
+        cpu(&run(&[])),
+        json!({"averageUtilization": 60, "averageValue": "60m"})
+    );
     // Each candidate has its own template, and the same one twice has two names.
     let several = ["deployment.yaml", "workload-only.yaml", "deployment.yaml"];
     let flags: Vec<&str> = several.iter().flat_map(|file| ["--hpa", file]).collect();
@@ -804,7 +924,16 @@ fn the_usage_of_containers_may_change_over_time() {
     std::fs::write(path("state.yaml"), state.replace(of_memory, of_cpu)).expect("a file");
     let run = |flags: &[&str]| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(["predict", "db", "-n", "shop", "-o", "json", "-f", &path("state.yaml")])
+            .args([
+                "predict",
+                "db",
+                "-n",
+                "shop",
+                "-o",
+                "json",
+                "-f",
+                &path("state.yaml"),
+            ])
             .args(flags)
             .output()
             .expect("it runs");
@@ -823,7 +952,11 @@ fn the_usage_of_containers_may_change_over_time() {
     let passes = |answer: &Value| {
         ["replicas", "proposals", "readyPods"].map(|list| answer["timeline"][list].clone())
     };
-    assert!(passes(&whole)[1].as_array().is_some_and(|all| all.len() > 30));
+    assert!(
+        passes(&whole)[1]
+            .as_array()
+            .is_some_and(|all| all.len() > 30)
+    );
     assert_eq!(passes(&parts), passes(&whole));
     for (trace, message) in [
         (
@@ -843,8 +976,14 @@ fn the_usage_of_containers_may_change_over_time() {
     let answer = run(&["--curve=exporter=cpu"]).expect("an answer");
     let of_container = &answer["thresholds"][1];
     assert_eq!(of_container["metric"], "cpu in exporter");
-    assert!(of_container["curve"]["steps"].as_array().is_some_and(|steps| steps.len() > 2));
-    let most = of_container["tolerance"]["to"].as_i64().expect("a percentage");
+    assert!(
+        of_container["curve"]["steps"]
+            .as_array()
+            .is_some_and(|steps| steps.len() > 2)
+    );
+    let most = of_container["tolerance"]["to"]
+        .as_i64()
+        .expect("a percentage");
     for (percent, scales) in [(most, Value::Null), (most + 1, json!(4))] {
         let answer = run(&[&format!("--cpu=exporter={percent}%")]).expect("an answer");
         assert_eq!(answer["outcome"]["scaleTo"], scales, "{percent}%");
@@ -856,13 +995,24 @@ fn the_usage_of_containers_may_change_over_time() {
 /// What a new container uses counts from the pods on that have it, whenever they come, and not in the replay.
 #[test]
 fn a_container_that_only_the_candidate_has() {
-    for flags in [&["--for=20m"][..], &["--for=20m", "--at=2m"], &["--for=20m", "--vary=max=10"]] {
-        let flags = [&["--hpa=sidecar.yaml", "--cpu=proxy=200m", "-o", "json"], flags].concat();
+    for flags in [
+        &["--for=20m"][..],
+        &["--for=20m", "--at=2m"],
+        &["--for=20m", "--vary=max=10"],
+    ] {
+        let flags = [
+            &["--hpa=sidecar.yaml", "--cpu=proxy=200m", "-o", "json"],
+            flags,
+        ]
+        .concat();
         let (code, stdout, stderr) = predict("web", &flags, "");
         assert_eq!(code, Some(0), "{stderr}");
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
         let runs = &answer["backtest"];
-        assert_eq!(runs["replay"]["totals"]["highest"]["replicas"], 4, "{flags:?}");
+        assert_eq!(
+            runs["replay"]["totals"]["highest"]["replicas"], 4,
+            "{flags:?}"
+        );
         let other = runs["candidates"][0]["totals"]["highest"]["replicas"].clone();
         let found = runs["search"]["settings"][0]["totals"]["highest"]["replicas"].clone();
         assert!([other, found].contains(&json!(10)), "{flags:?}: {runs}");
@@ -872,7 +1022,10 @@ fn a_container_that_only_the_candidate_has() {
         .replace("name: app,", "name: api,");
     let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.contains("State the usage of the new container: --cpu api=VALUE."), "{stdout}");
+    assert!(
+        stdout.contains("State the usage of the new container: --cpu api=VALUE."),
+        "{stdout}"
+    );
     assert!(!stdout.contains("metrics-server"), "{stdout}");
 }
 
@@ -885,8 +1038,11 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
     let run = |trace: &str, flags: &[&str]| -> Value {
         std::fs::write(&load, trace).expect("a file");
         let flags = [&["--hpa=sidecar.yaml", "--for=20m", "-o=json"], flags].concat();
-        let flags =
-            if trace.is_empty() { flags } else { [&flags[..], &["--trace", &load]].concat() };
+        let flags = if trace.is_empty() {
+            flags
+        } else {
+            [&flags[..], &["--trace", &load]].concat()
+        };
         let (code, stdout, stderr) = predict("web", &flags, "");
         assert_eq!(code, Some(0), "{stderr}");
         serde_json::from_str::<Value>(&stdout).expect("JSON")["backtest"].clone()
@@ -911,7 +1067,11 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
         for at in [&[][..], &["--at=2m"]] {
             let flags = [&["--hpa=sidecar.yaml", "--for=20m"], trace, at].concat();
             let (_, stdout, _) = predict("web", &flags, "");
-            assert_eq!(stdout.contains("no pod has run proxy yet"), is_unknown, "{stdout}");
+            assert_eq!(
+                stdout.contains("no pod has run proxy yet"),
+                is_unknown,
+                "{stdout}"
+            );
         }
     }
     // While its usage is missing, pods that have it count as missing; those of the replay do not have it.
@@ -922,7 +1082,10 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
     let flags = ["--hpa=sidecar.yaml", "--for=20m", "--trace", &load];
     let (code, _, stderr) = predict("web", &flags, "");
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("no pod of the target has such a container"), "{stderr}");
+    assert!(
+        stderr.contains("no pod of the target has such a container"),
+        "{stderr}"
+    );
 }
 
 /// A template may leave out a request because something else sets it, or because it is forgotten. Which one is
@@ -952,11 +1115,21 @@ fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
             .expect("it runs");
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let notes = found["notes"].as_array().expect("a list");
-        let is_noted = notes.iter().any(|it| it.as_str().is_some_and(|it| it.ends_with(note)));
+        let is_noted = notes
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.ends_with(note)));
         assert_eq!(is_noted, is_kept, "{found}");
-        let codes: Vec<&Value> =
-            found["findings"].as_array().into_iter().flatten().map(|it| &it["code"]).collect();
-        assert_eq!(codes.contains(&&json!("missing-request")), !is_kept, "{found}");
+        let codes: Vec<&Value> = found["findings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|it| &it["code"])
+            .collect();
+        assert_eq!(
+            codes.contains(&&json!("missing-request")),
+            !is_kept,
+            "{found}"
+        );
     }
 }
 
@@ -1021,7 +1194,10 @@ fn requests_of_zero_are_told_from_none() {
             zero.replace("{cpu: 50m}", "{cpu: 0}"),
             "2 containers in 4 pods have a request of 0, so nothing is scaled",
         ),
-        (text.replace(none, "restartPolicy: Always"), "container proxy in 4 pods has none, so"),
+        (
+            text.replace(none, "restartPolicy: Always"),
+            "container proxy in 4 pods has none, so",
+        ),
         (
             zero.replace(none, "restartPolicy: Always"),
             "2 containers in 4 pods have none or a request of 0, so nothing is scaled",
@@ -1050,9 +1226,11 @@ fn a_template_may_request_as_a_whole() {
         assert_eq!(code, Some(0), "{stderr}");
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
         let all = answer["overrides"].as_array().cloned().unwrap_or_default();
-        let of_pods = all
-            .into_iter()
-            .filter(|own| own["item"].as_str().is_some_and(|item| item.ends_with(" of the pods")));
+        let of_pods = all.into_iter().filter(|own| {
+            own["item"]
+                .as_str()
+                .is_some_and(|item| item.ends_with(" of the pods"))
+        });
         let words = of_pods.map(|own| format!("{} {}", own["item"], own["assumed"]));
         words.collect::<Vec<_>>().join(", ").replace('"', "")
     };
@@ -1060,8 +1238,14 @@ fn a_template_may_request_as_a_whole() {
     let cpu = "cpu request of the pods 250m";
     let memory = "memory request of the pods";
     assert_eq!(overrides("{}", limits), cpu);
-    assert_eq!(overrides("{requests: {memory: 1Gi}}", limits), format!("{memory} 1Gi, {cpu}"));
-    assert_eq!(overrides("{requests: {cpu: 100m}}", limits), "cpu request of the pods 100m");
+    assert_eq!(
+        overrides("{requests: {memory: 1Gi}}", limits),
+        format!("{memory} 1Gi, {cpu}")
+    );
+    assert_eq!(
+        overrides("{requests: {cpu: 100m}}", limits),
+        "cpu request of the pods 100m"
+    );
     assert_eq!(
         overrides("{}", "{requests: {cpu: 200m}, limits: {cpu: 250m}}"),
         "cpu request of the pods 200m"
@@ -1082,17 +1266,30 @@ fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
         let (code, stdout, stderr) = predict("web", &flags, &text);
         assert_eq!(code, Some(0), "{stderr}");
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
-        let notes = answer["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        notes.filter(|note| note.contains(" is assumed to be ")).collect::<Vec<_>>().join(", ")
+        let notes = answer["notes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        notes
+            .filter(|note| note.contains(" is assumed to be "))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     // 100m are observed.
     assert_eq!(said("1m", &["--request=app=cpu=200m"]), "");
     assert_eq!(said("200m", &["--request=app=cpu=9"]), "");
     let of_flag = said("1", &["--request=app=cpu=20"]);
-    assert!(of_flag.contains("20, 200 times the observed 100m"), "{of_flag}");
+    assert!(
+        of_flag.contains("20, 200 times the observed 100m"),
+        "{of_flag}"
+    );
     assert!(of_flag.contains("thousandths of a core"), "{of_flag}");
     for bare in ["200", "'200'"] {
-        assert!(said(bare, &[]).ends_with("; 200 thousandths of a core would be 200m"), "{bare}");
+        assert!(
+            said(bare, &[]).ends_with("; 200 thousandths of a core would be 200m"),
+            "{bare}"
+        );
     }
     for with_unit in ["512Mi", "2k"] {
         let said = said(with_unit, &[]);
@@ -1120,7 +1317,12 @@ fn findings_are_of_the_pods_after_a_rollout() {
         );
     }
     // To ignore a finding of the first pass leaves the later ones.
-    let high = ["--max=4", "--target=cpu=20%", "--fail-on=missing-request,at-max", "--at=1m"];
+    let high = [
+        "--max=4",
+        "--target=cpu=20%",
+        "--fail-on=missing-request,at-max",
+        "--at=1m",
+    ];
     for (ignored, found) in [
         (&[][..], &["at-max", "missing-request"][..]),
         (&["--ignore=at-max"], &["missing-request"]),
@@ -1128,7 +1330,11 @@ fn findings_are_of_the_pods_after_a_rollout() {
         (&["--ignore=missing-request,at-max"], &[]),
     ] {
         let (code, stdout, stderr) = run(&lacking, &[&high[..], &["-o=json"], ignored].concat());
-        assert_eq!(code, Some(if found.is_empty() { 0 } else { 3 }), "{ignored:?}: {stderr}");
+        assert_eq!(
+            code,
+            Some(if found.is_empty() { 0 } else { 3 }),
+            "{ignored:?}: {stderr}"
+        );
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
         let codes = answer["findings"].as_array().into_iter().flatten();
         let mut codes: Vec<_> = codes.filter_map(|it| it["code"].as_str()).collect();
@@ -1139,14 +1345,26 @@ fn findings_are_of_the_pods_after_a_rollout() {
     // What a container lacks is not found in the first pass, but in the pods that are rolled out.
     let (_, stdout, _) = run(&lacking, &high);
     let of_first = |code: &str| {
-        let mut lines = stdout.lines().filter(|line| line.contains(&format!("no finding {code}")));
-        lines.next().expect("an expectation").contains("in the first pass")
+        let mut lines = stdout
+            .lines()
+            .filter(|line| line.contains(&format!("no finding {code}")));
+        lines
+            .next()
+            .expect("an expectation")
+            .contains("in the first pass")
     };
-    assert_eq!([of_first("missing-request"), of_first("at-max")], [false, true], "{stdout}");
+    assert_eq!(
+        [of_first("missing-request"), of_first("at-max")],
+        [false, true],
+        "{stdout}"
+    );
     // The first pass corrects the replicas and looks at no metric, of the pods as they are or are to be.
     let (code, stdout, _) = run(&lacking, &["--max=2", "--fail-on=missing-request"]);
     assert_eq!(code, Some(3), "{stdout}");
-    let (code, ..) = run(&lacking, &["--max=2", "--fail-on=missing-request", "--at=1m"]);
+    let (code, ..) = run(
+        &lacking,
+        &["--max=2", "--fail-on=missing-request", "--at=1m"],
+    );
     assert_eq!(code, Some(3));
     let (workload, _) = text.split_once("---").expect("an HPA");
     let of_proxy = format!(
@@ -1160,8 +1378,10 @@ fn findings_are_of_the_pods_after_a_rollout() {
     assert_eq!(code, Some(0), "{stderr}{stdout}");
     assert!(!stdout.contains("unknown-container:"), "{stdout}");
     // Without a rollout in the run, the running pods are those that count.
-    let (code, stdout, stderr) =
-        run(&of_proxy, &["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=30m"]);
+    let (code, stdout, stderr) = run(
+        &of_proxy,
+        &["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=30m"],
+    );
     assert_ne!(code, Some(0), "{stderr}{stdout}");
 }
 
@@ -1178,8 +1398,11 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
         std::fs::write(&path, text).expect("a file");
         format!("--hpa={}", path.display())
     };
-    let [one, other, third] =
-        [write("one.yaml", &paused), write("other.yaml", &text), write("third.yaml", &lacking)];
+    let [one, other, third] = [
+        write("one.yaml", &paused),
+        write("other.yaml", &text),
+        write("third.yaml", &lacking),
+    ];
     let run = |flags: &[&str]| {
         let (code, stdout, stderr) = predict("web", &[&["--for=5m"], flags].concat(), "");
         assert_eq!(code, Some(0), "{stderr}");
@@ -1193,10 +1416,17 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
     assert!(said.contains(finding), "{said}");
     let said = run(&[&one, &other, &third]);
     assert!(!said.contains(finding), "{said}");
-    assert!(said.contains(&named("one.yaml")) && said.contains(&named("third.yaml")), "{said}");
+    assert!(
+        said.contains(&named("one.yaml")) && said.contains(&named("third.yaml")),
+        "{said}"
+    );
     let said = run(&[&one, &other, "--at=1m"]);
     let note = "one.yaml: Deployment/web is paused";
-    assert_eq!(said.matches("Deployment/web is paused").count(), 1, "{said}");
+    assert_eq!(
+        said.matches("Deployment/web is paused").count(),
+        1,
+        "{said}"
+    );
     assert!(said.contains(note), "{said}");
 }
 
@@ -1219,7 +1449,12 @@ fn how_pods_are_replaced_is_said() {
                   resumed and all pods are replaced; the new ones are assumed";
     for (name, running, own, expected) in [
         ("web", "", "", rolling),
-        ("web", "", "strategy: {rollingUpdate: {maxSurge: 1}}", rolling),
+        (
+            "web",
+            "",
+            "strategy: {rollingUpdate: {maxSurge: 1}}",
+            rolling,
+        ),
         ("web", "paused: true", "", paused),
         ("web", "paused: true", "replicas: 4", paused),
         ("web", "", "paused: true", paused),
@@ -1265,7 +1500,10 @@ fn how_pods_are_replaced_is_said() {
         };
         let output = command.output().expect("it runs");
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(stdout.contains(&format!("\n  {expected}")), "{running} {own}: {stdout}");
+        assert!(
+            stdout.contains(&format!("\n  {expected}")),
+            "{running} {own}: {stdout}"
+        );
     }
     // A Rollout may leave its template to a Deployment.
     let (apps, argo) = (
@@ -1277,7 +1515,9 @@ fn how_pods_are_replaced_is_said() {
     };
     let before = of("apps/v1", "Deployment");
     assert!(state.contains(apps) && state.contains(&before));
-    let state = state.replace(apps, argo).replace(&before, &of("argoproj.io/v1alpha1", "Rollout"));
+    let state = state
+        .replace(apps, argo)
+        .replace(&before, &of("argoproj.io/v1alpha1", "Rollout"));
     std::fs::write(&path, state).expect("a file");
     let referring = of("argoproj.io/v1alpha1", "Rollout")
         + "}\nspec: {workloadRef: {kind: Deployment, name: t}}\n";
@@ -1296,8 +1536,10 @@ fn how_pods_are_replaced_is_said() {
 #[test]
 fn what_a_rollout_does_not_play_is_said() {
     let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
-    let (before, limit) =
-        ("uid: db}\nspec:\n", "updateStrategy: {rollingUpdate: {maxUnavailable: ");
+    let (before, limit) = (
+        "uid: db}\nspec:\n",
+        "updateStrategy: {rollingUpdate: {maxUnavailable: ",
+    );
     assert!(state.contains(before));
     let said = "the rollout is simulated one pod at a time: maxUnavailable (";
     for (version, stated, of) in [
@@ -1312,13 +1554,38 @@ fn what_a_rollout_does_not_play_is_said() {
     ] {
         let stated = format!("{before}  {limit}{stated}}}}}\n");
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        command.args(["predict", "db", "-n", "shop", "-f", "-", "--for=10m", "--at=1m"]);
-        command.args(["--request=postgres=cpu=x2", "--kubernetes-version", version, "-o", "json"]);
-        let output = command.write_stdin(state.replace(before, &stated)).output().expect("it runs");
+        command.args([
+            "predict",
+            "db",
+            "-n",
+            "shop",
+            "-f",
+            "-",
+            "--for=10m",
+            "--at=1m",
+        ]);
+        command.args([
+            "--request=postgres=cpu=x2",
+            "--kubernetes-version",
+            version,
+            "-o",
+            "json",
+        ]);
+        let output = command
+            .write_stdin(state.replace(before, &stated))
+            .output()
+            .expect("it runs");
         let stdout = String::from_utf8_lossy(&output.stdout);
         let note = of.map(|of| format!("{said}{of}) of StatefulSet/db is ignored"));
-        assert_eq!(stdout.contains(said), note.is_some(), "{version} {stated}: {stdout}");
-        assert!(stdout.contains(&note.unwrap_or_default()), "{version} {stated}: {stdout}");
+        assert_eq!(
+            stdout.contains(said),
+            note.is_some(),
+            "{version} {stated}: {stdout}"
+        );
+        assert!(
+            stdout.contains(&note.unwrap_or_default()),
+            "{version} {stated}: {stdout}"
+        );
     }
 }
 
@@ -1331,18 +1598,27 @@ fn a_rollout_is_a_target() {
     let target = "apiVersion: apps/v1, kind: Deployment, name: web}";
     let pods = "  selector: {matchLabels: {app: web}}\n  template:";
     let status = "status: {replicas: 4, updatedReplicas: 4}";
-    assert!([before, target, pods, status].iter().all(|text| state.contains(text)));
-    let rollout =
-        before.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout");
-    let state =
-        state.replace(target, "apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web}");
+    assert!(
+        [before, target, pods, status]
+            .iter()
+            .all(|text| state.contains(text))
+    );
+    let rollout = before
+        .replace("apps/v1", "argoproj.io/v1alpha1")
+        .replace("Deployment", "Rollout");
+    let state = state.replace(
+        target,
+        "apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web}",
+    );
     let referring = format!(
         "{rollout}spec:\n  replicas: 4\n  workloadRef: {{apiVersion: apps/v1, kind: Deployment, name: \
          web}}\n{status}\n---\n{before}spec:\n  replicas: 0\n{pods}"
     );
     let run = |state: &str, flags: &[&str]| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        command.args(["predict", "web", "-n", "shop", "-f", "-", "-o", "json"]).args(flags);
+        command
+            .args(["predict", "web", "-n", "shop", "-f", "-", "-o", "json"])
+            .args(flags);
         let output = command.write_stdin(state).output().expect("it runs");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         let answer: Value = serde_json::from_slice(&output.stdout).expect(&error);
@@ -1358,8 +1634,18 @@ fn a_rollout_is_a_target() {
     for (state, replicas, selector, pods) in [
         (state.replace(status, own), 4, "app=web", Some(4)),
         // Pods of a new version that are not yet active do not count.
-        (state.replace(status, active), 5, "app=web,rollouts-pod-template-hash=x", None),
-        (state.replace(status, "status: {observedGeneration: '7'}"), 0, "", None),
+        (
+            state.replace(status, active),
+            5,
+            "app=web,rollouts-pod-template-hash=x",
+            None,
+        ),
+        (
+            state.replace(status, "status: {observedGeneration: '7'}"),
+            0,
+            "",
+            None,
+        ),
         // A manifest.
         (state.replace(status, ""), 4, "app=web", Some(4)),
         (referring_state.replace(status, ""), 4, "app=web", Some(4)),
@@ -1388,9 +1674,17 @@ fn a_rollout_is_a_target() {
         std::fs::write(&path, manifest(of)).expect("a file");
         let answer = run(&own, &[&format!("--hpa={}", path.display())]);
         let overrides = answer["overrides"].to_string();
-        assert_eq!(overrides.contains("\"assumed\":\"50m\""), !note, "{overrides}");
+        assert_eq!(
+            overrides.contains("\"assumed\":\"50m\""),
+            !note,
+            "{overrides}"
+        );
         if !note {
-            assert!(!answer["notes"].to_string().contains("ignored"), "{:#}", answer["notes"]);
+            assert!(
+                !answer["notes"].to_string().contains("ignored"),
+                "{:#}",
+                answer["notes"]
+            );
             for (strategy, said) in [
                 (
                     "canary: {steps: [{setWeight: 20}, {pause: {}}]}",
@@ -1412,26 +1706,43 @@ fn a_rollout_is_a_target() {
                 for more in [&[][..], &["--for=2m"]] {
                     let hpa = format!("--hpa={}", path.display());
                     let answer = run(&own, &[&[&*hpa], more].concat());
-                    assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+                    assert!(
+                        answer["notes"].to_string().contains(said),
+                        "{:#}",
+                        answer["notes"]
+                    );
                 }
             }
         }
         let said =
             "(spec.workloadRef), which is not among the manifests: its pods stay as they are";
-        assert_eq!(answer["notes"].to_string().contains(said), note, "{:#}", answer["notes"]);
+        assert_eq!(
+            answer["notes"].to_string().contains(said),
+            note,
+            "{:#}",
+            answer["notes"]
+        );
     }
 }
 
 /// A rollout of a template, and one in each run of a search.
 #[test]
 fn a_template_may_be_rolled_out_later() {
-    let flags = ["--hpa=workload-only.yaml", "--for=10m", "--at=2m", "-o", "json"];
+    let flags = [
+        "--hpa=workload-only.yaml",
+        "--for=10m",
+        "--at=2m",
+        "-o",
+        "json",
+    ];
     let (code, stdout, stderr) = predict("web", &flags, "");
     assert_eq!(code, Some(0), "{stderr}");
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     let of = |item: &str| {
         let all = answer["overrides"].as_array().into_iter().flatten();
-        all.clone().find(|own| own["item"] == item).map(|own| own["result"].clone())
+        all.clone()
+            .find(|own| own["item"] == item)
+            .map(|own| own["result"].clone())
     };
     let result = of("rollout").expect("a rollout").to_string();
     assert!(result.contains("4 pods, done after 2m"), "{result}");
@@ -1453,23 +1764,42 @@ fn the_workflow_tests_a_chart() {
 
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/ci/github.md")).expect("a file");
-    let step = page.split("The chart handles the peak").nth(1).expect("the step");
+    let step = page
+        .split("The chart handles the peak")
+        .nth(1)
+        .expect("the step");
     let step = step.split("```").next().expect("its end");
-    let script = step.split_once("run: |\n").expect("a script").1.replace("\\\n", " ");
+    let script = step
+        .split_once("run: |\n")
+        .expect("a script")
+        .1
+        .replace("\\\n", " ");
     let directory = tempfile::tempdir().expect("a directory");
     let at = |name: &str| directory.path().join(name);
     std::fs::create_dir(at("ci")).expect("a directory");
-    std::fs::copy(root.join("examples/backtest/state.yaml"), at("ci/peak.json")).expect("a copy");
+    std::fs::copy(
+        root.join("examples/backtest/state.yaml"),
+        at("ci/peak.json"),
+    )
+    .expect("a copy");
     std::fs::write(at("helm"), "#!/bin/sh\ncat rendered.yaml\n").expect("a file");
     std::fs::set_permissions(at("helm"), PermissionsExt::from_mode(0o755)).expect("a mode");
     let rendered = std::fs::read_to_string(root.join("examples/chart/rendered.yaml"));
     let rendered = rendered.expect("a file");
-    let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa").display().to_string();
-    let script = script.replace("helm ", "./helm ").replace("kubectl-hpa", &program);
+    let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa")
+        .display()
+        .to_string();
+    let script = script
+        .replace("helm ", "./helm ")
+        .replace("kubectl-hpa", &program);
     for (text, code, said) in [
         (rendered.replace("  replicas: 3\n", ""), 0, ""),
         (rendered.clone(), 3, "other-writer"),
-        (rendered.replace("maxReplicas: 30", "maxReplicas: 6"), 3, "maxed"),
+        (
+            rendered.replace("maxReplicas: 30", "maxReplicas: 6"),
+            3,
+            "maxed",
+        ),
     ] {
         std::fs::write(at("rendered.yaml"), text).expect("a file");
         let output = std::process::Command::new("sh")
@@ -1519,8 +1849,9 @@ impl Edit {
                     for container in spec[list].as_array_mut().into_iter().flatten() {
                         let requests = container["resources"]["requests"].as_object_mut();
                         for request in requests.into_iter().flatten().map(|(_, own)| own) {
-                            let text =
-                                request.as_str().map_or_else(|| request.to_string(), str::to_owned);
+                            let text = request
+                                .as_str()
+                                .map_or_else(|| request.to_string(), str::to_owned);
                             let milli = Quantity::parse(&text).expect("a quantity").milli_value();
                             *request = json!(format!("{}m", i128::from(milli) * 2));
                             any = true;
@@ -1534,7 +1865,10 @@ impl Edit {
                 requests.is_some_and(|requests| requests.remove("cpu").is_some())
             }
             Self::Container => {
-                spec["containers"].as_array_mut().expect("containers").push(own);
+                spec["containers"]
+                    .as_array_mut()
+                    .expect("containers")
+                    .push(own);
                 true
             }
             Self::Sidecar => {
@@ -1543,7 +1877,10 @@ impl Edit {
                 }
                 let mut own = own;
                 own["restartPolicy"] = json!("Always");
-                spec["initContainers"].as_array_mut().expect("a list").push(own);
+                spec["initContainers"]
+                    .as_array_mut()
+                    .expect("a list")
+                    .push(own);
                 true
             }
             Self::Removal => {
@@ -1578,14 +1915,21 @@ fn deployment(template: &Value) -> Value {
 }
 
 fn objects(items: &[Value]) -> Objects {
-    let mut objects = Objects { are_manifests: true, ..Objects::default() };
+    let mut objects = Objects {
+        are_manifests: true,
+        ..Objects::default()
+    };
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     read_text(&list.to_string(), "the input", &mut objects).expect("objects");
     objects
 }
 
 fn options() -> Options {
-    Options { name: "web".to_owned(), namespace: Some("default".to_owned()), ..Options::default() }
+    Options {
+        name: "web".to_owned(),
+        namespace: Some("default".to_owned()),
+        ..Options::default()
+    }
 }
 
 /// The recorded passes with all pods created from one template: the answer with another template as
@@ -1599,13 +1943,23 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
         let mut items = input["items"].as_array().expect("a list").clone();
         let is = |item: &Value, kind: &str| item["kind"] == kind;
         let of_target = |item: &Value| item["metadata"]["labels"]["app"] == "web";
-        let hpas = items.iter().filter(|it| is(it, "HorizontalPodAutoscaler")).count();
+        let hpas = items
+            .iter()
+            .filter(|it| is(it, "HorizontalPodAutoscaler"))
+            .count();
         let has_scale = items.iter().any(|it| is(it, "Scale"));
         let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
-        let of_deployment = items.iter().any(|it| it["spec"]["scaleTargetRef"] == target);
-        let first = items.iter().find(|it| is(it, "Pod") && of_target(it)).cloned();
+        let of_deployment = items
+            .iter()
+            .any(|it| it["spec"]["scaleTargetRef"] == target);
+        let first = items
+            .iter()
+            .find(|it| is(it, "Pod") && of_target(it))
+            .cloned();
         let is_meant = hpas == 1 && has_scale && of_deployment;
-        let Some(first) = first.filter(|_| is_meant) else { continue };
+        let Some(first) = first.filter(|_| is_meant) else {
+            continue;
+        };
         for pod in items.iter_mut().filter(|it| is(it, "Pod") && of_target(it)) {
             pod["spec"] = first["spec"].clone();
             pod["metadata"]["labels"] = first["metadata"]["labels"].clone();
@@ -1629,7 +1983,9 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
                 let is_measured =
                     is(item, "PodMetrics") && names.contains(&item["metadata"]["name"]);
                 if is_measured && *edit == Edit::Removal {
-                    let gone = template["spec"]["containers"].as_array().and_then(|all| all.last());
+                    let gone = template["spec"]["containers"]
+                        .as_array()
+                        .and_then(|all| all.last());
                     let gone = gone.expect("a container")["name"].clone();
                     let containers = item["containers"].as_array_mut().expect("containers");
                     containers.retain(|own| own["name"] != gone);
@@ -1656,11 +2012,22 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
             };
             let is_rollout = |note: &Note| matches!(note, Note::RolloutFirst { .. });
             let (found, wanted) = (decide(&assumed), decide(&expected));
-            let selector = input.snapshot.scale.as_ref().ok().map(|scale| scale.selector.clone());
+            let selector = input
+                .snapshot
+                .scale
+                .as_ref()
+                .ok()
+                .map(|scale| scale.selector.clone());
             let is_selected = |labels| {
-                selector.as_ref().is_some_and(|it| !it.as_str().is_empty() && it.matches(labels))
+                selector
+                    .as_ref()
+                    .is_some_and(|it| !it.as_str().is_empty() && it.matches(labels))
             };
-            let has_pods = input.snapshot.pods.iter().any(|pod| is_selected(&pod.labels));
+            let has_pods = input
+                .snapshot
+                .pods
+                .iter()
+                .any(|pod| is_selected(&pod.labels));
             let is_due = *edit != Edit::Nothing && has_pods;
             let says_so = assumed.notes.iter().any(is_rollout) == is_due;
             if found.outcome != wanted.outcome || found.proposal != wanted.proposal || !says_so {
@@ -1679,8 +2046,14 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
     );
     for (edit, count, others) in applied {
         let is_other = others > 0 || matches!(edit, Edit::Nothing | Edit::Label);
-        assert!(count > 20 && is_other, "{edit:?}: {count} passes, {others} of them changed");
-        assert!(edit != Edit::Nothing || others == 0, "the same template changed {others} passes");
+        assert!(
+            count > 20 && is_other,
+            "{edit:?}: {count} passes, {others} of them changed"
+        );
+        assert!(
+            edit != Edit::Nothing || others == 0,
+            "the same template changed {others} passes"
+        );
     }
 }
 
@@ -1718,7 +2091,10 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
     let state = json!({"status": {"replicas": 5, "updatedReplicas": 2, "updateRevision": "new"}});
     let half = build::with(partition(3), &state);
     let whole = json!({"status": {"replicas": 5, "updatedReplicas": 5, "updateRevision": "new"}});
-    let (none, proxy) = (json!({}), [container("app", "500m"), container("proxy", "100m")]);
+    let (none, proxy) = (
+        json!({}),
+        [container("app", "500m"), container("proxy", "100m")],
+    );
     type Pods = Vec<(i32, &'static str, Vec<Value>)>;
     let cases: [(&str, &str, Pods, Value, Value, i32); 9] = [
         // 1500m of 2000m is 75 %.
@@ -1790,7 +2166,11 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
             "Deployment",
             vec![(4, "new", proxy.to_vec())],
             workload("Deployment", &of("500m"), &none),
-            workload("Deployment", &[container("app", "250m"), container("proxy", "200m")], &none),
+            workload(
+                "Deployment",
+                &[container("app", "250m"), container("proxy", "200m")],
+                &none,
+            ),
             4,
         ),
         (
@@ -1814,7 +2194,10 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
                 let (label, owner) = if kind == "StatefulSet" {
                     ("controller-revision-hash", owner(kind, "web"))
                 } else {
-                    ("pod-template-hash", owner("ReplicaSet", &format!("web-{revision}")))
+                    (
+                        "pod-template-hash",
+                        owner("ReplicaSet", &format!("web-{revision}")),
+                    )
                 };
                 let own = json!({
                     "metadata": {"labels": {label: revision}, "ownerReferences": owner},
@@ -1837,8 +2220,12 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
         items.push(build::scale(count));
         let input =
             assemble(objects(&items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input");
-        let candidate =
-            Candidate::find(&objects(&[manifest]), &options(), "web.yaml", Validate::Strict);
+        let candidate = Candidate::find(
+            &objects(&[manifest]),
+            &options(),
+            "web.yaml",
+            Validate::Strict,
+        );
         let mut assumptions = Assumptions::default();
         assumptions.replace_hpa(candidate.expect("a candidate"));
         let before = decide(&input);
@@ -1868,7 +2255,10 @@ fn another_hpa_of_the_manifests_may_select_the_same_pods() {
         build::with(build::hpa(&spec), &json!({"metadata": {"name": name}}))
     };
     let canary = json!({"app": "web", "track": "canary"});
-    let pod = build::with(build::pod("web-canary-0"), &json!({"metadata": {"labels": canary}}));
+    let pod = build::with(
+        build::pod("web-canary-0"),
+        &json!({"metadata": {"labels": canary}}),
+    );
     let items = [
         hpa("web", 1),
         build::scale(1),
@@ -1899,12 +2289,18 @@ fn another_hpa_of_the_manifests_may_select_the_same_pods() {
 fn nothing_of_a_trigger_s_metadata_is_saved() {
     let directory = tempfile::tempdir().expect("a directory");
     let saved = directory.path().join("saved.json").display().to_string();
-    let (code, stdout, stderr) =
-        predict("keda-hpa-jobs", &["--hpa=scaledobject.yaml", "--save", &saved], "");
+    let (code, stdout, stderr) = predict(
+        "keda-hpa-jobs",
+        &["--hpa=scaledobject.yaml", "--save", &saved],
+        "",
+    );
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("Europe-Berlin"), "{stdout}");
     let saved = std::fs::read_to_string(&saved).expect("a file");
-    assert!(saved.contains("s0-prometheus"), "the metric of the running HPA: {saved}");
+    assert!(
+        saved.contains("s0-prometheus"),
+        "the metric of the running HPA: {saved}"
+    );
     for part in ["Europe", "Berlin", "s0-cron", "s1-prometheus"] {
         assert!(!saved.contains(part), "{part}: {saved}");
     }

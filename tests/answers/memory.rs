@@ -4,7 +4,10 @@
 //! could see. The next pass must end inside the range. How often the range is a single count is
 //! printed, by situation (`cargo test --test answers memory -- --nocapture`).
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 mod recorder;
 mod world;
@@ -83,10 +86,16 @@ fn run(
         let hpa = &snapshot.hpa;
         let since = world.now - infer::window(hpa, controller);
         let old = |state: &Hpa| state.written.status.is_none_or(|written| written < since);
-        let first =
-            if sees.past { states.iter().rposition(old).unwrap_or(0) } else { states.len() - 1 };
+        let first = if sees.past {
+            states.iter().rposition(old).unwrap_or(0)
+        } else {
+            states.len() - 1
+        };
         let alike = snapshot.has_pods_alike();
-        let counted = sees.target.then(|| Counted { alike, ..world.counted() });
+        let counted = sees.target.then(|| Counted {
+            alike,
+            ..world.counted()
+        });
         let meanwhile = if sees.target { &world.counted[..] } else { &[] };
         let meanwhile: Vec<_> = meanwhile.iter().copied().chain(counted).collect();
         let evidence = Evidence {
@@ -104,7 +113,9 @@ fn run(
         states.push(world.hpa.clone());
         // Without managedFields, a spec that has just changed looks like one that has not, and a
         // leader that is gone looks alive until its lease expires.
-        let gone = evidence.lease.is_none_or(|lease| lease.renewed + lease.duration >= seen_at);
+        let gone = evidence
+            .lease
+            .is_none_or(|lease| lease.renewed + lease.duration >= seen_at);
         let hidden = !sees.managed_fields && unforeseen || died && gone;
         let Some(after) = truth.replicas_after() else {
             continue;
@@ -119,7 +130,10 @@ fn run(
         let controller = &world.controller;
         let remembered = infer::infer(&snapshot.hpa, scale, controller, seen_at, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
-        assert_eq!(decision.proposal, truth.proposal, "the metrics have not changed");
+        assert_eq!(
+            decision.proposal, truth.proposal,
+            "the metrics have not changed"
+        );
         let outlook = Outlook::new(&snapshot, &remembered, &decision);
         let range = outlook.range(&decision).expect("the scale was read");
         assert!(
@@ -144,9 +158,20 @@ fn run(
                 format!("seed {seed} {shape:?} pass {pass} at {seen_at}\n{before:#?}")
             });
         }
-        let behaves = if snapshot.hpa.spec.behavior.is_some() { "behavior" } else { "plain" };
-        let able = snapshot.hpa.status.conditions.iter().find(|c| c.type_ == "AbleToScale");
-        let reason = able.map_or("none yet", |condition| &*condition.reason).to_owned();
+        let behaves = if snapshot.hpa.spec.behavior.is_some() {
+            "behavior"
+        } else {
+            "plain"
+        };
+        let able = snapshot
+            .hpa
+            .status
+            .conditions
+            .iter()
+            .find(|c| c.type_ == "AbleToScale");
+        let reason = able
+            .map_or("none yet", |condition| &*condition.reason)
+            .to_owned();
         for key in [
             format!("{behaves}: {reason}"),
             format!("{behaves}, {shape:?}"),
@@ -174,18 +199,35 @@ fn inherits(
     let (Some(after), Ok(scale)) = (truth.replicas_after(), &snapshot.scale) else {
         return;
     };
-    let Snapshot { hpa: Hpa { spec: next, .. }, controller, now, .. } = &snapshot;
+    let Snapshot {
+        hpa: Hpa { spec: next, .. },
+        controller,
+        now,
+        ..
+    } = &snapshot;
     let remembered = infer::inherit(&observed.hpa, next, scale, controller, *now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
-    let range = Outlook::new(&snapshot, &remembered, &decision).range(&decision).unwrap();
+    let range = Outlook::new(&snapshot, &remembered, &decision)
+        .range(&decision)
+        .unwrap();
     assert!(
         (range.min..=range.max).contains(&after),
         "{}: {range:?}, but the pass came to {after} over {next:#?}\n{remembered:#?}\n{:#?}\n{evidence:#?}",
         at(),
         observed.hpa,
     );
-    let behaves = |spec: &HpaSpec| if spec.behavior.is_some() { "behavior" } else { "plain" };
-    let key = format!("{} under a candidate, {}", behaves(&observed.hpa.spec), behaves(next));
+    let behaves = |spec: &HpaSpec| {
+        if spec.behavior.is_some() {
+            "behavior"
+        } else {
+            "plain"
+        }
+    };
+    let key = format!(
+        "{} under a candidate, {}",
+        behaves(&observed.hpa.spec),
+        behaves(next)
+    );
     let share = shares.entry(key).or_default();
     share.moments += 1;
     share.certain += usize::from(range.min == range.max);
@@ -212,7 +254,10 @@ fn follows(
     let range = outlook.range(&decision).unwrap();
     let upcoming = outlook.upcoming;
     for step in &upcoming {
-        assert!((step.range.min..=step.range.max).contains(&step.replicas), "{at}: {upcoming:#?}");
+        assert!(
+            (step.range.min..=step.range.max).contains(&step.replicas),
+            "{at}: {upcoming:#?}"
+        );
     }
     let (mut passes, mut changes) = (Vec::new(), 0);
     let period = controller.sync_period;
@@ -235,14 +280,26 @@ fn follows(
         let slack = grid + SignedDuration::from_secs(10) + drift;
         let started = upcoming.partition_point(|step| step.time <= *time - slack);
         let near = upcoming[started.saturating_sub(1)..].iter();
-        let near = near.take_while(|step| step.time <= *time + slack).map(|step| step.range);
+        let near = near
+            .take_while(|step| step.time <= *time + slack)
+            .map(|step| step.range);
         // Until the first row, this pass's possible results apply, or the count it finds.
-        let before = [range, Range { min: from, max: from }];
+        let before = [
+            range,
+            Range {
+                min: from,
+                max: from,
+            },
+        ];
         let before = before.into_iter().filter(|_| started == 0);
         let mut possible = before.chain(near);
         // A known course is not followed beyond this many steps.
         let is_cut = remembered.possible.is_none() && upcoming.len() + 1 >= STEPS;
-        if is_cut && upcoming.last().is_some_and(|step| step.time <= *time + slack) {
+        if is_cut
+            && upcoming
+                .last()
+                .is_some_and(|step| step.time <= *time + slack)
+        {
             return;
         }
         assert!(
@@ -279,15 +336,36 @@ fn check(seeds: Vec<u64>, passes: u64, odd: bool) {
             0 => Life::Quiet,
             _ => Life::Usual,
         };
-        let all =
-            Sees { lease: true, events: true, managed_fields: true, past: true, target: true };
+        let all = Sees {
+            lease: true,
+            events: true,
+            managed_fields: true,
+            past: true,
+            target: true,
+        };
         let sees = match (seed / 30) % 6 {
             0 => all,
-            1 => Sees { target: false, ..all },
+            1 => Sees {
+                target: false,
+                ..all
+            },
             2 => Sees { past: false, ..all },
-            3 => Sees { lease: false, ..all },
-            4 if seed % 2 == 0 => Sees { managed_fields: false, past: false, target: false, ..all },
-            4 => Sees { lease: false, past: false, target: false, ..all },
+            3 => Sees {
+                lease: false,
+                ..all
+            },
+            4 if seed % 2 == 0 => Sees {
+                managed_fields: false,
+                past: false,
+                target: false,
+                ..all
+            },
+            4 => Sees {
+                lease: false,
+                past: false,
+                target: false,
+                ..all
+            },
             _ => Sees {
                 lease: false,
                 events: false,
@@ -307,10 +385,16 @@ fn check(seeds: Vec<u64>, passes: u64, odd: bool) {
     for (key, share) in &shares {
         let percent = 100.0 * share.certain as f64 / share.moments as f64;
         let right = 100.0 * share.right as f64 / share.moments as f64;
-        println!("{percent:6.1} % of {:7} (likeliest {right:5.1} %)  {key}", share.moments);
+        println!(
+            "{percent:6.1} % of {:7} (likeliest {right:5.1} %)  {key}",
+            share.moments
+        );
     }
     let least = if odd { passes / 3 } else { passes / 2 };
-    assert!(total as u64 > runs * least, "{total} moments in {runs} runs");
+    assert!(
+        total as u64 > runs * least,
+        "{total} moments in {runs} runs"
+    );
 }
 
 /// Some hours of passes.
@@ -376,7 +460,12 @@ fn a_hold_may_end_at_once_or_last() {
             let metric = build::external("queue", &build::average("1"));
             let spec = json!({"maxReplicas": 20, "metrics": [metric]});
             let queue = build::queue(&[&wanted.to_string()]);
-            let items = [build::hpa(&spec), build::scale(20), queue, build::state(&json!({}))];
+            let items = [
+                build::hpa(&spec),
+                build::scale(20),
+                queue,
+                build::state(&json!({})),
+            ];
             let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
             snapshot.now = at(pass);
             if let Some(hpa) = hpa.take() {
@@ -419,8 +508,12 @@ fn a_rate_limit_may_have_room_or_not() {
             let up = json!({"stabilizationWindowSeconds": 0, "policies": policy});
             let spec = json!({"maxReplicas": 20, "metrics": [metric], "behavior": {"scaleUp": up}});
             let queue = build::queue(&[&wanted.to_string()]);
-            let items =
-                [build::hpa(&spec), build::scale(replicas), queue, build::state(&json!({}))];
+            let items = [
+                build::hpa(&spec),
+                build::scale(replicas),
+                queue,
+                build::state(&json!({})),
+            ];
             let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
             snapshot.now = at(pass);
             if let Some(hpa) = hpa.take() {

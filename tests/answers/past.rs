@@ -1,6 +1,9 @@
 //! Past passes from a history that is made up: what it lacks, and what was recorded after them. Those of
 //! recorded runs are in `--test live past`.
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
@@ -29,8 +32,9 @@ fn at() -> Timestamp {
 /// Samples every 15 s, from twelve minutes before the pass to two minutes after it.
 fn samples(value: impl Fn(i64) -> f64) -> Samples {
     let times = (-720..=120).step_by(15);
-    let points: Vec<(i64, f64)> =
-        times.map(|second| (at().as_millisecond() + second * 1000, value(second))).collect();
+    let points: Vec<(i64, f64)> = times
+        .map(|second| (at().as_millisecond() + second * 1000, value(second)))
+        .collect();
     let mut samples = Samples::default();
     samples.add(&points);
     samples
@@ -40,7 +44,10 @@ fn samples(value: impl Fn(i64) -> f64) -> Samples {
 fn history() -> History {
     let started = at().as_second() - 3600;
     let container = ContainerHistory {
-        requests: vec![("cpu".into(), samples(|_| 0.1)), ("memory".into(), samples(|_| 1048576.0))],
+        requests: vec![
+            ("cpu".into(), samples(|_| 0.1)),
+            ("memory".into(), samples(|_| 1048576.0)),
+        ],
         cpu: samples(|second| 0.08 * (second + 720) as f64),
         memory: samples(|_| 1048576.0),
         ..ContainerHistory::default()
@@ -57,7 +64,10 @@ fn history() -> History {
     };
     History {
         pods: ["web-1-a", "web-1-b"]
-            .map(|name| PodHistory { name: name.into(), ..pod.clone() })
+            .map(|name| PodHistory {
+                name: name.into(),
+                ..pod.clone()
+            })
             .to_vec(),
         replicas: samples(|_| 2.0),
         status_replicas: samples(|_| 2.0),
@@ -104,18 +114,30 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
         (explained(&pass), lacks)
     };
     let ((page, json), lacks) = of(&history);
-    assert_eq!((json["proposal"].as_i64(), lacks), (Some(4), vec![PastPart::Targets]));
+    assert_eq!(
+        (json["proposal"].as_i64(), lacks),
+        (Some(4), vec![PastPart::Targets])
+    );
     assert_eq!(page.verdict, "SCALE UP 2 -> 4");
 
     // What is known of the other metric stays: it asks for as many.
     for pod in &mut history.pods {
-        pod.containers.values_mut().for_each(|own| own.cpu = Samples::default());
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.cpu = Samples::default());
     }
     let ((_, json), lacks) = of(&history);
     assert_eq!(lacks, [PastPart::Targets, PastPart::Cpu]);
     let unread = &json["outcome"]["unread"];
-    assert_eq!(*unread, json!([{"index": 0, "cause": "missing", "documents": "Samples"}]));
-    let item = json["basis"].as_array().unwrap().iter().find(|own| own["item"] == "usage of cpu");
+    assert_eq!(
+        *unread,
+        json!([{"index": 0, "cause": "missing", "documents": "Samples"}])
+    );
+    let item = json["basis"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|own| own["item"] == "usage of cpu");
     assert_eq!(item.map(|own| &own["value"]), Some(&json!("unknown")));
     // The record still has 2 after the pass, so that 4 is not certain.
     assert_eq!(json["range"]["min"], 2, "{json:#}");
@@ -130,7 +152,11 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
           what lies between two samples is open: the pass may end anywhere from 1 to 4."
         ]
     );
-    assert!(!json["notes"].to_string().contains("kubectl"), "{}", json["notes"]);
+    assert!(
+        !json["notes"].to_string().contains("kubectl"),
+        "{}",
+        json["notes"]
+    );
     // It is saved as that, too.
     let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
     let again = common::read(&saved).unwrap();
@@ -183,13 +209,24 @@ fn what_was_recorded_next_is_compared_with_the_answer() {
     for pod in &mut history.pods {
         let cpu =
             samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
-        pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.cpu = cpu.clone());
     }
     history.replicas = samples(|second| if second > 0 { 4.0 } else { 2.0 });
-    assert_eq!(record(&history), ("Recorded 15s later: 4 replicas.".to_owned(), of(4, 15, true)));
+    assert_eq!(
+        record(&history),
+        (
+            "Recorded 15s later: 4 replicas.".to_owned(),
+            of(4, 15, true)
+        )
+    );
     history.replicas = samples(|second| if second > 0 { 9.0 } else { 2.0 });
     let (line, json) = record(&history);
-    assert_eq!(line, "Recorded 15s later: 9 replicas, outside the range from 3 to 4.");
+    assert_eq!(
+        line,
+        "Recorded 15s later: 9 replicas, outside the range from 3 to 4."
+    );
     assert_eq!(json, of(9, 15, false));
 }
 
@@ -198,20 +235,38 @@ fn the_report_has_every_note() {
     let mut history = history();
     history.max = samples(|_| 3.0);
     let (page, json) = explained(&past(&[cpu()], &history).unwrap());
-    let notes = page.sections.iter().find(|section| section.title == "NOTES").unwrap();
-    let [Part::Text(texts)] = &notes.body[..] else { panic!("{notes:?}") };
+    let notes = page
+        .sections
+        .iter()
+        .find(|section| section.title == "NOTES")
+        .unwrap();
+    let [Part::Text(texts)] = &notes.body[..] else {
+        panic!("{notes:?}")
+    };
     assert_eq!(json!(texts), json["notes"]);
-    assert!(texts[0].starts_with("maxReplicas of the HPA was 3, and is 100 since"), "{texts:?}");
+    assert!(
+        texts[0].starts_with("maxReplicas of the HPA was 3, and is 100 since"),
+        "{texts:?}"
+    );
 }
 
 /// Nothing is known of the status of then, so that it does not show that the HPA was new.
 #[test]
 fn replicas_below_the_minimum_of_then() {
-    let history = History { min: samples(|_| 3.0), ..history() };
+    let history = History {
+        min: samples(|_| 3.0),
+        ..history()
+    };
     let (_, json) = explained(&past(&[cpu()], &history).unwrap());
     let below = &json["findings"][0];
-    assert_eq!((&below["code"], &below["severity"]), (&json!("below-min"), &json!("warning")));
-    assert_eq!(below["advice"], "Find out what scaled it to 2, or change minReplicas.");
+    assert_eq!(
+        (&below["code"], &below["severity"]),
+        (&json!("below-min"), &json!("warning"))
+    );
+    assert_eq!(
+        below["advice"],
+        "Find out what scaled it to 2, or change minReplicas."
+    );
     // An HPA that is read without a status is new.
     let items = build::list([
         build::hpa(&json!({"metrics": [cpu()], "minReplicas": 3})),
@@ -220,7 +275,10 @@ fn replicas_below_the_minimum_of_then() {
     ]);
     let (_, json) = explained(&Pass::run(common::read(&items).unwrap()));
     let below = &json["findings"][0];
-    assert_eq!((&below["code"], &below["severity"]), (&json!("below-min"), &json!("info")));
+    assert_eq!(
+        (&below["code"], &below["severity"]),
+        (&json!("below-min"), &json!("info"))
+    );
 }
 
 #[test]
@@ -231,20 +289,34 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
     let spec = json!({"behavior": behavior, "metrics": [cpu()], "maxReplicas": 100});
     let hpa = build::hpa(&spec);
     let state = build::state(&json!({"memory": "unknown"}));
-    input.snapshot.hpa =
-        common::read(&build::list([hpa, build::scale(2), state])).unwrap().snapshot.hpa;
+    input.snapshot.hpa = common::read(&build::list([hpa, build::scale(2), state]))
+        .unwrap()
+        .snapshot
+        .hpa;
     let of = |history: &History| {
-        let pass = rewind(input.clone(), history, at(), Origin::default()).map(Pass::run).unwrap();
+        let pass = rewind(input.clone(), history, at(), Origin::default())
+            .map(Pass::run)
+            .unwrap();
         let (_, json) = explained(&pass);
         let assumed = |item: &str| {
             let mut basis = json["basis"].as_array().unwrap().iter();
-            basis.find(|own| own["item"] == item).map(|own| own["value"].clone())
+            basis
+                .find(|own| own["item"] == item)
+                .map(|own| own["value"].clone())
         };
-        (json["range"].clone(), assumed("scale events"), assumed("replicas"))
+        (
+            json["range"].clone(),
+            assumed("scale events"),
+            assumed("replicas"),
+        )
     };
     let mut history = history();
     // The record still has 2 after the pass.
-    let known = (json!({"min": 2, "max": 3}), Some(json!("no rescale to count")), None);
+    let known = (
+        json!({"min": 2, "max": 3}),
+        Some(json!("no rescale to count")),
+        None,
+    );
     assert_eq!(of(&history), known);
     (history.replicas, history.desired) = Default::default();
     let open = (
@@ -255,9 +327,10 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
     );
     assert_eq!(of(&history), open);
     // A pod that is being deleted, or has failed, does not count.
-    for (deleted, phase) in
-        [(samples(|_| 1.0), Phase::Running), (Samples::default(), Phase::Failed)]
-    {
+    for (deleted, phase) in [
+        (samples(|_| 1.0), Phase::Running),
+        (Samples::default(), Phase::Failed),
+    ] {
         let last = PodHistory {
             name: "web-1-c".into(),
             deleted,
@@ -282,12 +355,24 @@ fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
         "name": "cpu", "container": "app", "target": build::utilization(50)}});
     let mut history = history();
     for (name, kind, value) in [("cpu", "utilization", 90.0), ("depth", "average", 10.0)] {
-        history.targets.insert((name.to_owned(), kind.to_owned()), samples(move |_| value));
+        history
+            .targets
+            .insert((name.to_owned(), kind.to_owned()), samples(move |_| value));
     }
     let of = |metrics: &[Value]| {
-        let past = past(metrics, &history).unwrap().input.evidence.past.unwrap();
+        let past = past(metrics, &history)
+            .unwrap()
+            .input
+            .evidence
+            .past
+            .unwrap();
         let changed = past.changed.into_iter().map(|own| own.field);
-        (changed.filter(|own| own.starts_with("target")).collect::<Vec<_>>(), past.kept)
+        (
+            changed
+                .filter(|own| own.starts_with("target"))
+                .collect::<Vec<_>>(),
+            past.kept,
+        )
     };
     let none = Vec::<String>::new;
     assert_eq!(of(&[cpu()]), (vec!["target of cpu".to_owned()], none()));
@@ -303,7 +388,10 @@ fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
     let basis = json["basis"].as_array().unwrap();
     let item = basis.iter().find(|own| own["item"] == "targets").unwrap();
     assert_eq!(item["value"], "of memory");
-    assert!(item["source"].as_str().unwrap().starts_with("as read at "), "{item}");
+    assert!(
+        item["source"].as_str().unwrap().starts_with("as read at "),
+        "{item}"
+    );
 }
 
 #[test]
@@ -313,8 +401,12 @@ fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
     let before: Vec<PodHistory> = history.pods.clone();
     for own in &before {
         let part = |samples: &Samples, is_own: &dyn Fn(i64) -> bool| {
-            let points: Vec<_> =
-                samples.all().iter().copied().filter(|(time, _)| is_own(*time)).collect();
+            let points: Vec<_> = samples
+                .all()
+                .iter()
+                .copied()
+                .filter(|(time, _)| is_own(*time))
+                .collect();
             let mut part = Samples::default();
             part.add(&points);
             part
@@ -326,16 +418,31 @@ fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
             ..own.clone()
         };
         history.pods.push(later);
-        let first = history.pods.iter_mut().find(|it| it.name == own.name).unwrap();
+        let first = history
+            .pods
+            .iter_mut()
+            .find(|it| it.name == own.name)
+            .unwrap();
         first.seen = part(&own.seen, &|time| time < created * 1000);
         first.replaced = Some(created);
     }
     let pass = past(&[cpu()], &history).unwrap();
-    let names: Vec<_> = pass.input.snapshot.pods.iter().map(|pod| pod.name.clone()).collect();
+    let names: Vec<_> = pass
+        .input
+        .snapshot
+        .pods
+        .iter()
+        .map(|pod| pod.name.clone())
+        .collect();
     assert_eq!(names, ["web-1-a".into(), "web-1-b".into()]);
-    assert_eq!(pass.input.snapshot.pods[0].created.unwrap().as_second(), created);
+    assert_eq!(
+        pass.input.snapshot.pods[0].created.unwrap().as_second(),
+        created
+    );
     let then = Timestamp::from_second(created - 60).unwrap();
-    let pass = rewind(input(&[cpu()]), &history, then, Origin::default()).map(Pass::run).unwrap();
+    let pass = rewind(input(&[cpu()]), &history, then, Origin::default())
+        .map(Pass::run)
+        .unwrap();
     assert_eq!(pass.input.snapshot.pods.len(), 2);
 }
 
@@ -350,18 +457,39 @@ fn a_past_report_has_no_advice_to_wait_and_no_commands_for_the_hpa_of_today() {
     assert!(!findings.is_empty());
     for finding in findings {
         assert_eq!(finding["commands"], json!([]), "{finding}");
-        assert!(!finding["advice"].as_str().unwrap().starts_with("Wait"), "{finding}");
+        assert!(
+            !finding["advice"].as_str().unwrap().starts_with("Wait"),
+            "{finding}"
+        );
     }
     // The load has just dropped.
     for pod in &mut history.pods {
         let used = |second: i64| 0.2 * (second.min(-60) + 720) as f64;
         let cpu = samples(|second| used(second) + 0.01 * (second + 60).max(0) as f64);
-        pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.cpu = cpu.clone());
     }
     let (page, held) = explained(&past(&[cpu()], &history).unwrap());
-    assert!(page.why[0].contains("(inferred from the samples) still holds"), "{:?}", page.why);
-    assert!(held["findings"].to_string().contains("held-by-window"), "{}", held["findings"]);
-    assert!(!held["findings"].to_string().contains("Wait"), "{}", held["findings"]);
+    assert!(
+        page.why[0].contains("(inferred from the samples) still holds"),
+        "{:?}",
+        page.why
+    );
+    assert!(
+        held["findings"].to_string().contains("held-by-window"),
+        "{}",
+        held["findings"]
+    );
+    assert!(
+        !held["findings"].to_string().contains("Wait"),
+        "{}",
+        held["findings"]
+    );
     let note = json!("no query was stated for depth: --query depth=PROMQL gives its values");
-    assert!(json["notes"].as_array().unwrap().contains(&note), "{}", json["notes"]);
+    assert!(
+        json["notes"].as_array().unwrap().contains(&note),
+        "{}",
+        json["notes"]
+    );
 }

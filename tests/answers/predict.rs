@@ -45,7 +45,10 @@ fn assume(flags: &[String]) -> Result<Assumptions, Error> {
 
 /// What names the HPA.
 fn named() -> Options {
-    Options { name: "web".to_owned(), ..Options::default() }
+    Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    }
 }
 
 fn predict(input: &Input, flags: &[String]) -> Result<Decision, Error> {
@@ -58,8 +61,13 @@ fn difference(decision: &Decision, expected: &Value) -> Option<String> {
     let mut got = json!(decision.outcome);
     got["proposal"] = json!(decision.proposal);
     let differs = |path: &&str| first_difference(path, &got[*path], &expected[*path]).is_some();
-    let path = ["proposal", "scaleTo", "status", "events", "error"].into_iter().find(differs)?;
-    Some(format!("{path} is {}, should be {}", got[path], expected[path]))
+    let path = ["proposal", "scaleTo", "status", "events", "error"]
+        .into_iter()
+        .find(differs)?;
+    Some(format!(
+        "{path} is {}, should be {}",
+        got[path], expected[path]
+    ))
 }
 
 /// Null, absent and an empty list are alike.
@@ -70,9 +78,10 @@ fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
             .chain(should.keys())
             .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
         (Value::Array(is), Value::Null) if is.is_empty() => None,
-        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => {
-            is.iter().zip(should).find_map(|(is, should)| first_difference(path, is, should))
-        }
+        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
+            .iter()
+            .zip(should)
+            .find_map(|(is, should)| first_difference(path, is, should)),
         _ => (got != want).then(|| path.to_owned()),
     }
 }
@@ -90,8 +99,16 @@ fn over_recorded(at_least: usize, compare: impl Fn(&Case, Input) -> Option<Resul
             Some(Err(e)) => wrong.push(format!("{}: {e}", case.name)),
         }
     }
-    assert!(wrong.is_empty(), "{} differ, {applied} do not:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(applied >= at_least, "it made a difference to {applied} passes only");
+    assert!(
+        wrong.is_empty(),
+        "{} differ, {applied} do not:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        applied >= at_least,
+        "it made a difference to {applied} passes only"
+    );
 }
 
 /// Compares what is predicted with what was recorded.
@@ -111,7 +128,11 @@ fn typed(input: &Input, index: usize) -> Option<String> {
         selector => format!("{}{{{selector}}}", spec.name()),
     };
     let own = name(&metrics[index]);
-    let alone = metrics.iter().filter(|spec| spec.name() == metrics[index].name()).count() == 1;
+    let alone = metrics
+        .iter()
+        .filter(|spec| spec.name() == metrics[index].name())
+        .count()
+        == 1;
     (alone && !own.is_empty()).then_some(own)
 }
 
@@ -134,7 +155,9 @@ fn a_value_that_is_put_back_gives_the_recorded_answer() {
                 }
                 _ => continue,
             };
-            let Some(name) = typed(&input, index).filter(|_| total >= 0) else { continue };
+            let Some(name) = typed(&input, index).filter(|_| total >= 0) else {
+                continue;
+            };
             flags.push(format!("--metric={name}={}", milli(total)));
             input.snapshot.metrics[index] = MetricAnswer::Failed("gone".to_owned());
         }
@@ -145,13 +168,16 @@ fn a_value_that_is_put_back_gives_the_recorded_answer() {
 #[test]
 fn what_each_pod_used_gives_the_recorded_answer() {
     over_recorded(113, |case, mut input| {
-        let [spec] = &input.snapshot.hpa.spec.metrics[..] else { return None };
+        let [spec] = &input.snapshot.hpa.spec.metrics[..] else {
+            return None;
+        };
         let (name, container) = (spec.name().to_owned(), spec.container().map(str::to_owned));
         let scale = input.snapshot.scale.clone().ok()?;
         let selector = scale.selector.parsed().ok().filter(|own| !own.is_empty())?;
         let of_target = |pod: &str| {
             let pods = &input.snapshot.pods;
-            pods.iter().any(|p| *p.name == *pod && selector.matches(&p.labels))
+            pods.iter()
+                .any(|p| *p.name == *pod && selector.matches(&p.labels))
         };
         let mut values = Vec::new();
         match &mut input.snapshot.metrics[0] {
@@ -177,7 +203,11 @@ fn what_each_pod_used_gives_the_recorded_answer() {
             }
             _ => return None,
         }
-        if values.is_empty() || values.iter().any(|(pod, value)| *value < 0 || !of_target(pod)) {
+        if values.is_empty()
+            || values
+                .iter()
+                .any(|(pod, value)| *value < 0 || !of_target(pod))
+        {
             return None;
         }
         let flags: Vec<String> = values
@@ -192,12 +222,17 @@ fn what_each_pod_used_gives_the_recorded_answer() {
 #[test]
 fn a_share_or_average_gives_the_recorded_proposal() {
     over_recorded(54, |case, mut input| {
-        let [spec] = &input.snapshot.hpa.spec.metrics[..] else { return None };
+        let [spec] = &input.snapshot.hpa.spec.metrics[..] else {
+            return None;
+        };
         let name = spec.name().to_owned();
-        let step = decide(&input).trace.into_iter().find_map(|step| match step {
-            Step::ComputeMetric(metric) => Some(metric),
-            _ => None,
-        })?;
+        let step = decide(&input)
+            .trace
+            .into_iter()
+            .find_map(|step| match step {
+                Step::ComputeMetric(metric) => Some(metric),
+                _ => None,
+            })?;
         match &step.result {
             MetricResult::Proposal(proposal) if proposal.filled.is_none() => {}
             _ => return None,
@@ -230,7 +265,11 @@ fn a_share_or_average_gives_the_recorded_proposal() {
             let same = got["proposal"] == case.expected["proposal"]
                 && got["scaleTo"] == case.expected["scaleTo"];
             let other = decide(&input).proposal != decision.proposal;
-            if same { Ok(other) } else { Err(format!("{flags:?}: {got}")) }
+            if same {
+                Ok(other)
+            } else {
+                Err(format!("{flags:?}: {got}"))
+            }
         };
         Some(check())
     });
@@ -292,11 +331,15 @@ fn a_target_that_is_put_back_gives_the_recorded_answer() {
     over_recorded(266, |case, mut input| {
         let mut flags = Vec::new();
         for index in 0..input.snapshot.hpa.spec.metrics.len() {
-            let Some(name) = typed(&input, index) else { continue };
+            let Some(name) = typed(&input, index) else {
+                continue;
+            };
             let spec = &mut input.snapshot.hpa.spec.metrics[index];
             let targets: Vec<&mut MetricTarget> = [
                 spec.resource.as_mut().map(|source| &mut source.target),
-                spec.container_resource.as_mut().map(|source| &mut source.target),
+                spec.container_resource
+                    .as_mut()
+                    .map(|source| &mut source.target),
                 spec.pods.as_mut().map(|source| &mut source.target),
                 spec.object.as_mut().map(|source| &mut source.target),
                 spec.external.as_mut().map(|source| &mut source.target),
@@ -395,36 +438,136 @@ fn answers_follow_from_the_rules() {
         ("--cpu=+80%", Some(8), 8, "50m and 80 % of it"),
         ("--cpu=x1.8", Some(8), 8, "50m times 1.8"),
         ("--cpu=-40%", Some(3), 4, "30/50 x 4 = 2.4, rounded up"),
-        ("--cpu=54%", Some(4), 4, "54/50 = 1.08 is within the tolerance of 0.1"),
-        ("--cpu=56%", Some(5), 5, "56/50 = 1.12 is not: 4.48, rounded up"),
-        ("--cpu=112.9%", Some(9), 8, "truncated to 112: 8.96; at most twice as many"),
+        (
+            "--cpu=54%",
+            Some(4),
+            4,
+            "54/50 = 1.08 is within the tolerance of 0.1",
+        ),
+        (
+            "--cpu=56%",
+            Some(5),
+            5,
+            "56/50 = 1.12 is not: 4.48, rounded up",
+        ),
+        (
+            "--cpu=112.9%",
+            Some(9),
+            8,
+            "truncated to 112: 8.96; at most twice as many",
+        ),
         ("--cpu=missing", None, 4, "without a metric nothing changes"),
-        ("--cpu=90% --replicas=2", Some(4), 4, "90/50 x 2 = 3.6; at most max(2 x 2, 4)"),
-        ("--cpu=90% --replicas=6", Some(11), 11, "90/50 x 6 = 10.8, rounded up"),
-        ("--cpu=90% --replicas=+2", Some(11), 11, "the same as two more than 4"),
+        (
+            "--cpu=90% --replicas=2",
+            Some(4),
+            4,
+            "90/50 x 2 = 3.6; at most max(2 x 2, 4)",
+        ),
+        (
+            "--cpu=90% --replicas=6",
+            Some(11),
+            11,
+            "90/50 x 6 = 10.8, rounded up",
+        ),
+        (
+            "--cpu=90% --replicas=+2",
+            Some(11),
+            11,
+            "the same as two more than 4",
+        ),
         ("--cpu=90% --replicas=-2", Some(4), 4, "and as two fewer"),
-        ("--replicas=6", Some(6), 6, "further pods use the average, so the ratio stays 1"),
+        (
+            "--replicas=6",
+            Some(6),
+            6,
+            "further pods use the average, so the ratio stays 1",
+        ),
         ("--replicas=0", None, 0, "zero replicas disable scaling"),
-        ("--cpu=90% --unready=1", Some(6), 6, "270 of 400 = 67 %: 67/50 x 4 = 5.36"),
-        ("--cpu=90% --unready=web-2", Some(6), 6, "whichever pod it is"),
-        ("--cpu=20% --unready=2", Some(1), 4, "left out scaling down: 20/50 x 2 = 0.8"),
-        ("--cpu=90% --missing=1", Some(6), 6, "a missing pod counts as 0 scaling up"),
-        ("--cpu=10% --missing=1", Some(3), 4, "and as 100 % down: 130 of 400 = 32 %: 2.56"),
-        ("--cpu=90% --pending=2", Some(4), 4, "180 of 400 = 45 %: 0.9 is within the tolerance"),
-        ("--cpu=90% --pending=3", Some(4), 4, "90 of 400 = 22 %: the direction would flip"),
+        (
+            "--cpu=90% --unready=1",
+            Some(6),
+            6,
+            "270 of 400 = 67 %: 67/50 x 4 = 5.36",
+        ),
+        (
+            "--cpu=90% --unready=web-2",
+            Some(6),
+            6,
+            "whichever pod it is",
+        ),
+        (
+            "--cpu=20% --unready=2",
+            Some(1),
+            4,
+            "left out scaling down: 20/50 x 2 = 0.8",
+        ),
+        (
+            "--cpu=90% --missing=1",
+            Some(6),
+            6,
+            "a missing pod counts as 0 scaling up",
+        ),
+        (
+            "--cpu=10% --missing=1",
+            Some(3),
+            4,
+            "and as 100 % down: 130 of 400 = 32 %: 2.56",
+        ),
+        (
+            "--cpu=90% --pending=2",
+            Some(4),
+            4,
+            "180 of 400 = 45 %: 0.9 is within the tolerance",
+        ),
+        (
+            "--cpu=90% --pending=3",
+            Some(4),
+            4,
+            "90 of 400 = 22 %: the direction would flip",
+        ),
         ("--cpu=300%", Some(24), 8, "one pass at most doubles"),
         ("--pod=web-1:cpu=210m", Some(8), 8, "360 of 400 = 90 %"),
-        ("--pod=web-1:cpu=210%", Some(8), 8, "the same as a share of its request"),
+        (
+            "--pod=web-1:cpu=210%",
+            Some(8),
+            8,
+            "the same as a share of its request",
+        ),
         ("--pod=web-1:cpu=x4.2", Some(8), 8, "the same as a multiple"),
-        ("--pod=web-1:cpu=missing --cpu=10%", Some(3), 4, "a missing pod as 100 %: 2.56"),
-        ("--min=6", None, 6, "below the minimum the metrics are ignored"),
+        (
+            "--pod=web-1:cpu=missing --cpu=10%",
+            Some(3),
+            4,
+            "a missing pod as 100 %: 2.56",
+        ),
+        (
+            "--min=6",
+            None,
+            6,
+            "below the minimum the metrics are ignored",
+        ),
         ("--max=3", None, 3, "nor above the maximum"),
         ("--cpu=90% --max=6", Some(8), 6, "the maximum"),
         ("--target=cpu=25%", Some(8), 8, "50/25 x 4"),
         ("--target=cpu=25m", Some(8), 8, "50m over 25m x 4"),
-        ("--set=metrics[0].resource.target.averageUtilization=25", Some(8), 8, "the same"),
-        (&format!("--cpu=300% {pods}"), Some(24), 5, "a policy of 1 pod"),
-        ("--cpu=300% --set=behavior.scaleUp.selectPolicy=Disabled", Some(24), 4, "disabled"),
+        (
+            "--set=metrics[0].resource.target.averageUtilization=25",
+            Some(8),
+            8,
+            "the same",
+        ),
+        (
+            &format!("--cpu=300% {pods}"),
+            Some(24),
+            5,
+            "a policy of 1 pod",
+        ),
+        (
+            "--cpu=300% --set=behavior.scaleUp.selectPolicy=Disabled",
+            Some(24),
+            4,
+            "disabled",
+        ),
     ] {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
         let decision = predict(&web(), &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
@@ -437,7 +580,10 @@ fn answers_follow_from_the_rules() {
 #[test]
 fn a_number_of_pods_is_taken_from_those_that_count() {
     let mut input = web();
-    input.snapshot.pod_metrics.retain(|sample| *sample.name != *"web-4");
+    input
+        .snapshot
+        .pod_metrics
+        .retain(|sample| *sample.name != *"web-4");
     for (flags, pods) in [
         ("--unready=2", "web-2, web-3"),
         ("--missing=1", "web-3"),
@@ -448,7 +594,10 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
         let assumptions = assume(&flags).expect("assumptions");
         let applied = assumptions.apply(input.clone(), &decide(&input));
         let (_, overrides) = applied.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
-        let own = overrides.iter().find(|own| !own.pods.is_empty()).expect("pods");
+        let own = overrides
+            .iter()
+            .find(|own| !own.pods.is_empty())
+            .expect("pods");
         assert_eq!(own.assumed, pods, "{flags:?}");
     }
 }
@@ -466,12 +615,16 @@ fn replicas_that_are_assumed_have_no_writer() {
     let mut objects = Objects::default();
     read_text(&build::list([target]), "state", &mut objects).expect("a target");
     input.surroundings.workloads = objects.workloads.into();
-    (input.snapshot.hpa.status.current_replicas, input.snapshot.hpa.status.desired_replicas) =
-        (3, 3);
+    (
+        input.snapshot.hpa.status.current_replicas,
+        input.snapshot.hpa.status.desired_replicas,
+    ) = (3, 3);
     let max = input.snapshot.hpa.spec.max_replicas;
     let found = |flags: &[&str]| {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let assumed = assume(&flags).unwrap().apply(input.clone(), &decide(&input));
+        let assumed = assume(&flags)
+            .unwrap()
+            .apply(input.clone(), &decide(&input));
         let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
         let findings = serde_json::to_value(Explanation::new(&pass)).expect("JSON");
         let all = findings["findings"].as_array().cloned().unwrap_or_default();
@@ -484,8 +637,12 @@ fn replicas_that_are_assumed_have_no_writer() {
             .collect::<Vec<_>>()
     };
     let more = (max + 1).to_string();
-    let codes =
-        |flags: &[&str]| found(flags).into_iter().map(|[code, ..]| code).collect::<Vec<_>>();
+    let codes = |flags: &[&str]| {
+        found(flags)
+            .into_iter()
+            .map(|[code, ..]| code)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(codes(&[]), ["other-writer"]);
     assert_eq!(codes(&["--replicas=4"]), ["other-writer"]);
     assert_eq!(codes(&["--max=2"]), ["other-writer", "above-max"]);
@@ -508,14 +665,20 @@ fn running_pods_get_values_where_there_are_none() {
     failed.snapshot.metrics[0] = MetricAnswer::Failed("down".to_owned());
     for input in [nothing, failed] {
         assert_eq!(decide(&input).replicas_after(), Some(4));
-        assert_eq!(predict(&input, &flags).map(|d| d.replicas_after()), Ok(Some(8)));
+        assert_eq!(
+            predict(&input, &flags).map(|d| d.replicas_after()),
+            Ok(Some(8))
+        );
         let change = predict(&input, &["--cpu=x2".to_owned()]).expect_err("nothing was observed");
         assert_eq!(change.message, "cpu: there is no observed value to change");
     }
     // One pod without a value among others stays without.
     let mut one = web();
     one.snapshot.pod_metrics.pop();
-    assert_eq!(predict(&one, &flags).map(|d| d.replicas_after()), Ok(Some(6)));
+    assert_eq!(
+        predict(&one, &flags).map(|d| d.replicas_after()),
+        Ok(Some(6))
+    );
 }
 
 #[test]
@@ -529,15 +692,23 @@ fn why_no_pod_can_have_a_value_is_said() {
         (e.message, e.hint)
     };
     let stop = |snapshot: &mut Snapshot| {
-        snapshot.pods.iter_mut().for_each(|pod| pod.phase = Phase::Pending);
+        snapshot
+            .pods
+            .iter_mut()
+            .for_each(|pod| pod.phase = Phase::Pending);
     };
     assert_eq!(
         message(stop, "--cpu=side=1m"),
-        ("cpu in side: no pod of the target is running".to_owned(), None)
+        (
+            "cpu in side: no pod of the target is running".to_owned(),
+            None
+        )
     );
     let rename = |snapshot: &mut Snapshot| {
         for pod in &mut snapshot.pods {
-            pod.containers.iter_mut().for_each(|own| own.name = "web".into());
+            pod.containers
+                .iter_mut()
+                .for_each(|own| own.name = "web".into());
         }
     };
     assert_eq!(
@@ -563,14 +734,23 @@ fn why_no_pod_can_have_a_value_is_said() {
 fn amounts_are_plain_beside_what_is_assumed() {
     let mut input = web();
     let exact = Quantity::from_milli(937_872_588_800, Format::BinarySI);
-    let target = &mut input.snapshot.hpa.spec.metrics[0].resource.as_mut().expect("cpu").target;
+    let target = &mut input.snapshot.hpa.spec.metrics[0]
+        .resource
+        .as_mut()
+        .expect("cpu")
+        .target;
     (target.average_utilization, target.average_value) = (None, Some(exact));
     target.type_ = "AverageValue".to_owned();
     let flags = ["--target=cpu=1".to_owned()];
-    let (_, overrides) =
-        assume(&flags).expect("flags").apply(input.clone(), &decide(&input)).expect("it is");
+    let (_, overrides) = assume(&flags)
+        .expect("flags")
+        .apply(input.clone(), &decide(&input))
+        .expect("it is");
     let observed = overrides[0].observed.as_ref().expect("a target");
-    assert_eq!((&*observed.plain(), &*observed.to_string()), ("894.4Mi", "937872588800m"));
+    assert_eq!(
+        (&*observed.plain(), &*observed.to_string()),
+        ("894.4Mi", "937872588800m")
+    );
     assert_eq!(json!(observed), json!("937872588800m"));
 }
 
@@ -580,7 +760,10 @@ fn a_metric_that_is_missing_fails_as_an_api_that_is_down() {
     let expected = "failed to get cpu utilization: unable to get metrics for resource cpu: unable \
                     to fetch metrics from resource metrics API: the server is currently unable to \
                     handle the request (get pods.metrics.k8s.io)";
-    assert_eq!(decision.outcome.events.expect("every metric is read")[0].message, expected);
+    assert_eq!(
+        decision.outcome.events.expect("every metric is read")[0].message,
+        expected
+    );
 }
 
 #[test]
@@ -593,20 +776,68 @@ fn what_cannot_be_is_refused_with_what_can() {
                                                          (80%)",
         ),
         ("--cpu=NaN", "--cpu NaN: not a value", "a value is"),
-        ("--cpu=-250m", "--cpu -250m: must not be negative", "a value is"),
-        ("--cpu=-110%", "--cpu -110%: must not be negative", "a value is"),
-        ("--cpu=1e400", "--cpu 1e400: larger than any metric can be", "a value is"),
-        ("--metric=cpu", "--metric cpu: not of the form NAME=VALUE", "a value is"),
+        (
+            "--cpu=-250m",
+            "--cpu -250m: must not be negative",
+            "a value is",
+        ),
+        (
+            "--cpu=-110%",
+            "--cpu -110%: must not be negative",
+            "a value is",
+        ),
+        (
+            "--cpu=1e400",
+            "--cpu 1e400: larger than any metric can be",
+            "a value is",
+        ),
+        (
+            "--metric=cpu",
+            "--metric cpu: not of the form NAME=VALUE",
+            "a value is",
+        ),
         ("--metric=rps=1", "the HPA has no metric rps", "it has cpu"),
-        ("--memory=app=1", "the HPA has no metric memory in app", "it has cpu"),
-        ("--target=app=cpu=1m", "the HPA has no metric cpu in app", "it has cpu"),
-        ("--cpu=ap=1m", "--cpu ap=1m: no pod of the target has a container ap", "mean app?"),
-        ("--cpu=proxy=1m", "no pod of the target has a container proxy", "they have app"),
+        (
+            "--memory=app=1",
+            "the HPA has no metric memory in app",
+            "it has cpu",
+        ),
+        (
+            "--target=app=cpu=1m",
+            "the HPA has no metric cpu in app",
+            "it has cpu",
+        ),
+        (
+            "--cpu=ap=1m",
+            "--cpu ap=1m: no pod of the target has a container ap",
+            "mean app?",
+        ),
+        (
+            "--cpu=proxy=1m",
+            "no pod of the target has a container proxy",
+            "they have app",
+        ),
         ("--cpu=app=1m --cpu=app=2m", "cpu in app is set twice", ""),
-        ("--cpu=1m --cpu=app=2m", "cpu in app and cpu are based on the same usage", ""),
-        ("--cpu=app=2m --cpu=1m", "cpu and cpu in app are based on the same usage", ""),
-        ("--pod=web-1:ap=cpu=1m", "no pod of the target has a container ap", "mean app?"),
-        ("--pod=web-1:app=cpu=1m --pod=web-1:app=cpu=2m", "cpu in app of web-1 is set twice", ""),
+        (
+            "--cpu=1m --cpu=app=2m",
+            "cpu in app and cpu are based on the same usage",
+            "",
+        ),
+        (
+            "--cpu=app=2m --cpu=1m",
+            "cpu and cpu in app are based on the same usage",
+            "",
+        ),
+        (
+            "--pod=web-1:ap=cpu=1m",
+            "no pod of the target has a container ap",
+            "mean app?",
+        ),
+        (
+            "--pod=web-1:app=cpu=1m --pod=web-1:app=cpu=2m",
+            "cpu in app of web-1 is set twice",
+            "",
+        ),
         (
             "--cpu=missing --pod=web-1:app=cpu=1m",
             "cpu cannot both be missing and have a value of web-1",
@@ -615,19 +846,51 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--memory=1", "the HPA has no metric memory", "it has cpu"),
         ("--cpu=1m --cpu=2m", "cpu is set twice", ""),
         ("--cpu=1m --metric=cpu=2m", "cpu is set twice", ""),
-        ("--pod=web-1:cpu=1m --pod=web-1:cpu=2m", "cpu of web-1 is set twice", ""),
-        ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
-        ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
-        ("--unready=5", "--unready 5: only 4 pods of the target meet the condition Ready", ""),
-        ("--missing=5", "--missing 5: only 4 pods of the target are in the phase Running", ""),
-        ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
-        ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
+        (
+            "--pod=web-1:cpu=1m --pod=web-1:cpu=2m",
+            "cpu of web-1 is set twice",
+            "",
+        ),
+        (
+            "--pod=web-9:cpu=1",
+            "the target has no pod web-9",
+            "it has web-1, web-2, web-3, web-4",
+        ),
+        (
+            "--pod=web-1",
+            "--pod web-1: not of the form POD:METRIC=VALUE",
+            "such as",
+        ),
+        (
+            "--unready=5",
+            "--unready 5: only 4 pods of the target meet the condition Ready",
+            "",
+        ),
+        (
+            "--missing=5",
+            "--missing 5: only 4 pods of the target are in the phase Running",
+            "",
+        ),
+        (
+            "--unready=web-9",
+            "the target has no pod web-9",
+            "it has web-1",
+        ),
+        (
+            "--unready=web-1 --pending=web-1",
+            "web-1 cannot be both unready and pending",
+            "",
+        ),
         (
             "--missing=web-1 --pod=web-1:cpu=1m",
             "web-1 cannot both be without metrics and have a value",
             "",
         ),
-        ("--unready=Web_1", "--unready Web_1: not a number or the name of a pod", ""),
+        (
+            "--unready=Web_1",
+            "--unready Web_1: not a number or the name of a pod",
+            "",
+        ),
         (
             "--replicas=-5",
             "--replicas -5: the target has 4 replicas; the result cannot be \
@@ -640,15 +903,47 @@ fn what_cannot_be_is_refused_with_what_can() {
                            negative",
             "",
         ),
-        ("--replicas=+99997", "--replicas +99997: at most 100000 pods can be assumed", ""),
-        ("--replicas=x2", "--replicas x2: not a number such as 6 or a change such as +2", ""),
-        ("--replicas=+20%", "--replicas +20%: not a number such as 6 or a change such", ""),
-        ("--replicas=99999999999", "--replicas 99999999999: not a number such as 6 or", ""),
-        ("--replicas=100001", "--replicas 100001: at most 100000 pods can be assumed", ""),
+        (
+            "--replicas=+99997",
+            "--replicas +99997: at most 100000 pods can be assumed",
+            "",
+        ),
+        (
+            "--replicas=x2",
+            "--replicas x2: not a number such as 6 or a change such as +2",
+            "",
+        ),
+        (
+            "--replicas=+20%",
+            "--replicas +20%: not a number such as 6 or a change such",
+            "",
+        ),
+        (
+            "--replicas=99999999999",
+            "--replicas 99999999999: not a number such as 6 or",
+            "",
+        ),
+        (
+            "--replicas=100001",
+            "--replicas 100001: at most 100000 pods can be assumed",
+            "",
+        ),
         ("--unready -1", "--unready -1: must not be negative", ""),
-        ("--unready 99999999999999999999", "--unready 99999999999999999999: too large", ""),
-        ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
-        ("--cpu==1", "--cpu =1: the container is missing", "such as --cpu app=80%"),
+        (
+            "--unready 99999999999999999999",
+            "--unready 99999999999999999999: too large",
+            "",
+        ),
+        (
+            "--min -1",
+            "spec.minReplicas: Invalid value: -1",
+            "the API server would reject",
+        ),
+        (
+            "--cpu==1",
+            "--cpu =1: the container is missing",
+            "such as --cpu app=80%",
+        ),
         (
             "--cpu=missing --pod=web-1:cpu=1m",
             "cpu cannot both be missing and have a value of web-1",
@@ -659,17 +954,41 @@ fn what_cannot_be_is_refused_with_what_can() {
             "must be greater than or equal to `minReplicas`",
             "the API server would reject",
         ),
-        ("--min=0", "spec.minReplicas: Invalid value: 0", "the API server would reject"),
-        ("--max=5 --set=maxReplicas=6", "maxReplicas is set twice", ""),
-        ("--target=cpu=70% --target=cpu=60%", "the target of cpu is set twice", ""),
+        (
+            "--min=0",
+            "spec.minReplicas: Invalid value: 0",
+            "the API server would reject",
+        ),
+        (
+            "--max=5 --set=maxReplicas=6",
+            "maxReplicas is set twice",
+            "",
+        ),
+        (
+            "--target=cpu=70% --target=cpu=60%",
+            "the target of cpu is set twice",
+            "",
+        ),
         (
             "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
             "the target of cpu and metrics[0].resource.target.averageUtilization are both set",
             "",
         ),
-        ("--target=cpu=70% --set=metrics=[]", "the target of cpu and metrics are both set", ""),
-        ("--target=cpu", "--target cpu: not of the form NAME=VALUE", "a target is a whole"),
-        ("--set=nonsense=null", "--set nonsense: the spec has no such field", "a path such as"),
+        (
+            "--target=cpu=70% --set=metrics=[]",
+            "the target of cpu and metrics are both set",
+            "",
+        ),
+        (
+            "--target=cpu",
+            "--target cpu: not of the form NAME=VALUE",
+            "a target is a whole",
+        ),
+        (
+            "--set=nonsense=null",
+            "--set nonsense: the spec has no such field",
+            "a path such as",
+        ),
         (
             "--set=behavior.scaleDwn=null",
             "--set behavior.scaleDwn: the spec has no such field",
@@ -691,29 +1010,77 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set scaleTargetRef: it scales Deployment/other, but the HPA scales Deployment/web",
             "one target do not apply to another",
         ),
-        ("--target=cpu=+10%", "--target cpu=+10%: +10% looks like a change", ""),
-        ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),
-        ("--target=cpu=70.5%", "--target cpu=70.5%: 70.5% is not a target", "a whole percentage"),
-        ("--set=maxReplicas", "--set maxReplicas: it has no =", "PATH=VALUE"),
+        (
+            "--target=cpu=+10%",
+            "--target cpu=+10%: +10% looks like a change",
+            "",
+        ),
+        (
+            "--target=cpu=x2",
+            "--target cpu=x2: x2 is not a target",
+            "a target is a whole",
+        ),
+        (
+            "--target=cpu=70.5%",
+            "--target cpu=70.5%: 70.5% is not a target",
+            "a whole percentage",
+        ),
+        (
+            "--set=maxReplicas",
+            "--set maxReplicas: it has no =",
+            "PATH=VALUE",
+        ),
         (
             "--set=maxreplicas=3",
             "--set maxreplicas: the spec has no such field",
             "did you mean maxReplicas?",
         ),
-        ("--set=maxReplicas=x", "the API server would reject the spec", "x is text, because"),
-        ("--target=cpu", "--target cpu: not of the form", "such as --target cpu=70%"),
-        ("--target=70%", "--target 70%: not of the form", "such as --target cpu=70%"),
+        (
+            "--set=maxReplicas=x",
+            "the API server would reject the spec",
+            "x is text, because",
+        ),
+        (
+            "--target=cpu",
+            "--target cpu: not of the form",
+            "such as --target cpu=70%",
+        ),
+        (
+            "--target=70%",
+            "--target 70%: not of the form",
+            "such as --target cpu=70%",
+        ),
         ("--missing=-1", "--missing -1: must not be negative", ""),
         ("--cpu=", "--cpu: the value is missing", ""),
-        ("--memory=90%", "--memory 90%: the HPA has no metric memory", "it has cpu"),
-        ("--set=metrics[2].type=Pods", "there is no [2] in a list of 1", ""),
-        ("--set=maxReplicas.a=1", "the parent of a is not an object", ""),
-        ("--set=metrics[0].resource.name=memory --set=metrics[0].resource=null", "overlap", ""),
+        (
+            "--memory=90%",
+            "--memory 90%: the HPA has no metric memory",
+            "it has cpu",
+        ),
+        (
+            "--set=metrics[2].type=Pods",
+            "there is no [2] in a list of 1",
+            "",
+        ),
+        (
+            "--set=maxReplicas.a=1",
+            "the parent of a is not an object",
+            "",
+        ),
+        (
+            "--set=metrics[0].resource.name=memory --set=metrics[0].resource=null",
+            "overlap",
+            "",
+        ),
     ] {
         let typed: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
         let error = predict(&web(), &typed).expect_err(flags);
         assert_eq!(error.kind.exit_code(), 2, "{flags}");
-        assert!(error.message.contains(message), "{flags}: {}", error.message);
+        assert!(
+            error.message.contains(message),
+            "{flags}: {}",
+            error.message
+        );
         let told = error.hint.unwrap_or_default();
         assert!(told.contains(hint), "{flags}: {told}");
     }
@@ -722,9 +1089,14 @@ fn what_cannot_be_is_refused_with_what_can() {
 /// `web` with a sidecar that starts as an init container, and a container that only starts it up.
 fn sidecars() -> Input {
     let pods = (1..=2).map(|number| {
-        let containers =
-            json!([build::requesting("app", "100m"), build::requesting("proxy", "50m")]);
-        let log = build::with(build::requesting("log", "20m"), &json!({"restartPolicy": "Always"}));
+        let containers = json!([
+            build::requesting("app", "100m"),
+            build::requesting("proxy", "50m")
+        ]);
+        let log = build::with(
+            build::requesting("log", "20m"),
+            &json!({"restartPolicy": "Always"}),
+        );
         let init = json!([log, {"name": "init", "resources": {"requests": {"memory": "1Gi"}}}]);
         let spec = json!({"containers": containers, "initContainers": init});
         build::with(build::pod(&format!("web-{number}")), &json!({"spec": spec}))
@@ -736,7 +1108,13 @@ fn sidecars() -> Input {
         let all = json!({"containers": [used("app"), used("proxy"), used("log")]});
         build::with(build::pod_metrics(&format!("web-{number}"), "0"), &all)
     };
-    let all = [build::state(&json!({})), hpa, build::scale(2), used(1), used(2)];
+    let all = [
+        build::state(&json!({})),
+        hpa,
+        build::scale(2),
+        used(1),
+        used(2),
+    ];
     common::read(&build::list(all.into_iter().chain(pods))).expect("an input")
 }
 
@@ -755,8 +1133,16 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     let forms = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
     let examples = "such as cpu=250m, or app=cpu=250m for one container";
     for (typed, message, hint) in [
-        ("app", "not of the form [CONTAINER=]RESOURCE=VALUE", examples),
-        ("250m", "not of the form [CONTAINER=]RESOURCE=VALUE", examples),
+        (
+            "app",
+            "not of the form [CONTAINER=]RESOURCE=VALUE",
+            examples,
+        ),
+        (
+            "250m",
+            "not of the form [CONTAINER=]RESOURCE=VALUE",
+            examples,
+        ),
         ("=cpu=1", "the container is missing", examples),
         ("app=250m", "\"app\" is neither cpu nor memory", examples),
         ("app=gpu=1", "\"gpu\" is neither cpu nor memory", examples),
@@ -765,7 +1151,11 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
         ("app=cpu=fast", "fast: not a value", forms),
         ("app=cpu=-1", "-1: must not be negative", forms),
         ("app=cpu=-110%", "-110%: must not be negative", forms),
-        ("app=cpu=1e400", "1e400: larger than any metric can be", forms),
+        (
+            "app=cpu=1e400",
+            "1e400: larger than any metric can be",
+            forms,
+        ),
         ("app=cpu=80%", "80% is not a request", forms),
         ("app=cpu=missing", "missing is not a request", forms),
         (
@@ -779,8 +1169,16 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "less than a KiB, because m is a part of a byte: 100 MiB is --request memory=100Mi",
             "",
         ),
-        ("memory=512", "512 bytes are less than a KiB: 512 MiB is --request memory=512Mi", ""),
-        ("ap=cpu=1", "no pod of the target has a container ap", "did you mean app?"),
+        (
+            "memory=512",
+            "512 bytes are less than a KiB: 512 MiB is --request memory=512Mi",
+            "",
+        ),
+        (
+            "ap=cpu=1",
+            "no pod of the target has a container ap",
+            "did you mean app?",
+        ),
         (
             "storage=cpu=1",
             "no pod of the target has a container storage",
@@ -791,7 +1189,11 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "ambiguous: the containers are app, log, proxy",
             "name one, such as --request app=cpu=250m",
         ),
-        ("app=memory=x2", "app requests no memory", "give an amount, such as 250m or 512Mi"),
+        (
+            "app=memory=x2",
+            "app requests no memory",
+            "give an amount, such as 250m or 512Mi",
+        ),
     ] {
         let error = predict(&sidecars(), &[format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.kind.exit_code(), 2, "{typed}");
@@ -835,30 +1237,75 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
             .iter()
             .map(|own| {
                 let observed = own.observed.as_ref().map(ToString::to_string);
-                let result = own.result.as_ref().map(|it| format!(" -> {it}")).unwrap_or_default();
-                format!("{}: {}{result} ({})", own.item, own.assumed, observed.unwrap_or_default())
+                let result = own
+                    .result
+                    .as_ref()
+                    .map(|it| format!(" -> {it}"))
+                    .unwrap_or_default();
+                format!(
+                    "{}: {}{result} ({})",
+                    own.item,
+                    own.assumed,
+                    observed.unwrap_or_default()
+                )
             })
             .collect();
         let decision = decide(&input);
-        let requests = decision.metric(0).expect("cpu").pods.iter().map(|row| row.request);
+        let requests = decision
+            .metric(0)
+            .expect("cpu")
+            .pods
+            .iter()
+            .map(|row| row.request);
         let requests: Vec<Option<i64>> = requests.collect();
         (words.join(", "), requests[0])
     };
     let one = web();
     for (input, flags, words, request) in [
-        (&one, "--request=cpu=0.25", "cpu request of app: 0.25 (100m)", Some(250)),
-        (&one, "--request=cpu=+20%", "cpu request of app: +20% -> 120m (100m)", Some(120)),
-        (&one, "--request=app=cpu=x1.001", "cpu request of app: x1.001 -> 101m (100m)", Some(101)),
-        (&one, "--request=cpu=0", "cpu request of app: 0 (100m)", Some(0)),
-        (&sidecars(), "--request=log=cpu=1", "cpu request of log: 1 (20m)", Some(1150)),
+        (
+            &one,
+            "--request=cpu=0.25",
+            "cpu request of app: 0.25 (100m)",
+            Some(250),
+        ),
+        (
+            &one,
+            "--request=cpu=+20%",
+            "cpu request of app: +20% -> 120m (100m)",
+            Some(120),
+        ),
+        (
+            &one,
+            "--request=app=cpu=x1.001",
+            "cpu request of app: x1.001 -> 101m (100m)",
+            Some(101),
+        ),
+        (
+            &one,
+            "--request=cpu=0",
+            "cpu request of app: 0 (100m)",
+            Some(0),
+        ),
+        (
+            &sidecars(),
+            "--request=log=cpu=1",
+            "cpu request of log: 1 (20m)",
+            Some(1150),
+        ),
     ] {
         assert_eq!(told(input, flags), (words.to_owned(), request), "{flags}");
     }
     let all = "cpu request of app: x2 -> 200m (100m), cpu request of log: x2 -> 40m (20m), \
                cpu request of proxy: x2 -> 100m (50m)";
-    assert_eq!(told(&sidecars(), "--request=cpu=x2"), (all.to_owned(), Some(340)));
+    assert_eq!(
+        told(&sidecars(), "--request=cpu=x2"),
+        (all.to_owned(), Some(340))
+    );
     let whole = "cpu request of the pods: 2 (1)";
-    assert_eq!(told(&as_a_whole(), "--request=cpu=2"), (whole.to_owned(), Some(2000)));
+    assert_eq!(
+        told(&as_a_whole(), "--request=cpu=2"),
+        (whole.to_owned(), Some(2000))
+    );
     let both = "cpu request of app: 1 (100m), cpu request of proxy: x2 -> 100m (50m)";
     let flags = "--request=app=cpu=1 --request=proxy=cpu=x2";
     assert_eq!(told(&sidecars(), flags), (both.to_owned(), Some(1120)));
@@ -871,12 +1318,23 @@ fn a_request_that_is_far_from_the_observed_one_is_questioned() {
         let assumed = assume(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
         let (input, _) = assumed.unwrap_or_else(|e| panic!("{typed}: {e}"));
         let far = |note: &Note| match note {
-            Note::RequestFar { item, times, lacks_unit, .. } => {
-                Some(format!("{item}: {times}{}", if *lacks_unit { " bare" } else { "" }))
-            }
+            Note::RequestFar {
+                item,
+                times,
+                lacks_unit,
+                ..
+            } => Some(format!(
+                "{item}: {times}{}",
+                if *lacks_unit { " bare" } else { "" }
+            )),
             _ => None,
         };
-        input.notes.iter().filter_map(far).collect::<Vec<_>>().join(", ")
+        input
+            .notes
+            .iter()
+            .filter_map(far)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     for (typed, said) in [
         ("app=cpu=250m", ""),
@@ -885,7 +1343,10 @@ fn a_request_that_is_far_from_the_observed_one_is_questioned() {
         ("app=cpu=10000m", "cpu request of app: 100"),
         ("app=cpu=250", "cpu request of app: 2500 bare"),
         ("cpu=x99", ""),
-        ("cpu=x100", "cpu request of app: 100, cpu request of log: 100, cpu request of proxy: 100"),
+        (
+            "cpu=x100",
+            "cpu request of app: 100, cpu request of log: 100, cpu request of proxy: 100",
+        ),
         ("init=memory=99Gi", ""),
         ("init=memory=100Gi", "memory request of init: 100"),
         // Without a request before.
@@ -904,7 +1365,12 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     let rows = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
         let decision = predict(input, &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
-        let rows = decision.metric(0).expect("cpu").pods.iter().map(|row| row.value);
+        let rows = decision
+            .metric(0)
+            .expect("cpu")
+            .pods
+            .iter()
+            .map(|row| row.value);
         rows.collect::<Vec<Option<i64>>>()
     };
     let both = |value| vec![Some(value), Some(value)];
@@ -918,11 +1384,17 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
         ("--cpu=log=100%", both(80)),
         ("--cpu=app=80% --cpu=proxy=0 --cpu=log=x3", both(170)),
         ("--cpu=app=80% --request=app=cpu=x2", both(220)),
-        ("--cpu=app=x2 --pod=web-1:app=cpu=1000m", vec![Some(1060), Some(120)]),
+        (
+            "--cpu=app=x2 --pod=web-1:app=cpu=1000m",
+            vec![Some(1060), Some(120)],
+        ),
         ("--pod=web-1:proxy=cpu=+50%", vec![Some(105), Some(90)]),
         ("--cpu=app=missing", vec![None, None]),
         ("--pod=web-2:log=cpu=missing", vec![Some(90), None]),
-        ("--cpu=app=800m --replicas=+1", vec![Some(860), Some(860), Some(860)]),
+        (
+            "--cpu=app=800m --replicas=+1",
+            vec![Some(860), Some(860), Some(860)],
+        ),
     ] {
         assert_eq!(rows(&sidecars(), flags), used, "{flags}");
         // So it is where the controller has no metrics of containers.
@@ -937,14 +1409,21 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     let mut two = sidecars();
     let own = json!({"name": "cpu", "container": "app", "target": build::utilization(50)});
     let own = json!({"type": "ContainerResource", "containerResource": own});
-    two.snapshot.hpa.spec.metrics.push(serde_json::from_value(own).expect("a metric"));
+    two.snapshot
+        .hpa
+        .spec
+        .metrics
+        .push(serde_json::from_value(own).expect("a metric"));
     two.snapshot.metrics.push(MetricAnswer::PodMetrics);
     assert_eq!(rows(&two, "--cpu=app=800m"), both(860));
     // Nothing is known of the other containers where nothing was read.
     let mut unread = sidecars();
     unread.snapshot.pod_metrics.clear();
     unread.snapshot.metrics = vec![MetricAnswer::Failed("down".to_owned())];
-    assert_eq!(rows(&unread, "--cpu=app=8m --cpu=proxy=1m --cpu=log=1m"), both(10));
+    assert_eq!(
+        rows(&unread, "--cpu=app=8m --cpu=proxy=1m --cpu=log=1m"),
+        both(10)
+    );
     let error = predict(&unread, &["--cpu=app=8m".to_owned()]).expect_err("unknown");
     assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
 }
@@ -952,16 +1431,26 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
 /// At the maximum a pass only proposes more replicas.
 #[test]
 fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
-    for (flags, said) in
-        [(&[][..], " to add replicas "), (&["--max=2"], " to propose more replicas ")]
-    {
+    for (flags, said) in [
+        (&[][..], " to add replicas "),
+        (&["--max=2"], " to propose more replicas "),
+    ] {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--request=cpu=30m"])
+            .args([
+                "predict",
+                "nginx-deployment",
+                "-f",
+                "examples/nginx",
+                "--request=cpu=30m",
+            ])
             .args(flags)
             .output()
             .expect("it runs");
         let stdout = String::from_utf8_lossy(&output.stdout);
-        let row = stdout.lines().find(|line| line.contains("target of cpu")).expect("a row");
+        let row = stdout
+            .lines()
+            .find(|line| line.contains("target of cpu"))
+            .expect("a row");
         assert!(row.contains(said), "{row}");
     }
 }
@@ -979,7 +1468,9 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let kept = |input: &Input, flags: &str| {
         let words = find(input, flags).into_iter().map(|own| {
             let (before, after) = (&own.observed_scale_up, &own.scale_up);
-            let target = own.target.map_or("none".to_owned(), |target| format!("{target}%"));
+            let target = own
+                .target
+                .map_or("none".to_owned(), |target| format!("{target}%"));
             let is = if own.exact { "as" } else { "not" };
             format!("{}: {target} from {after}, {is} {before}", own.metric)
         });
@@ -995,8 +1486,14 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
         ("--request=app=cpu=15m", "cpu: 101% from 191m, as 191m"),
         ("--request=app=cpu=200m", "cpu: 31% from 189m, not 191m"),
         // Those that are gone request nothing to compare with.
-        ("--request=cpu=x2 --replicas=-1", "cpu: 25% from 96m, as 96m"),
-        ("--request=cpu=x2 --replicas=+2 --target=cpu=9%", "cpu: 25% from 191m, as 191m"),
+        (
+            "--request=cpu=x2 --replicas=-1",
+            "cpu: 25% from 96m, as 96m",
+        ),
+        (
+            "--request=cpu=x2 --replicas=+2 --target=cpu=9%",
+            "cpu: 25% from 191m, as 191m",
+        ),
         // No target is below 1%, and none is a share of nothing.
         ("--request=cpu=x51", "cpu: none from 347m, not 191m"),
         ("--request=cpu=x0", ""),
@@ -1006,7 +1503,11 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let one = "cpu in app: 203% from 56m, as 56m";
     assert_eq!(kept(&several(), "--request=app=cpu=25m"), one);
     let mut amount = web();
-    let target = &mut amount.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
+    let target = &mut amount.snapshot.hpa.spec.metrics[0]
+        .resource
+        .as_mut()
+        .unwrap()
+        .target;
     (target.average_utilization, target.average_value) =
         (None, Some(Quantity::from_milli(70, Format::DecimalSI)));
     assert_eq!(kept(&amount, "--request=cpu=25m"), "");
@@ -1014,8 +1515,16 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let adds = |flags: &str, usage: i64| {
         let decision = decide(&assumed(&web(), &format!("{flags} --cpu={usage}m")));
         let step = decision.metric(0).expect("cpu");
-        let MetricResult::Proposal(own) = &step.result else { panic!("{flags}: {step:?}") };
-        own.replicas > web().snapshot.scale.as_ref().expect("a scale").spec_replicas
+        let MetricResult::Proposal(own) = &step.result else {
+            panic!("{flags}: {step:?}")
+        };
+        own.replicas
+            > web()
+                .snapshot
+                .scale
+                .as_ref()
+                .expect("a scale")
+                .spec_replicas
     };
     for request in ["2", "200m", "250m", "333m", "30m", "7m"] {
         let request = format!("--request=cpu={request}");
@@ -1026,9 +1535,19 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
         assert!(adds("", before) && !adds("", before - 1), "{request}");
         let target = own.target.expect("a target");
         let with = |target: i32| format!("{request} --target=cpu={target}%");
-        assert!(adds(&with(target), after) && !adds(&with(target), after - 1), "{request}");
-        assert!(after <= before && own.exact == (after == before), "{request}");
-        assert!(!adds(&with(target + 1), before), "{request}: {} is higher", target + 1);
+        assert!(
+            adds(&with(target), after) && !adds(&with(target), after - 1),
+            "{request}"
+        );
+        assert!(
+            after <= before && own.exact == (after == before),
+            "{request}"
+        );
+        assert!(
+            !adds(&with(target + 1), before),
+            "{request}: {} is higher",
+            target + 1
+        );
     }
 }
 
@@ -1036,12 +1555,19 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
 fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
     let percent = web();
     let mut average = web();
-    let target = &mut average.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
+    let target = &mut average.snapshot.hpa.spec.metrics[0]
+        .resource
+        .as_mut()
+        .unwrap()
+        .target;
     target.average_utilization = None;
     target.average_value = Some(Quantity::from_milli(100, Format::DecimalSI));
     let readings = "ambiguous, because the target of cpu is a utilization: 80% of the request is";
     for (flags, refusal) in [
-        ("--cpu=80", format!("--cpu 80: {readings} --cpu 80%, 80 cores is --cpu 80000m")),
+        (
+            "--cpu=80",
+            format!("--cpu 80: {readings} --cpu 80%, 80 cores is --cpu 80000m"),
+        ),
         (
             "--metric=cpu=80",
             format!(
@@ -1064,12 +1590,19 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
     ] {
         let flags = [flags.to_owned()];
         let error = predict(&percent, &flags).expect_err("it is ambiguous");
-        assert_eq!((error.kind.exit_code(), &error.message, error.hint), (2, &refusal, None));
+        assert_eq!(
+            (error.kind.exit_code(), &error.message, error.hint),
+            (2, &refusal, None)
+        );
         // Compared with an average in cores, it is cores.
         assert!(predict(&average, &flags).is_ok(), "{flags:?}");
     }
-    for flag in ["--cpu=400Mi", "--metric=cpu=400Mi", "--pod=web-1:cpu=400Mi", "--target=cpu=400Mi"]
-    {
+    for flag in [
+        "--cpu=400Mi",
+        "--metric=cpu=400Mi",
+        "--pod=web-1:cpu=400Mi",
+        "--target=cpu=400Mi",
+    ] {
         for input in [&percent, &average] {
             let error = predict(input, &[flag.to_owned()]).expect_err("no unit of cpu");
             assert_eq!(error.kind.exit_code(), 2);
@@ -1077,7 +1610,11 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
             let said = format!("{typed}: Mi is not a unit of cpu, which is measured in cores: ");
             assert!(error.message.starts_with(&said), "{}", error.message);
             let instead = typed.replace("400Mi", "400m");
-            assert!(error.message.ends_with(&format!(" is {instead}")), "{}", error.message);
+            assert!(
+                error.message.ends_with(&format!(" is {instead}")),
+                "{}",
+                error.message
+            );
         }
     }
 }
@@ -1095,7 +1632,10 @@ fn several() -> Input {
         build::with(build::external("depth", &build::average("30")), &selector)
     };
     let metrics = [resource("app"), resource("side"), queue("a"), queue("b")];
-    let containers = [build::requesting("app", "100m"), build::requesting("side", "50m")];
+    let containers = [
+        build::requesting("app", "100m"),
+        build::requesting("side", "50m"),
+    ];
     let usage = json!([{"name": "app", "usage": {"cpu": "50m"}}, {"name": "side", "usage": {"cpu": "20m"}}]);
     let values = [("a", "10"), ("b", "12"), ("b", "8")].map(|(queue, value)| {
         json!({"metricName": "depth", "metricLabels": {"queue": queue}, "value": value})
@@ -1104,8 +1644,14 @@ fn several() -> Input {
         build::hpa(&json!({"metrics": metrics})),
         build::scale(1),
         build::state(&json!({})),
-        build::with(build::pod("web-1"), &json!({"spec": {"containers": containers}})),
-        build::with(build::pod_metrics("web-1", "50m"), &json!({"containers": usage})),
+        build::with(
+            build::pod("web-1"),
+            &json!({"spec": {"containers": containers}}),
+        ),
+        build::with(
+            build::pod_metrics("web-1", "50m"),
+            &json!({"containers": usage}),
+        ),
         build::external_values(values),
     ];
     common::read(&build::list(items)).expect("an input")
@@ -1140,7 +1686,10 @@ fn containers_and_selectors_narrow_a_metric() {
         assert_eq!(found, proposals, "{flags:?}");
     }
     for (flag, message) in [
-        ("--cpu=80%", "--cpu 80%: cpu is ambiguous: cpu in app, cpu in side"),
+        (
+            "--cpu=80%",
+            "--cpu 80%: cpu is ambiguous: cpu in app, cpu in side",
+        ),
         (
             "--metric=depth=1",
             "--metric depth=1: depth is ambiguous: depth{queue=a}, depth{queue=b}",
@@ -1149,12 +1698,25 @@ fn containers_and_selectors_narrow_a_metric() {
             "--metric=depth{queue=c}=1",
             "--metric depth{queue=c}=1: the HPA has no metric depth{queue=c}",
         ),
-        ("--metric=depth{queue=a}=80%", "depth{queue=a} is not a resource, so it has no request"),
-        ("--pod=web-1:depth{queue=a}=8", "depth{queue=a} has no value for each pod"),
-        ("--target=depth{queue=a}=80%", "--target: 80% is not a target of depth{queue=a}"),
+        (
+            "--metric=depth{queue=a}=80%",
+            "depth{queue=a} is not a resource, so it has no request",
+        ),
+        (
+            "--pod=web-1:depth{queue=a}=8",
+            "depth{queue=a} has no value for each pod",
+        ),
+        (
+            "--target=depth{queue=a}=80%",
+            "--target: 80% is not a target of depth{queue=a}",
+        ),
     ] {
         let error = predict(&several(), &[flag.to_owned()]).expect_err(flag);
-        assert_eq!((error.kind.exit_code(), &*error.message), (2, message), "{flag}");
+        assert_eq!(
+            (error.kind.exit_code(), &*error.message),
+            (2, message),
+            "{flag}"
+        );
     }
 }
 
@@ -1192,8 +1754,10 @@ fn a_candidate_for_another_target_is_refused() {
         "--set=behavior.scaleUp=null",
     ];
     let (_, overrides) = manifest("web", &flags).expect("the same target");
-    let observed: Vec<_> =
-        overrides.iter().map(|own| own.observed.as_ref().map(ToString::to_string)).collect();
+    let observed: Vec<_> = overrides
+        .iter()
+        .map(|own| own.observed.as_ref().map(ToString::to_string))
+        .collect();
     assert_eq!(
         observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
         [None, Some("2"), Some("50%"), Some("100"), None, None]
@@ -1214,28 +1778,60 @@ fn what_is_odd_about_a_candidate_is_said() {
     let mut assumptions = Assumptions::default();
     assumptions
         .replace_hpa(Candidate::find(&objects, &named(), "api.yaml", Validate::Warn).expect("one"));
-    let recommendations = vec![Recommendation { replicas: 9, time: web().snapshot.now }];
-    let memory = Memory { recommendations, ..Memory::default() };
-    let running = Input { stated_memory: Some(memory), ..web() };
-    let (input, _) = assumptions.apply(running, &decide(&web())).expect("the same target");
-    assert_eq!(input.stated_memory, Some(Memory::default()), "the history of another HPA");
-    let ignored = Note::FieldIgnored { cause: "unknown field \"spec.targetCPU\"".to_owned() };
+    let recommendations = vec![Recommendation {
+        replicas: 9,
+        time: web().snapshot.now,
+    }];
+    let memory = Memory {
+        recommendations,
+        ..Memory::default()
+    };
+    let running = Input {
+        stated_memory: Some(memory),
+        ..web()
+    };
+    let (input, _) = assumptions
+        .apply(running, &decide(&web()))
+        .expect("the same target");
+    assert_eq!(
+        input.stated_memory,
+        Some(Memory::default()),
+        "the history of another HPA"
+    );
+    let ignored = Note::FieldIgnored {
+        cause: "unknown field \"spec.targetCPU\"".to_owned(),
+    };
     let (manifest, hpa) = ("shop/api".to_owned(), "default/web".to_owned());
     for note in [
-        Note::OfManifest { origin: "api.yaml".to_owned(), note: Box::new(ignored) },
-        Note::ManifestOfNewHpa { manifest, hpa, beside: true },
+        Note::OfManifest {
+            origin: "api.yaml".to_owned(),
+            note: Box::new(ignored),
+        },
+        Note::ManifestOfNewHpa {
+            manifest,
+            hpa,
+            beside: true,
+        },
     ] {
         assert!(input.notes.contains(&note), "{:?}", input.notes);
     }
     // An HPA of this name that is there already keeps its manifest, and the one in question its spec.
     let mut running = web();
     let scale = running.snapshot.scale.clone().expect("a scale");
-    let other = Hpa { name: "api".to_owned(), ..running.snapshot.hpa.clone() };
+    let other = Hpa {
+        name: "api".to_owned(),
+        ..running.snapshot.hpa.clone()
+    };
     running.snapshot.other_hpas = vec![OtherHpa { hpa: other, scale }.into()];
-    let (input, overrides) = assumptions.apply(running, &decide(&web())).expect("another HPA");
+    let (input, overrides) = assumptions
+        .apply(running, &decide(&web()))
+        .expect("another HPA");
     assert_eq!(input.snapshot.hpa, web().snapshot.hpa);
     assert_eq!(input.snapshot.other_hpas[0].hpa.spec.max_replicas, 30);
-    assert_eq!(overrides.iter().map(|own| &*own.item).collect::<Vec<_>>(), ["HPA api"]);
+    assert_eq!(
+        overrides.iter().map(|own| &*own.item).collect::<Vec<_>>(),
+        ["HPA api"]
+    );
 }
 
 /// The exit codes of a gate, and what it leaves behind.
@@ -1247,14 +1843,24 @@ fn expectations_decide_the_exit_code() {
     let predict = |flags: &[&str]| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let command = command.args(["predict", "nginx-deployment", "-f", "examples/nginx"]);
-        let output = command.args(flags).env("GITHUB_STEP_SUMMARY", &summary).output();
+        let output = command
+            .args(flags)
+            .env("GITHUB_STEP_SUMMARY", &summary)
+            .output();
         let output = output.expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     };
     // 60 % of 20 % proposes 3 x 2 = 6, and one pass doubles the 2 at most.
     for (flags, code) in [
-        (&["--expect", "desired == 4 and recommended == 6"] as &[&str], 0),
+        (
+            &["--expect", "desired == 4 and recommended == 6"] as &[&str],
+            0,
+        ),
         (&["--expect", "desired == 4", "--exit-code"], 5),
         (&["--expect", "desired == 6"], 3),
         (&["--fail-on", "limited"], 3),
@@ -1276,8 +1882,16 @@ fn expectations_decide_the_exit_code() {
 
     let path = xml.to_str().expect("a path");
     let junit = format!("junit={path}");
-    let flags =
-        ["--cpu", "60%", "--expect", "desired == 6", "--report", &junit, "--report", "github"];
+    let flags = [
+        "--cpu",
+        "60%",
+        "--expect",
+        "desired == 6",
+        "--report",
+        &junit,
+        "--report",
+        "github",
+    ];
     let (code, stdout, stderr) = predict(&[&flags[..], &["-o", "json"]].concat());
     assert_eq!(code, Some(3));
     let answer: Value = serde_json::from_str(&stdout).expect("JSON alone");
@@ -1287,12 +1901,20 @@ fn expectations_decide_the_exit_code() {
         "::error title=HPA default/nginx-deployment::desired == 6 is false: desired is 4\n"
     );
     let report = std::fs::read_to_string(&xml).expect("a report");
-    assert!(report.contains("<failure type=\"false\" message=\"desired is 4\"/>"), "{report}");
+    assert!(
+        report.contains("<failure type=\"false\" message=\"desired is 4\"/>"),
+        "{report}"
+    );
     let summary = std::fs::read_to_string(&summary).expect("a summary");
     assert!(summary.contains("**SCALE UP 2 → 4**"), "{summary}");
     std::fs::remove_dir_all(&directory).expect("it was there");
 
-    let (code, ..) = predict(&["--fail-on", "stale", "--report", "junit=/nonexistent/report.xml"]);
+    let (code, ..) = predict(&[
+        "--fail-on",
+        "stale",
+        "--report",
+        "junit=/nonexistent/report.xml",
+    ]);
     assert_eq!(code, Some(1));
 }
 
@@ -1300,13 +1922,26 @@ fn expectations_decide_the_exit_code() {
 fn a_report_on_nothing_is_refused() {
     for report in ["github", "junit=/nonexistent/report.xml"] {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--exit-code"])
+            .args([
+                "predict",
+                "nginx-deployment",
+                "-f",
+                "examples/nginx",
+                "--exit-code",
+            ])
             .args(["--report", report])
             .output()
             .expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
-        assert!(stderr.contains(&format!("--report {report} requires an expectation")), "{stderr}");
+        assert_eq!(
+            (output.status.code(), output.stdout.len()),
+            (Some(2), 0),
+            "{stderr}"
+        );
+        assert!(
+            stderr.contains(&format!("--report {report} requires an expectation")),
+            "{stderr}"
+        );
         assert!(stderr.contains("--expect or --fail-on"), "{stderr}");
     }
 }
@@ -1317,13 +1952,23 @@ fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, Strin
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.yaml"));
     std::fs::write(&path, text).expect("a file");
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--hpa"])
+        .args([
+            "predict",
+            "nginx-deployment",
+            "-f",
+            "examples/nginx",
+            "--hpa",
+        ])
         .arg(&path)
         .args(flags)
         .output()
         .expect("it runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// A manifest with these fields of `spec` besides its target.
@@ -1345,8 +1990,16 @@ fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
     let v1 = v1.replace("autoscaling/v2", "autoscaling/v1");
     let nested = "  maxReplicas: 9\n  behavior: {scaleDown: {stabilisationWindowSeconds: 5}}";
     for (text, named, meant) in [
-        (manifest("  maxReplicas: 9\n  minReplica: 3"), "spec.minReplica", "spec.minReplicas"),
-        (manifest("  maxReplcas: 9"), "spec.maxReplcas", "spec.maxReplicas"),
+        (
+            manifest("  maxReplicas: 9\n  minReplica: 3"),
+            "spec.minReplica",
+            "spec.minReplicas",
+        ),
+        (
+            manifest("  maxReplcas: 9"),
+            "spec.maxReplcas",
+            "spec.maxReplicas",
+        ),
         (
             manifest(nested),
             "spec.behavior.scaleDown.stabilisationWindowSeconds",
@@ -1357,7 +2010,11 @@ fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
             "metadata.anotations",
             "metadata.annotations",
         ),
-        (v1, "spec.targetCPUUtilisationPercentage", "spec.targetCPUUtilizationPercentage"),
+        (
+            v1,
+            "spec.targetCPUUtilisationPercentage",
+            "spec.targetCPUUtilizationPercentage",
+        ),
     ] {
         let (code, stdout, stderr) = with_candidate("unknown", &text, &["--expect", "desired > 0"]);
         assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
@@ -1368,8 +2025,14 @@ fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
     let twice = manifest("  maxReplicas: 9\n  minReplicas: 1\n  minReplicas: 3");
     let (code, stdout, stderr) = with_candidate("unknown", &twice, &[]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.contains("assuming minReplicas 3 (observed 2)"), "{stdout}");
-    assert!(stdout.contains("repeats spec.minReplicas (line 8): the last one counts"), "{stdout}");
+    assert!(
+        stdout.contains("assuming minReplicas 3 (observed 2)"),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("repeats spec.minReplicas (line 8): the last one counts"),
+        "{stdout}"
+    );
 }
 
 #[test]
@@ -1386,7 +2049,11 @@ fn validate_takes_the_values_of_kubectl() {
         ("--validate=maybe", 2, false),
     ] {
         let (code, stdout, stderr) = with_candidate("validate", &text, &[flag]);
-        assert_eq!((code, stdout.is_empty()), (Some(want), want == 2), "{flag}: {stderr}");
+        assert_eq!(
+            (code, stdout.is_empty()),
+            (Some(want), want == 2),
+            "{flag}: {stderr}"
+        );
         assert_eq!(stdout.contains(note), noted, "{flag}: {stdout}");
     }
 }
@@ -1403,7 +2070,10 @@ fn what_the_version_drops_cannot_be_assumed() {
     ] {
         assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
         let hint = "--feature-gates HPAConfigurableTolerance=true";
-        assert!(stderr.contains(".tolerance: v1.34") && stderr.contains(hint), "{stderr}");
+        assert!(
+            stderr.contains(".tolerance: v1.34") && stderr.contains(hint),
+            "{stderr}"
+        );
     }
     let gate = ["--feature-gates", "HPAConfigurableTolerance=true"];
     let (code, _, stderr) = predict(&[&old[..], &gate, &["--set", tolerance]].concat());
@@ -1423,7 +2093,10 @@ metadata: {name: nginx-deployment}
 spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
 ";
     for (text, note) in [
-        (text.clone(), "spec.behavior.scaleUp.tolerance is dropped, as by the API server"),
+        (
+            text.clone(),
+            "spec.behavior.scaleUp.tolerance is dropped, as by the API server",
+        ),
         (
             text.replace("metadata: {", "metadata: {uid: u, "),
             "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.34",
@@ -1432,13 +2105,23 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
         std::fs::write(&path, text + target).expect("a file");
         for (version, noted) in [("v1.34", true), ("v1.36", false)] {
             let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-                .args(["explain", "nginx-deployment", "--kubernetes-version", version, "-f"])
+                .args([
+                    "explain",
+                    "nginx-deployment",
+                    "--kubernetes-version",
+                    version,
+                    "-f",
+                ])
                 .arg(&path)
                 .args(["-f", "examples/nginx/pods.yaml"])
                 .output()
                 .expect("it runs");
             let stdout = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             assert_eq!(stdout.contains(note), noted, "{version}: {stdout}");
         }
     }
@@ -1474,9 +2157,16 @@ spec: {maxReplicas: 2}
     assert!(stdout.contains(note), "{stdout}");
     let (_, stdout, _) = with_candidate("others", &text, &["-o", "json"]);
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
-    let notes = answer["explanation"]["notes"].as_array().or(answer["notes"].as_array());
+    let notes = answer["explanation"]["notes"]
+        .as_array()
+        .or(answer["notes"].as_array());
     let notes = notes.expect("notes");
-    assert!(notes.iter().any(|it| it.as_str().is_some_and(|it| it.ends_with(note))), "{notes:?}");
+    assert!(
+        notes
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.ends_with(note))),
+        "{notes:?}"
+    );
     let (_, stdout, _) = with_candidate("others", &manifest("  maxReplicas: 9"), &[]);
     assert!(!stdout.contains("ignored, because"), "{stdout}");
 }

@@ -72,12 +72,16 @@ fn a_fresh_controller_is_held_by_its_windows() {
 
 #[test]
 fn the_range_holds_what_refused_metrics_would_say() {
-    holds((scenario(), any::<u8>()), |(scenario, refused)| holds_refused(scenario, *refused));
+    holds((scenario(), any::<u8>()), |(scenario, refused)| {
+        holds_refused(scenario, *refused)
+    });
 }
 
 #[test]
 fn order_plays_no_role() {
-    holds((scenario(), ranks()), |(scenario, ranks)| ignores_order(scenario, ranks));
+    holds((scenario(), ranks()), |(scenario, ranks)| {
+        ignores_order(scenario, ranks)
+    });
 }
 
 #[test]
@@ -107,9 +111,10 @@ fn every_answer_can_be_worded() {
 
 #[test]
 fn time_goes_on_within_bounds_and_what_is_settled_stays() {
-    holds((scenario(), 0..40i32, any::<bool>()), |(scenario, passes, follows)| {
-        goes_on(scenario, *passes, *follows)
-    });
+    holds(
+        (scenario(), 0..40i32, any::<bool>()),
+        |(scenario, passes, follows)| goes_on(scenario, *passes, *follows),
+    );
 }
 
 #[test]
@@ -117,14 +122,18 @@ fn other_requests_give_the_answer_of_pods_that_make_them() {
     let applied = Cell::new(0);
     // Of 96 situations it applied to 29 to 49 in twelve runs, and once to 23.
     let requests = (scenario(), new_request());
-    holds_for(192, requests, |(scenario, new)| is_as_edited(scenario, new, &applied));
+    holds_for(192, requests, |(scenario, new)| {
+        is_as_edited(scenario, new, &applied)
+    });
     assert!(applied.get() > 24, "it applied to {} only", applied.get());
 }
 
 #[test]
 fn usage_of_a_container_gives_the_answer_of_pods_that_use_it() {
     let applied = Cell::new(0);
-    holds((scenario(), new_usage()), |(scenario, new)| is_as_measured(scenario, *new, &applied));
+    holds((scenario(), new_usage()), |(scenario, new)| {
+        is_as_measured(scenario, *new, &applied)
+    });
     assert!(applied.get() > 8, "it applied to {} only", applied.get());
 }
 
@@ -135,20 +144,32 @@ fn any_text_is_read_or_refused() {
 
 #[test]
 fn damaged_input_is_read_or_refused() {
-    holds((scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
+    holds((scenario(), damages()), |(scenario, damages)| {
+        is_bearable(scenario, damages)
+    });
 }
 
 /// Changes follow on each other within the bounds; and where nothing is said to be left that could
 /// change the replicas, nothing does.
 fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
-    let Ok(mut input) = read(scenario) else { return Ok(()) };
+    let Ok(mut input) = read(scenario) else {
+        return Ok(());
+    };
     let memory = Remembered::of(&input).likely;
     let snapshot = &mut input.snapshot;
     // Hundreds of pods are enough.
     snapshot.hpa.spec.max_replicas = snapshot.hpa.spec.max_replicas.min(300);
-    let name = snapshot.hpa.spec.metrics.first().map_or("cpu", |metric| metric.name());
+    let name = snapshot
+        .hpa
+        .spec
+        .metrics
+        .first()
+        .map_or("cpu", |metric| metric.name());
     let trace = format!("time,{name}\n20s,x1.5\n1m,missing\n80s,x0.5\n");
-    let trace = Trace::read(trace.as_bytes(), "the trace").ok().filter(|_| follows).map(Arc::new);
+    let trace = Trace::read(trace.as_bytes(), "the trace")
+        .ok()
+        .filter(|_| follows)
+        .map(Arc::new);
     let period = snapshot.controller.sync_period;
     let play = |passes: i32| {
         let second = SignedDuration::from_secs(1);
@@ -156,7 +177,10 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
             others: Vec::new(),
             span: Some(period.saturating_mul(passes)),
             trace: trace.clone(),
-            times: JoinTimes { ready: second * 10, measured: second * 30 },
+            times: JoinTimes {
+                ready: second * 10,
+                measured: second * 30,
+            },
         };
         let mut snapshot = snapshot.clone();
         let player = match Player::new(plan, &mut snapshot, &mut Vec::new()) {
@@ -170,17 +194,29 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
         let timeline = player.play(&snapshot, &first).ok().flatten();
         timeline.map(|timeline| (timeline, first.replicas_after()))
     };
-    let Some((timeline, after)) = play(passes + 6) else { return Ok(()) };
+    let Some((timeline, after)) = play(passes + 6) else {
+        return Ok(());
+    };
     prop_assert_eq!(timeline.passes.len(), passes as usize + 7);
     prop_assert_eq!(timeline.passes.first().map(|pass| pass.replicas), after);
-    let (min, max) = (snapshot.hpa.spec.min_replicas.unwrap_or(1), snapshot.hpa.spec.max_replicas);
-    let mut before = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+    let (min, max) = (
+        snapshot.hpa.spec.min_replicas.unwrap_or(1),
+        snapshot.hpa.spec.max_replicas,
+    );
+    let mut before = snapshot
+        .scale
+        .as_ref()
+        .map_or(0, |scale| scale.spec_replicas);
     let mut changes = timeline.changes.iter();
     for pass in &timeline.passes {
         if pass.replicas != before {
             let change = changes.next().expect("a change");
             prop_assert_eq!((change.from, change.to), (before, pass.replicas));
-            prop_assert!(min > max || (min..=max).contains(&pass.replicas), "{:?}", change);
+            prop_assert!(
+                min > max || (min..=max).contains(&pass.replicas),
+                "{:?}",
+                change
+            );
         }
         before = pass.replicas;
     }
@@ -203,7 +239,10 @@ fn the_scenarios_lead_everywhere() {
     let mut runner = TestRunner::deterministic();
     let mut seen = BTreeSet::new();
     let missing = |seen: &BTreeSet<String>| {
-        PLACES.split_whitespace().filter(|place| !seen.contains(*place)).collect::<Vec<_>>()
+        PLACES
+            .split_whitespace()
+            .filter(|place| !seen.contains(*place))
+            .collect::<Vec<_>>()
     };
     for _ in 0..SCENARIOS {
         if missing(&seen).is_empty() {
@@ -217,7 +256,12 @@ fn the_scenarios_lead_everywhere() {
         }
         let outcome = &decision.outcome;
         let status = outcome.status.as_ref().expect("every metric is read");
-        seen.extend(status.conditions.iter().map(|condition| condition.reason.clone()));
+        seen.extend(
+            status
+                .conditions
+                .iter()
+                .map(|condition| condition.reason.clone()),
+        );
         let events = outcome.events.iter().flatten();
         seen.extend(events.map(|event| event.reason.to_owned()));
         let up = decision.outcome.scale_to.zip(current(&input.snapshot));
@@ -261,7 +305,9 @@ fn all_of_it_at_length() {
     const CASES: u32 = 20_000;
     holds_for(CASES, scenario(), keeps_bounds);
     holds_for(CASES, scenario(), is_held_when_fresh);
-    holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| ignores_order(scenario, ranks));
+    holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| {
+        ignores_order(scenario, ranks)
+    });
     holds_for(CASES, scenario(), survives_saving);
     holds_for(CASES, scenario(), tolerates_everything);
     holds_for(CASES, scenario(), is_inside_the_range);
@@ -275,7 +321,9 @@ fn all_of_it_at_length() {
         is_as_edited(scenario, new, &applied)
     });
     holds_for(CASES, texts(), |text| is_read_or_refused(text));
-    holds_for(CASES, (scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
+    holds_for(CASES, (scenario(), damages()), |(scenario, damages)| {
+        is_bearable(scenario, damages)
+    });
 }
 
 /// What was read of a scenario. The scenarios are such that nothing refuses them.
@@ -308,7 +356,11 @@ fn failed_metrics(decision: &Decision) -> usize {
 }
 
 fn direction(behavior: &Behavior, up: bool) -> &ScalingRules {
-    let rules = if up { &behavior.scale_up } else { &behavior.scale_down };
+    let rules = if up {
+        &behavior.scale_up
+    } else {
+        &behavior.scale_down
+    };
     rules.as_ref().expect("rules, by default")
 }
 
@@ -319,7 +371,10 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
     let input = read(scenario)?;
     let snapshot = &input.snapshot;
     let decision = reconcile(snapshot, &remembered(&input).likely);
-    let (min, max) = (snapshot.hpa.spec.min_replicas.unwrap_or(1), snapshot.hpa.spec.max_replicas);
+    let (min, max) = (
+        snapshot.hpa.spec.min_replicas.unwrap_or(1),
+        snapshot.hpa.spec.max_replicas,
+    );
     let scaled = decision
         .outcome
         .events
@@ -327,7 +382,11 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
         .flatten()
         .filter(|event| event.reason == "SuccessfulRescale");
     let scaled: Vec<_> = scaled.map(|event| event.message.as_str()).collect();
-    let status = decision.outcome.status.as_ref().expect("every metric is read");
+    let status = decision
+        .outcome
+        .status
+        .as_ref()
+        .expect("every metric is read");
     let Some(new) = decision.outcome.scale_to else {
         prop_assert!(scaled.is_empty());
         return Ok(());
@@ -337,7 +396,10 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
     prop_assert_eq!(scaled.len(), 1);
     let size = format!("New size: {new}; reason: ");
     prop_assert!(scaled[0].starts_with(&size));
-    prop_assert_eq!((status.current_replicas, status.desired_replicas), (current, new));
+    prop_assert_eq!(
+        (status.current_replicas, status.desired_replicas),
+        (current, new)
+    );
     prop_assert_eq!(status.last_scale_time, Some(snapshot.now));
 
     match path(&decision) {
@@ -452,8 +514,11 @@ fn depends_on_order(snapshot: &Snapshot) -> bool {
 /// Of several pods without a request, or without a container before 1.33, the error names the one
 /// that comes first, whatever the case.
 fn mask_missing_requests(answer: &mut Value) {
-    const FORMS: [&str; 3] =
-        ["missing request for ", "missing pod-level request for ", "container "];
+    const FORMS: [&str; 3] = [
+        "missing request for ",
+        "missing pod-level request for ",
+        "container ",
+    ];
     match answer {
         Value::String(text) => {
             let starts = FORMS.iter().filter_map(|form| text.find(form));
@@ -473,7 +538,12 @@ fn mask_missing_requests(answer: &mut Value) {
 fn answer(input: &Input) -> Value {
     let (_, mut object) = common::explain(input);
     let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
-    Value::Object(parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect())
+    Value::Object(
+        parts
+            .iter()
+            .map(|part| ((*part).to_owned(), object[*part].take()))
+            .collect(),
+    )
 }
 
 /// The same scenario with nothing said about the controller's memory.
@@ -498,8 +568,14 @@ fn surroundings() -> Surroundings {
     let condition = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
         "message": "exceeded quota", "lastTransitionTime": "2026-11-21T05:00:00Z"});
     let object = |kind: [&str; 2], name: &str, metadata: &Value, rest: &Value| {
-        let metadata = with(json!({"name": name, "namespace": "default", "uid": name}), metadata);
-        with(json!({"apiVersion": kind[0], "kind": kind[1], "metadata": metadata}), rest)
+        let metadata = with(
+            json!({"name": name, "namespace": "default", "uid": name}),
+            metadata,
+        );
+        with(
+            json!({"apiVersion": kind[0], "kind": kind[1], "metadata": metadata}),
+            rest,
+        )
     };
     let owner = |kind: &str, name: &str| {
         json!({"ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": name,
@@ -547,7 +623,12 @@ fn surroundings() -> Surroundings {
             &json!({"spec": {
             "replicas": 3, "selector": {"app": "old"}, "template": template}}),
         ),
-        object(["batch/v1", "Job"], "job", &json!({}), &json!({"spec": {"template": template}})),
+        object(
+            ["batch/v1", "Job"],
+            "job",
+            &json!({}),
+            &json!({"spec": {"template": template}}),
+        ),
         object(
             ["keda.sh/v1alpha1", "ScaledObject"],
             "web",
@@ -567,7 +648,9 @@ fn surroundings() -> Surroundings {
             &json!({"status": {"conditions": [condition]}}),
         ),
     ];
-    common::read(&build::list(items)).expect("objects").surroundings
+    common::read(&build::list(items))
+        .expect("objects")
+        .surroundings
 }
 
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
@@ -579,8 +662,16 @@ fn survives_saving(scenario: &Scenario) -> TestCaseResult {
     let unknown = without_memory(scenario);
     for scenario in [scenario, &unknown] {
         let mut input = read(scenario)?;
-        let Surroundings { lacks_scale, lacks_pods, .. } = input.surroundings;
-        input.surroundings = Surroundings { lacks_scale, lacks_pods, ..surroundings() };
+        let Surroundings {
+            lacks_scale,
+            lacks_pods,
+            ..
+        } = input.surroundings;
+        input.surroundings = Surroundings {
+            lacks_scale,
+            lacks_pods,
+            ..surroundings()
+        };
         let text = save(&input)?;
         let back =
             common::read(&text).map_err(|e| TestCaseError::fail(format!("{e} in {text}")))?;
@@ -620,7 +711,11 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
         // Metrics for the target as a whole, divided by its pods, look at another count.
         let by_status = matches!(metric.type_.as_str(), "Object" | "External")
             && proposal.current.average_value.is_some();
-        let stays = if by_status { scale.status_replicas } else { scale.spec_replicas };
+        let stays = if by_status {
+            scale.status_replicas
+        } else {
+            scale.spec_replicas
+        };
         prop_assert_eq!(proposal.replicas, stays);
         all_stay &= stays == scale.spec_replicas;
     }
@@ -646,9 +741,10 @@ fn is_inside_the_old_range(scenario: &Scenario) -> TestCaseResult {
             }
         }
     }
-    match adds_up(&read(&scenario)?) {
-        true => is_inside_the_range(&scenario),
-        false => Ok(()),
+    if adds_up(&read(&scenario)?) {
+        is_inside_the_range(&scenario)
+    } else {
+        Ok(())
     }
 }
 
@@ -661,7 +757,9 @@ fn adds_up(input: &Input) -> bool {
     let sum = |events: &[ScaleEvent]| events.iter().map(|it| i64::from(it.replicas)).sum::<i64>();
     let (added, removed) = (sum(&stated.scale_up_events), sum(&stated.scale_down_events));
     let current = i64::from(current);
-    [current - added, current + removed].iter().all(|start| i32::try_from(*start).is_ok())
+    [current - added, current + removed]
+        .iter()
+        .all(|start| i32::try_from(*start).is_ok())
 }
 
 fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
@@ -670,7 +768,10 @@ fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     let open = Pass::with(input.clone(), unknown);
     let range = Explanation::new(&open).range;
     let remembered = remembered(&input);
-    let known = Pass { outlook: Outlook::default(), ..Pass::with(input, remembered) };
+    let known = Pass {
+        outlook: Outlook::default(),
+        ..Pass::with(input, remembered)
+    };
     holds_facts(&known, &open)?;
     let Some(replicas) = known.decision.replicas_after() else {
         prop_assert!(range.is_none());
@@ -690,7 +791,9 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
         let mut less = input.clone();
         for (index, answer) in less.snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
-                *answer = MetricAnswer::Unread(Unread::Refused { message: "no".to_owned() });
+                *answer = MetricAnswer::Unread(Unread::Refused {
+                    message: "no".to_owned(),
+                });
             }
         }
         let read = Pass::with(input, remembered.clone());
@@ -714,16 +817,24 @@ fn holds_facts(known: &Pass, open: &Pass) -> TestCaseResult {
                            blocked or stale";
     let of_pass = Expression::parse(OF_PASS).expect("an expression").fields;
     let metrics = input.snapshot.hpa.spec.metrics.iter().flat_map(|metric| {
-        [MetricField::Desired, MetricField::Utilization, MetricField::Value]
-            .map(|field| Field::Metric(metric.label(&input.snapshot.hpa.spec.metrics), field))
+        [
+            MetricField::Desired,
+            MetricField::Utilization,
+            MetricField::Value,
+        ]
+        .map(|field| Field::Metric(metric.label(&input.snapshot.hpa.spec.metrics), field))
     });
     for field in of_pass.into_iter().map(|(_, field)| field).chain(metrics) {
         let (known, open) = (known.get(&field), open.get(&field));
         let inside = match (&known, &open) {
             (_, Fact::Unknown(_)) => true,
-            (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
-                least <= min && max <= most
-            }
+            (
+                Fact::Count { min, max },
+                Fact::Count {
+                    min: least,
+                    max: most,
+                },
+            ) => least <= min && max <= most,
             _ => known == open,
         };
         prop_assert!(inside, "{field} is {known}, and not {open}");
@@ -743,7 +854,11 @@ fn word(input: &Input) {
     let explanation = Explanation::new(&pass);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
     for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
-        let layout = Layout { width, ascii: symbols == Symbols::ASCII, ..Layout::default() };
+        let layout = Layout {
+            width,
+            ascii: symbols == Symbols::ASCII,
+            ..Layout::default()
+        };
         assert!(!page(&Page::new(&explanation, true, symbols), &layout).is_empty());
     }
 }
@@ -774,15 +889,24 @@ fn new_request() -> impl Strategy<Value = NewRequest> {
 /// What is predicted for other requests is what the engine says of pods with these requests. Which
 /// of several containers an amount without one is for is no concern of it.
 fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> TestCaseResult {
-    let NewRequest { container, resource, value } = *new;
+    let NewRequest {
+        container,
+        resource,
+        value,
+    } = *new;
     let item = container.map_or(resource.to_owned(), |own| format!("{own}={resource}"));
     let flag = format!("{item}={value}");
-    let typed = Overrides { requests: vec![flag.clone()], ..Overrides::default() };
+    let typed = Overrides {
+        requests: vec![flag.clone()],
+        ..Overrides::default()
+    };
     if container.is_none() && !value.starts_with('x') {
         return Ok(());
     }
     let input = read(scenario)?;
-    let Ok(assumptions) = Assumptions::read(&typed) else { return Ok(()) };
+    let Ok(assumptions) = Assumptions::read(&typed) else {
+        return Ok(());
+    };
     let Ok((assumed, _)) = assumptions.apply(input.clone(), &Pass::run(input).decision) else {
         return Ok(());
     };
@@ -793,7 +917,9 @@ fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> T
             }
             return;
         };
-        let before = before.as_str().map_or_else(|| before.to_string(), str::to_owned);
+        let before = before
+            .as_str()
+            .map_or_else(|| before.to_string(), str::to_owned);
         let before = Quantity::parse(&before).expect("a quantity").milli_value();
         requests[resource] = match value {
             "x2" => json!(format!("{}m", i128::from(before) * 2)),
@@ -826,7 +952,10 @@ fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> T
 /// A container, and what it uses of CPU.
 fn new_usage() -> impl Strategy<Value = (&'static str, &'static str)> {
     let values = vec!["x2", "x0", "0", "10m", "70m", "250m", "3000m"];
-    (proptest::sample::select(vec!["app", "proxy"]), proptest::sample::select(values))
+    (
+        proptest::sample::select(vec!["app", "proxy"]),
+        proptest::sample::select(values),
+    )
 }
 
 /// What is predicted for the usage of a container is what the engine says of pods that use it.
@@ -836,10 +965,18 @@ fn is_as_measured(
     applied: &Cell<u32>,
 ) -> TestCaseResult {
     let input = read(scenario)?;
-    let metrics = input.snapshot.hpa.spec.metrics.iter().zip(&input.snapshot.metrics);
+    let metrics = input
+        .snapshot
+        .hpa
+        .spec
+        .metrics
+        .iter()
+        .zip(&input.snapshot.metrics);
     let mut of_cpu = metrics.filter(|(spec, _)| spec.name() == "cpu" && spec.is_resource());
     let is_used = |own: &Value| own["name"] == container && own["usage"].get("cpu").is_some();
-    let Ok(scale) = &input.snapshot.scale else { return Ok(()) };
+    let Ok(scale) = &input.snapshot.scale else {
+        return Ok(());
+    };
     let is_own = |item: &&Value| {
         let mut pods = input.snapshot.pods.iter();
         let pod = pods.find(|pod| item["metadata"]["name"] == *pod.name);
@@ -853,16 +990,24 @@ fn is_as_measured(
         return Ok(());
     }
     let cpu = vec![format!("{container}={value}")];
-    let typed = Overrides { cpu, ..Overrides::default() };
+    let typed = Overrides {
+        cpu,
+        ..Overrides::default()
+    };
     let assumptions = Assumptions::read(&typed).map_err(|e| TestCaseError::fail(e.message))?;
     let Ok((assumed, _)) = assumptions.apply(input.clone(), &Pass::run(input).decision) else {
         return Ok(());
     };
     let mut edited = scenario.clone();
-    let all = edited.pod_metrics.iter_mut().filter_map(|own| own["containers"].as_array_mut());
+    let all = edited
+        .pod_metrics
+        .iter_mut()
+        .filter_map(|own| own["containers"].as_array_mut());
     for own in all.flatten().filter(|own| is_used(own)) {
         let usage = &mut own["usage"]["cpu"];
-        let before = usage.as_str().map_or_else(|| usage.to_string(), str::to_owned);
+        let before = usage
+            .as_str()
+            .map_or_else(|| usage.to_string(), str::to_owned);
         let before = Quantity::parse(&before).expect("a quantity").milli_value();
         *usage = match value {
             "x2" => json!(format!("{}m", i128::from(before) * 2)),
@@ -870,7 +1015,13 @@ fn is_as_measured(
             amount => json!(amount),
         };
     }
-    prop_assert_eq!(answer(&assumed), answer(&read(&edited)?), "{}={}", container, value);
+    prop_assert_eq!(
+        answer(&assumed),
+        answer(&read(&edited)?),
+        "{}={}",
+        container,
+        value
+    );
     applied.set(applied.get() + 1);
     Ok(())
 }
@@ -963,7 +1114,17 @@ fn damages() -> impl Strategy<Value = Vec<Damage>> {
         json!(i64::from(i32::MIN)),
         json!(["\u{0}"]),
     ];
-    let inserted = vec!["\"", "{", "]", ",", "0", "-", "\u{1f980}", "\n---\n", "null"];
+    let inserted = vec![
+        "\"",
+        "{",
+        "]",
+        ",",
+        "0",
+        "-",
+        "\u{1f980}",
+        "\n---\n",
+        "null",
+    ];
     let damage = prop_oneof![
         8 => (any::<Index>(), proptest::sample::select(values)).prop_map(|(at, value)| Damage::Replace(at, value)),
         3 => any::<Index>().prop_map(Damage::Remove),

@@ -34,9 +34,14 @@ const EXAMPLES: [(&str, &str); 5] = [
 ];
 
 fn example(directory: &str, name: &str) -> Input {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(directory);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples")
+        .join(directory);
     let directory = directory.to_str().expect("a path in UTF-8").to_owned();
-    let options = Options { name: name.to_owned(), ..Options::default() };
+    let options = Options {
+        name: name.to_owned(),
+        ..Options::default()
+    };
     let objects = file::read(&[directory]).expect("an example");
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an example")
 }
@@ -71,12 +76,21 @@ fn made() -> Vec<(&'static str, String)> {
         ),
         (
             "pods that two HPAs select",
-            build::list([plain.clone(), named("other", &plain), build::scale(1), pod.clone()]),
+            build::list([
+                plain.clone(),
+                named("other", &plain),
+                build::scale(1),
+                pod.clone(),
+            ]),
         ),
         (
             "an input without metrics",
             build::list([
-                of(json!([cpu, pods_metric, build::external("queue", &build::value("1"))])),
+                of(json!([
+                    cpu,
+                    pods_metric,
+                    build::external("queue", &build::value("1"))
+                ])),
                 deployment.clone(),
             ]),
         ),
@@ -88,7 +102,10 @@ fn made() -> Vec<(&'static str, String)> {
             "a past pass whose history lacks a metric",
             build::list([of(json!([cpu])), build::scale(1), build::state(&past)]),
         ),
-        ("an input without pods", build::list([of(json!([cpu])), deployment, metrics.clone()])),
+        (
+            "an input without pods",
+            build::list([of(json!([cpu])), deployment, metrics.clone()]),
+        ),
         (
             "a pod that has succeeded",
             build::list([
@@ -105,20 +122,29 @@ fn made() -> Vec<(&'static str, String)> {
 /// Returns every input with its name: recorded, from the examples, constructed, each also without its
 /// memory, and with what the controller last wrote.
 fn inputs() -> Vec<(String, Input)> {
-    let recorded =
-        recorded::inputs().iter().map(|(case, input)| (case.name.clone(), input.clone()));
+    let recorded = recorded::inputs()
+        .iter()
+        .map(|(case, input)| (case.name.clone(), input.clone()));
     let made = made().into_iter().map(|(name, text)| {
         let input = common::read(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         (name.to_owned(), input)
     });
     // Other versions, among them those that name no reason.
-    let versions = recorded::read("tests/vectors/versions").into_iter().step_by(10).map(|case| {
-        let input = common::read(case.input.get()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        (case.name, input)
-    });
+    let versions = recorded::read("tests/vectors/versions")
+        .into_iter()
+        .step_by(10)
+        .map(|case| {
+            let input =
+                common::read(case.input.get()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            (case.name, input)
+        });
     let examples =
         EXAMPLES.map(|(directory, name)| (directory.to_owned(), example(directory, name)));
-    let mut inputs: Vec<_> = recorded.chain(made).chain(versions).chain(examples).collect();
+    let mut inputs: Vec<_> = recorded
+        .chain(made)
+        .chain(versions)
+        .chain(examples)
+        .collect();
     let unknown: Vec<_> = inputs.iter().step_by(3).cloned().collect();
     inputs.extend(unknown.into_iter().map(|(name, mut input)| {
         input.stated_memory = None;
@@ -196,7 +222,9 @@ fn constants(value: &Value, found: &mut BTreeSet<String>) {
 /// All words that enumerations and discriminators of a schema list.
 fn constants_of_schema(schema: &Value, found: &mut BTreeSet<String>) {
     match schema {
-        Value::Array(list) => list.iter().for_each(|value| constants_of_schema(value, found)),
+        Value::Array(list) => list
+            .iter()
+            .for_each(|value| constants_of_schema(value, found)),
         Value::Object(fields) => {
             for (key, value) in fields {
                 match key.as_str() {
@@ -227,7 +255,10 @@ fn the_schema_rejects_what_is_not_printed() {
     let row = |name: &str| {
         let rows = right["comparison"]["rows"].as_array().unwrap();
         let place = rows.iter().position(|row| row["name"] == name);
-        format!("/comparison/rows/{}", place.unwrap_or_else(|| panic!("no {name}")))
+        format!(
+            "/comparison/rows/{}",
+            place.unwrap_or_else(|| panic!("no {name}"))
+        )
     };
     let (cpu, active) = (row("cpu"), row("ScalingActive"));
     let gone = Value::Null;
@@ -288,7 +319,11 @@ fn the_schema_rejects_what_is_not_printed() {
         ("/comparison/rows/0", "last", &json!("4")),
         ("/comparison/rows/0", "because", &json!(["load"])),
         ("/comparison/lastScaleTime", "age", &json!(-1)),
-        ("/outcome/status", "lastScaleTime", &json!("2026-11-21 07:06:29")),
+        (
+            "/outcome/status",
+            "lastScaleTime",
+            &json!("2026-11-21 07:06:29"),
+        ),
         (&format!("{metric}/pods/0"), "request", &json!(20)),
         (&format!("{metric}/pods/0"), "request", &json!("20 m")),
         (&format!("{metric}/proposal"), "ratio", &json!("2.5")),
@@ -300,7 +335,10 @@ fn the_schema_rejects_what_is_not_printed() {
         if value.is_null() {
             assert!(object.remove(name).is_some(), "no {name} at {at}");
         } else {
-            assert_ne!(object.insert(name.to_owned(), value.clone()).as_ref(), Some(value));
+            assert_ne!(
+                object.insert(name.to_owned(), value.clone()).as_ref(),
+                Some(value)
+            );
         }
         assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
     }
@@ -311,8 +349,11 @@ fn every_property_is_described() {
     fn walk(schema: &Value, at: &str, bare: &mut Vec<String>) {
         match schema {
             Value::Object(fields) => {
-                for (name, property) in
-                    fields.get("properties").and_then(Value::as_object).into_iter().flatten()
+                for (name, property) in fields
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
                 {
                     let text = property["description"].as_str().unwrap_or_default();
                     if !text.ends_with('.') || text.contains('\n') {
@@ -358,7 +399,10 @@ fn schemas_are_complete_in_one_file() {
         let text = fs::read_to_string(&path).expect("a schema");
         let own = match text.split_once(COPIED) {
             Some((own, _)) => own.to_owned(),
-            None => format!("{},\n", text.strip_suffix("\n  }\n}\n").expect("definitions")),
+            None => format!(
+                "{},\n",
+                text.strip_suffix("\n  }\n}\n").expect("definitions")
+            ),
         };
         let whole = format!("{own}{COPIED}\n{}", copied());
         if env::var_os("UPDATE_SCHEMA").is_some() {
@@ -395,8 +439,15 @@ fn other_validators_take_what_is_printed_by_the_file_alone() {
     // With a moment, a duration, a fraction, a candidate and a division by 0.
     let of_run = "--expect=run.highest > run.mean / (max - max) or run.longestShort < 1s";
     let hpa = "--hpa=examples/nginx/hpa.yaml";
-    let flags =
-        ["--cpu=80%", "--curve=cpu", "--for=10m", "--expect=desired <= 20", of_run, hpa, hpa];
+    let flags = [
+        "--cpu=80%",
+        "--curve=cpu",
+        "--for=10m",
+        "--expect=desired <= 20",
+        of_run,
+        hpa,
+        hpa,
+    ];
     published::fits_elsewhere("prediction", &read(prediction("json", &flags)));
 }
 
@@ -437,7 +488,10 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
         ("/errors/0", "name", &json!(1)),
     ] {
         let mut wrong = right.clone();
-        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        let object = wrong
+            .pointer_mut(at)
+            .and_then(Value::as_object_mut)
+            .expect("an object");
         match value {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
@@ -464,7 +518,12 @@ fn prediction(form: &str, flags: &[&str]) -> String {
 fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
     // Everything added to an explanation must also be in a prediction.
     let keys = |schema: &Value| -> BTreeSet<String> {
-        schema["properties"].as_object().expect("properties").keys().cloned().collect()
+        schema["properties"]
+            .as_object()
+            .expect("properties")
+            .keys()
+            .cloned()
+            .collect()
     };
     let mut more = keys(&schema());
     let own = [
@@ -493,13 +552,22 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         }
         let yaml: Value = serde_yaml::from_str(&prediction("yaml", flags)).expect("YAML");
         assert_eq!(yaml, json);
-        assert_eq!(json["overrides"].as_array().map(Vec::len), Some(flags.len()));
+        assert_eq!(
+            json["overrides"].as_array().map(Vec::len),
+            Some(flags.len())
+        );
         assert_eq!(json["observed"]["replicas"], 4);
     }
     // One of each kind of value: known, a range, and unknown.
     let expected = "desired <= 20 and not limited and metric.cpu.utilization <= 99";
-    let flags =
-        ["--cpu=80%", "--history=infer", "--expect", expected, "--fail-on=stale", "--curve=cpu"];
+    let flags = [
+        "--cpu=80%",
+        "--history=infer",
+        "--expect",
+        expected,
+        "--fail-on=stale",
+        "--curve=cpu",
+    ];
     let right: Value = serde_json::from_str(&prediction("json", &flags)).expect("JSON is printed");
     if let Err(error) = validator.validate(&right) {
         panic!("{}: {error}", error.instance_path());
@@ -545,7 +613,10 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         ("/observed", "certainty", &json!("likely")),
     ] {
         let mut wrong = right.clone();
-        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        let object = wrong
+            .pointer_mut(at)
+            .and_then(Value::as_object_mut)
+            .expect("an object");
         match value {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
@@ -557,7 +628,11 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
 #[test]
 fn the_schema_describes_timelines_and_nothing_else() {
     let validator = published::validator(&published::prediction());
-    let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");
+    let trace = concat!(
+        "--trace=",
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/nginx/load.csv"
+    );
     let mut limits = BTreeSet::new();
     let slow =
         r#"--set=behavior.scaleDown.policies=[{"type":"Pods","value":1,"periodSeconds":60}]"#;
@@ -579,13 +654,22 @@ fn the_schema_describes_timelines_and_nothing_else() {
         let timeline = &json["timeline"];
         let passes = timeline["passes"].as_u64().map(|count| count as usize);
         for column in ["replicas", "proposals", "readyPods"] {
-            assert_eq!(timeline[column].as_array().map(Vec::len), passes, "{flags:?}: {column}");
+            assert_eq!(
+                timeline[column].as_array().map(Vec::len),
+                passes,
+                "{flags:?}: {column}"
+            );
         }
         let changes = timeline["changes"].as_array().expect("changes").iter();
         let own = changes.flat_map(|change| change["limits"].as_array().expect("limits"));
         limits.extend(own.map(|limit| limit["by"].as_str().expect("a word").to_owned()));
     }
-    let all = ["ScaleDownLimit", "ScaleUpLimit", "TooFewReplicas", "TooManyReplicas"];
+    let all = [
+        "ScaleDownLimit",
+        "ScaleUpLimit",
+        "TooFewReplicas",
+        "TooManyReplicas",
+    ];
     let all = all.into_iter().chain(["outOfBounds", "stabilization"]);
     assert_eq!(limits, all.map(str::to_owned).collect());
 

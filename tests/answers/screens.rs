@@ -30,17 +30,27 @@ use serde_json::{Value, json};
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let root = env!("CARGO_MANIFEST_DIR");
     let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
-    let options = Options { name: name.to_owned(), ..Options::default() };
+    let options = Options {
+        name: name.to_owned(),
+        ..Options::default()
+    };
     let clock: Timestamp = "2026-11-21T07:06:29Z".parse().expect("a time");
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
     let pass = Pass::run(input);
     let explanation = Explanation::new(&pass);
-    let symbols = if layout.ascii { Symbols::ASCII } else { Symbols::UNICODE };
+    let symbols = if layout.ascii {
+        Symbols::ASCII
+    } else {
+        Symbols::UNICODE
+    };
     page(&Page::new(&explanation, wide, symbols), layout)
 }
 
 fn narrow() -> Layout {
-    Layout { width: Some(80), ..Layout::default() }
+    Layout {
+        width: Some(80),
+        ..Layout::default()
+    }
 }
 
 #[test]
@@ -285,9 +295,15 @@ http_requests    0.899      10  0.0899  2 ready         1
 
 #[test]
 fn colours_stress_what_the_words_say() {
-    let layout = Layout { styles: Styles::colored(), ..narrow() };
+    let layout = Layout {
+        styles: Styles::colored(),
+        ..narrow()
+    };
     let colored = screen("nginx-deployment", &["examples/nginx"], false, &layout);
-    assert!(colored.contains("\u{1b}[32;1mSCALE UP 2 → 4\u{1b}[0m"), "{colored:?}");
+    assert!(
+        colored.contains("\u{1b}[32;1mSCALE UP 2 → 4\u{1b}[0m"),
+        "{colored:?}"
+    );
     let plain = anstream::adapter::strip_str(&colored).to_string();
     let expected = screen("nginx-deployment", &["examples/nginx"], false, &narrow());
     assert_eq!(plain, expected);
@@ -301,7 +317,10 @@ fn no_line_is_wider_than_the_terminal() {
             ("worker", "examples/queue"),
             ("podinfo", "examples/podinfo"),
         ] {
-            let layout = Layout { width: Some(width), ..Layout::default() };
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
             for line in screen(name, &[directory], true, &layout).lines() {
                 // A command is never wrapped.
                 if line.trim_start().starts_with("$ ") {
@@ -322,7 +341,10 @@ fn words(json: &str) -> Page {
 fn page_of(json: &str, wide: bool) -> Page {
     let mut objects = Objects::default();
     file::read_text(json, "case", &mut objects).expect("objects");
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
     let pass = Pass::run(input);
     let explanation = Explanation::new(&pass);
@@ -331,15 +353,28 @@ fn page_of(json: &str, wide: bool) -> Page {
 
 /// Returns what the page of a case says about the last status.
 fn last_written(case: &str, wide: bool) -> String {
-    let case = written::CASES.iter().find(|it| it.name == case).expect("a case");
+    let case = written::CASES
+        .iter()
+        .find(|it| it.name == case)
+        .expect("a case");
     // A comment folds what only a wide screen shows.
-    let screen = page(&Page { wide: true, ..page_of(&case.input(), wide) }, &narrow());
+    let screen = page(
+        &Page {
+            wide: true,
+            ..page_of(&case.input(), wide)
+        },
+        &narrow(),
+    );
     let is_command = |line: &&str| line.trim_start().starts_with("$ ");
     for line in screen.lines().filter(|line| !is_command(line)) {
         assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
     }
     let start = screen.find("LAST STATUS").expect("the section");
-    screen[start..].split("\n\n").next().unwrap_or_default().to_owned()
+    screen[start..]
+        .split("\n\n")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
@@ -427,20 +462,46 @@ fn every_recorded_pass_has_a_verdict_and_a_reason() {
     for case in recorded::cases() {
         let page = words(case.input.get());
         let why = page.why.join(" ");
-        assert!(why.len() > 20 && why.ends_with('.'), "{}: {why:?}", case.name);
+        assert!(
+            why.len() > 20 && why.ends_with('.'),
+            "{}: {why:?}",
+            case.name
+        );
         let scaled = case.expected["scaleTo"].is_i64();
-        assert_eq!(page.verdict.starts_with("SCALE "), scaled, "{}: {}", case.name, page.verdict);
+        assert_eq!(
+            page.verdict.starts_with("SCALE "),
+            scaled,
+            "{}: {}",
+            case.name,
+            page.verdict
+        );
         // A cause may follow.
         let verdict = page.verdict.split(':').next();
         let unread = case.expected["error"].as_str().is_some_and(|error| {
-            ["invalid API version", "unable to determine", "failed to query"]
-                .iter()
-                .any(|start| error.starts_with(start))
+            [
+                "invalid API version",
+                "unable to determine",
+                "failed to query",
+            ]
+            .iter()
+            .any(|start| error.starts_with(start))
         });
-        assert_eq!(verdict == Some("CANNOT SCALE"), unread, "{}: {}", case.name, page.verdict);
+        assert_eq!(
+            verdict == Some("CANNOT SCALE"),
+            unread,
+            "{}: {}",
+            case.name,
+            page.verdict
+        );
         let conditions = case.expected["status"]["conditions"].as_array().unwrap();
         let disabled = conditions.iter().any(|c| c["reason"] == "ScalingDisabled");
-        assert_eq!(page.verdict == "DISABLED AT 0", disabled, "{}: {}", case.name, page.verdict);
+        assert_eq!(
+            page.verdict == "DISABLED AT 0",
+            disabled,
+            "{}: {}",
+            case.name,
+            page.verdict
+        );
     }
 }
 
@@ -450,7 +511,10 @@ fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
     let spec = json!({"minReplicas": 0, "maxReplicas": 5, "metrics": metrics});
     let zeroed = json!([{"type": "ScaledToZero", "status": "True"}]);
     let page = words(&build::list([
-        build::with(build::hpa(&spec), &json!({"status": {"conditions": zeroed}})),
+        build::with(
+            build::hpa(&spec),
+            &json!({"status": {"conditions": zeroed}}),
+        ),
         build::scale(0),
         build::state(&json!({"featureGates": {"HPAScaleToZero": true}})),
     ]));
@@ -476,9 +540,17 @@ fn listed(objects: &Objects, all_namespaces: bool, wide: bool) -> Overview {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
+        result: listed
+            .result
+            .as_ref()
+            .map(Explanation::new)
+            .map_err(Clone::clone),
     });
-    overview(explained.map(|listed| row(&listed, wide)).collect(), all_namespaces, wide)
+    overview(
+        explained.map(|listed| row(&listed, wide)).collect(),
+        all_namespaces,
+        wide,
+    )
 }
 
 #[test]
@@ -491,15 +563,21 @@ fn a_line_says_what_the_recorded_controller_wrote() {
         let list = listed(&objects, false, true);
         let (severity, row) = &list.rows[0];
         let row: Vec<&str> = row.iter().map(String::as_str).collect();
-        let [.., current, wanted, _, _, _, winner, limit, _] = row[..] else { panic!("{row:?}") };
+        let [.., current, wanted, _, _, _, winner, limit, _] = row[..] else {
+            panic!("{row:?}")
+        };
         let about = || format!("{}: {row:?} for {}", case.name, case.expected);
         let condition = |kind: &str, status: &str| {
             let conditions = case.expected["status"]["conditions"].as_array()?;
-            let found = conditions.iter().find(|it| it["type"] == kind && it["status"] == status);
+            let found = conditions
+                .iter()
+                .find(|it| it["type"] == kind && it["status"] == status);
             found?["reason"].as_str()
         };
         let events = case.expected["events"].as_array().into_iter().flatten();
-        let reasons: Vec<&str> = events.filter_map(|event| event["reason"].as_str()).collect();
+        let reasons: Vec<&str> = events
+            .filter_map(|event| event["reason"].as_str())
+            .collect();
         let scaled = case.expected["scaleTo"].as_i64().map(|to| to.to_string());
         if let Some(scaled) = &scaled {
             assert_eq!(wanted, scaled, "{}", about());
@@ -510,9 +588,20 @@ fn a_line_says_what_the_recorded_controller_wrote() {
             assert_eq!(*severity, Some(Severity::Error), "{}", about());
             assert_eq!((wanted, winner), ("-", "-"), "{}", about());
         }
-        if ["ScaleUpLimit", "ScaleDownLimit", "TooManyReplicas", "TooFewReplicas"].contains(&limit)
+        if [
+            "ScaleUpLimit",
+            "ScaleDownLimit",
+            "TooManyReplicas",
+            "TooFewReplicas",
+        ]
+        .contains(&limit)
         {
-            assert_eq!(condition("ScalingLimited", "True"), Some(limit), "{}", about());
+            assert_eq!(
+                condition("ScalingLimited", "True"),
+                Some(limit),
+                "{}",
+                about()
+            );
         }
         if limit.starts_with("Scale") && limit.ends_with("Stabilized") && scaled.is_none() {
             assert_eq!(condition("AbleToScale", "True"), Some(limit), "{}", about());
@@ -557,8 +646,14 @@ report     cpu: <unknown>/50%                0        0  switched-off
 search     cpu: 85%/40%                      3        3  at-max
 web        cpu: 51%/50%                      3  3 (3-6)  within-tolerance
 "#);
-    let wide = Layout { width: Some(120), ..Layout::default() };
-    assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
+    let wide = Layout {
+        width: Some(120),
+        ..Layout::default()
+    };
+    assert_eq!(
+        shop(false, false, &wide),
+        shop(false, false, &Layout::default())
+    );
     insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
 NAMESPACE  NAME       TARGETS          CURRENT   WANTED  FINDING
 shop       mail       queue_depth:...        2        -  metrics-api-unavailable
@@ -592,11 +687,32 @@ fn errors_are_cut_before_targets_and_first_words_never() {
         columns: columns.to_vec(),
         rows: vec![
             line(["a", "-", "-", "-", REJECTED]),
-            line(["b", "cpu: 95%/20%, memory: 1Gi/2Gi", "3", "6", "uncounted-pods (+1)"]),
-            line(["größe", "größe_der_schlange: 5/30 (avg)", "3", "3", "at-max"]),
+            line([
+                "b",
+                "cpu: 95%/20%, memory: 1Gi/2Gi",
+                "3",
+                "6",
+                "uncounted-pods (+1)",
+            ]),
+            line([
+                "größe",
+                "größe_der_schlange: 5/30 (avg)",
+                "3",
+                "3",
+                "at-max",
+            ]),
         ],
     };
-    let at = |width| rows(&list, &SPARE, &Layout { width: Some(width), ..Layout::default() });
+    let at = |width| {
+        rows(
+            &list,
+            &SPARE,
+            &Layout {
+                width: Some(width),
+                ..Layout::default()
+            },
+        )
+    };
     insta::assert_snapshot!(at(80), @r#"
 NAME   TARGETS                         CURRENT  WANTED  FINDING
 a      -                                     -       -  the HPA was rejected:...
@@ -613,7 +729,10 @@ größe  größe_der_schlange:...        3       3  at-max
 
 /// The parts of the section with a title; the section of the metrics has none.
 fn parts<'a>(page: &'a Page, title: &str) -> impl Iterator<Item = &'a Part> {
-    let sections = page.sections.iter().filter(move |section| section.title == title);
+    let sections = page
+        .sections
+        .iter()
+        .filter(move |section| section.title == title);
     sections.flat_map(|section| &section.body)
 }
 
@@ -635,14 +754,18 @@ fn said_of_memory(json: &str) -> String {
     let rules = path.map(|step| &step.text);
     let stabilization = rules.filter(|rule| rule.starts_with("stabilization"));
     let assumed = pairs(&page, "ASSUMED");
-    let memory = assumed.filter(|(item, _)| item == "history").map(|(_, text)| text);
+    let memory = assumed
+        .filter(|(item, _)| item == "history")
+        .map(|(_, text)| text);
     let all = page.why.iter().chain(stabilization).chain(memory);
     all.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
-    let case = written::CASES.iter().find(|it| it.name == "a hold that no history explains");
+    let case = written::CASES
+        .iter()
+        .find(|it| it.name == "a hold that no history explains");
     let inferred = case.expect("a case").input();
     let with = |memory: &str| inferred.replace(r#""memory":"unknown""#, memory);
     // Nothing left in the status says anything about its passes.
@@ -670,13 +793,19 @@ stabilization: no history is stated; the current 4 count for 5m
 0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)
 "#);
     for open in [&inferred, &unknown] {
-        assert!(!said_of_memory(open).contains("just started"), "{}", said_of_memory(open));
+        assert!(
+            !said_of_memory(open).contains("just started"),
+            "{}",
+            said_of_memory(open)
+        );
     }
 }
 
 #[test]
 fn a_hold_says_how_long_it_counts() {
-    let case = written::CASES.iter().find(|it| it.name == "a recommendation that holds");
+    let case = written::CASES
+        .iter()
+        .find(|it| it.name == "a recommendation that holds");
     let higher = case.expect("a case").input();
     insta::assert_snapshot!(said_of_memory(&higher), @r#"
 cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still holds, which raises the result to 6.
@@ -721,7 +850,9 @@ this pass
 
 #[test]
 fn metrics_that_ask_for_fewer_while_one_fails_are_said_not_to_be_followed() {
-    let case = written::CASES.iter().find(|it| it.name == "a hold that no history explains");
+    let case = written::CASES
+        .iter()
+        .find(|it| it.name == "a hold that no history explains");
     let error = r#""errors":[{"api":"external","message":"no"}],"memory""#;
     let input = case.expect("a case").input().replace(r#""memory""#, error);
     insta::assert_snapshot!(words(&input).why[0], @"1 of 2 metrics failed, and the other proposes 2: while a metric fails, the controller does not scale below the current 4.");
@@ -767,7 +898,10 @@ fn memory_has_a_binary_unit_in_every_version_and_table() {
         &json!({"status": {"currentReplicas": 1, "desiredReplicas": 1, "currentMetrics": then}}),
     );
     let usage = json!([{"name": "app", "usage": {"memory": "705167360"}}]);
-    let usage = build::with(build::pod_metrics("web-0", "1m"), &json!({"containers": usage}));
+    let usage = build::with(
+        build::pod_metrics("web-0", "1m"),
+        &json!({"containers": usage}),
+    );
     for (version, usage, now) in [
         ("v1.33.0", Some(&usage), "672.5Mi"),
         ("v1.37.0", Some(&usage), "672.5Mi"),
@@ -777,15 +911,24 @@ fn memory_has_a_binary_unit_in_every_version_and_table() {
         let items = [hpa.clone(), build::scale(1), build::pod("web-0"), state];
         let input = build::list(items.into_iter().chain(usage.cloned()));
         let page = page_of(&input, true);
-        let rows = page.sections.iter().flat_map(|section| &section.body).filter_map(|part| {
-            let Part::Table(table) = part else { return None };
-            table.rows.iter().find(|row| row[0] == "memory")
-        });
+        let rows = page
+            .sections
+            .iter()
+            .flat_map(|section| &section.body)
+            .filter_map(|part| {
+                let Part::Table(table) = part else {
+                    return None;
+                };
+                table.rows.iter().find(|row| row[0] == "memory")
+            });
         let rows: Vec<_> = rows.map(|row| (&*row[1], &*row[2])).collect();
         assert_eq!(rows, [(now, "500Mi"), ("576Mi", now)], "{version}");
         let mut objects = Objects::default();
         file::read_text(&input, "case", &mut objects).expect("objects");
-        let targets = format!("memory: {}/500Mi", if now == "-" { "<unknown>" } else { now });
+        let targets = format!(
+            "memory: {}/500Mi",
+            if now == "-" { "<unknown>" } else { now }
+        );
         let list = listed(&objects, false, false);
         assert!(list.rows[0].1.contains(&targets), "{:?}", list.rows[0]);
     }
@@ -798,8 +941,16 @@ fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> Strin
         let pod = build::with(build::pod(name), &json!({"status": {"phase": phase}}));
         let unready = json!({"status": {"conditions": null}});
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:10Z"}});
-        let pod = if *is_ready { pod } else { build::with(pod, &unready) };
-        if *name == "deleted" { build::with(pod, &deleted) } else { pod }
+        let pod = if *is_ready {
+            pod
+        } else {
+            build::with(pod, &unready)
+        };
+        if *name == "deleted" {
+            build::with(pod, &deleted)
+        } else {
+            pod
+        }
     };
     let spec = json!({"maxReplicas": 10, "metrics": [metric]});
     let state = build::state(&json!({"kubernetesVersion": "v1.37.0"}));
@@ -810,7 +961,14 @@ fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> Strin
 /// Draws a table on its own.
 fn drawn(table: &Table) -> String {
     let rows_of = table.rows.iter().map(|row| (None, row.clone())).collect();
-    rows(&Overview { columns: table.columns.clone(), rows: rows_of }, &[], &narrow())
+    rows(
+        &Overview {
+            columns: table.columns.clone(),
+            rows: rows_of,
+        },
+        &[],
+        &narrow(),
+    )
 }
 
 #[test]
@@ -822,13 +980,25 @@ fn an_assumed_list_of_pod_metrics_is_noted() {
         (build::pod("web-1"), true),
         (empty, false),
         (build::pod_metrics("web-0", "10m"), false),
-        (build::state(&json!({"errors": [{"api": "resource", "message": "down"}]})), false),
+        (
+            build::state(&json!({"errors": [{"api": "resource", "message": "down"}]})),
+            false,
+        ),
     ] {
         let state = (more["kind"] != "ControllerState").then(|| build::state(&json!({})));
-        let items = [build::hpa(&spec), build::scale(1), build::pod("web-0"), more.clone()];
+        let items = [
+            build::hpa(&spec),
+            build::scale(1),
+            build::pod("web-0"),
+            more.clone(),
+        ];
         let input =
             crate::common::read(&build::list(items.into_iter().chain(state))).expect("an input");
-        assert_eq!(input.notes.contains(&Note::NoPodMetrics), is_noted, "{more}");
+        assert_eq!(
+            input.notes.contains(&Note::NoPodMetrics),
+            is_noted,
+            "{more}"
+        );
     }
 }
 

@@ -1,6 +1,9 @@
 //! Runs over one load, side by side, as they are printed: screens, Markdown, a picture, and JSON, from whose
 //! passes the totals can be counted again.
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -62,19 +65,33 @@ fn day(more: i32) -> String {
 /// A candidate of flags.
 fn flags(typed: &Overrides) -> Spec {
     let assumptions = Assumptions::read(typed).unwrap();
-    Spec { name: "candidate".to_owned(), assumptions, manifest: None }
+    Spec {
+        name: "candidate".to_owned(),
+        assumptions,
+        manifest: None,
+    }
 }
 
 /// A candidate of a manifest.
 fn manifest(file: &str, spec: &Value) -> Spec {
     let mut objects = Objects::default();
     read_text(&build::hpa(spec).to_string(), file, &mut objects).unwrap();
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     let candidate = Candidate::find(&objects, &options, file, Validate::Strict).unwrap();
     let mut assumptions = Assumptions::read(&Overrides::default()).unwrap();
     assumptions.replace_hpa(candidate);
-    let place = ManifestPlace { file: file.to_owned(), line: 1 };
-    Spec { name: file.to_owned(), assumptions, manifest: Some(place) }
+    let place = ManifestPlace {
+        file: file.to_owned(),
+        line: 1,
+    };
+    Spec {
+        name: file.to_owned(),
+        assumptions,
+        manifest: Some(place),
+    }
 }
 
 /// Looks at the runs of an HPA and of candidates over a load.
@@ -86,17 +103,36 @@ fn compared<T>(
 ) -> T {
     let pods = ["web-0", "web-1", "web-2", "web-3"];
     let mut items = vec![build::hpa(hpa), build::scale(4), build::state(&json!({}))];
-    items.extend(pods.iter().flat_map(|pod| [build::pod(pod), build::pod_metrics(pod, "50m")]));
+    items.extend(
+        pods.iter()
+            .flat_map(|pod| [build::pod(pod), build::pod_metrics(pod, "50m")]),
+    );
     let input = common::read(&build::list(items)).unwrap();
     let trace = Some(Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap()));
-    let times =
-        JoinTimes { ready: SignedDuration::from_secs(10), measured: SignedDuration::from_secs(30) };
-    let plan =
-        Plan::new(TimelineOptions { span: None, trace, others: Vec::new(), times }, input, false);
+    let times = JoinTimes {
+        ready: SignedDuration::from_secs(10),
+        measured: SignedDuration::from_secs(30),
+    };
+    let plan = Plan::new(
+        TimelineOptions {
+            span: None,
+            trace,
+            others: Vec::new(),
+            times,
+        },
+        input,
+        false,
+    );
     let assumptions = Assumptions::read(&Overrides::default()).unwrap();
     let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
-    let first = backtest.candidates.first().map_or(&backtest.replay, |first| &first.run);
-    let (pass, observed) = (Pass::run(first.input.clone()), Pass::run(plan.observed.clone()));
+    let first = backtest
+        .candidates
+        .first()
+        .map_or(&backtest.replay, |first| &first.run);
+    let (pass, observed) = (
+        Pass::run(first.input.clone()),
+        Pass::run(plan.observed.clone()),
+    );
     let own = |candidate: &backtest::Candidate| {
         Explanation::new(&Pass::run(candidate.run.input.clone())).findings
     };
@@ -113,12 +149,24 @@ fn compared<T>(
 }
 
 fn larger() -> Spec {
-    flags(&Overrides { max: Some(30), targets: vec!["cpu=70%".to_owned()], ..Overrides::default() })
+    flags(&Overrides {
+        max: Some(30),
+        targets: vec!["cpu=70%".to_owned()],
+        ..Overrides::default()
+    })
 }
 
 fn screen(prediction: &Prediction<'_>, wide: bool, ascii: bool) -> String {
-    let symbols = if ascii { Symbols::ASCII } else { Symbols::UNICODE };
-    let layout = Layout { width: Some(80), ascii, ..Layout::default() };
+    let symbols = if ascii {
+        Symbols::ASCII
+    } else {
+        Symbols::UNICODE
+    };
+    let layout = Layout {
+        width: Some(80),
+        ascii,
+        ..Layout::default()
+    };
     page(&Page::of_prediction(prediction, wide, symbols), &layout)
 }
 
@@ -128,7 +176,9 @@ fn object(prediction: Prediction<'_>, passes: bool) -> Value {
 
 #[test]
 fn a_candidate_of_flags() {
-    let screen = compared(&spec(50, 20), &day(0), vec![larger()], |own| screen(&own, false, false));
+    let screen = compared(&spec(50, 20), &day(0), vec![larger()], |own| {
+        screen(&own, false, false)
+    });
     insta::assert_snapshot!(screen, @r#"
 assuming cpu 200m in all → 50% (observed 50%)
 candidate: target of cpu 70% (observed 50%) and maxReplicas 30 (observed 20)
@@ -197,10 +247,15 @@ NOTES
 fn candidates_of_manifests() {
     let candidates = vec![
         manifest("candidates/web-70.yaml", &spec(70, 30)),
-        manifest("candidates/web-50-with-a-higher-maximum.yaml", &spec(50, 30)),
+        manifest(
+            "candidates/web-50-with-a-higher-maximum.yaml",
+            &spec(50, 30),
+        ),
         manifest("candidates/same.yaml", &spec(50, 20)),
     ];
-    let screen = compared(&spec(50, 20), &day(0), candidates, |own| screen(&own, false, false));
+    let screen = compared(&spec(50, 20), &day(0), candidates, |own| {
+        screen(&own, false, false)
+    });
     insta::assert_snapshot!(screen, @r#"
 assuming cpu 200m in all → 50% (observed 50%)
 web-70.yaml: maxReplicas 30 (observed 20) and target of cpu 70% (observed 50%)
@@ -269,7 +324,9 @@ NOTES
 
 #[test]
 fn a_record_without_candidates() {
-    let screen = compared(&spec(50, 20), &day(0), Vec::new(), |own| screen(&own, false, false));
+    let screen = compared(&spec(50, 20), &day(0), Vec::new(), |own| {
+        screen(&own, false, false)
+    });
     insta::assert_snapshot!(screen, @r#"
 assuming cpu 200m in all → 50% (observed 50%)
 
@@ -332,12 +389,14 @@ fn a_replay_that_is_unlike_the_record_is_warned_about() {
     });
     for text in [&text, &markdown] {
         assert!(
-            text.trim_start_matches('*').starts_with("Warning: the replay has the recorded"),
+            text.trim_start_matches('*')
+                .starts_with("Warning: the replay has the recorded"),
             "{text}"
         );
     }
-    let trusted =
-        compared(&spec(50, 20), &day(0), vec![larger()], |own| screen(&own, false, false));
+    let trusted = compared(&spec(50, 20), &day(0), vec![larger()], |own| {
+        screen(&own, false, false)
+    });
     assert!(!trusted.contains("Warning"), "{trusted}");
 }
 
@@ -346,32 +405,56 @@ fn every_form_says_the_same() {
     let candidates = || vec![larger(), manifest("web.yaml", &spec(60, 20))];
     compared(&spec(50, 20), &day(0), candidates(), |own| {
         let wide = screen(&own, true, false);
-        for title in ["RESCALES OF replay", "RESCALES OF candidate", "RESCALES OF web.yaml"] {
+        for title in [
+            "RESCALES OF replay",
+            "RESCALES OF candidate",
+            "RESCALES OF web.yaml",
+        ] {
             assert!(wide.contains(title), "{wide}");
         }
-        for title in ["FIRST PASS OF candidate", "METRIC", "CHANGES", "PODS FOR cpu", "ASSUMED"] {
+        for title in [
+            "FIRST PASS OF candidate",
+            "METRIC",
+            "CHANGES",
+            "PODS FOR cpu",
+            "ASSUMED",
+        ] {
             assert!(wide.contains(&format!("\n{title}")), "{title}: {wide}");
-            assert!(!screen(&own, false, false).contains(&format!("\n{title}")), "{title}");
+            assert!(
+                !screen(&own, false, false).contains(&format!("\n{title}")),
+                "{title}"
+            );
         }
         let ascii = screen(&own, true, true);
         assert!(ascii.is_ascii(), "{ascii}");
         let is_narrow = |line: &str| line.chars().count() <= 80;
         let narrow = [screen(&own, false, false), screen(&own, false, true)];
-        assert!(narrow.iter().flat_map(|text| text.lines()).all(is_narrow), "{narrow:#?}");
+        assert!(
+            narrow.iter().flat_map(|text| text.lines()).all(is_narrow),
+            "{narrow:#?}"
+        );
 
         let comment = markdown(&Page::of_prediction(&own, false, Symbols::UNICODE));
         // What GitHub takes.
         assert!(comment.len() < 65_536, "{}", comment.len());
         let (shown, folded) = comment.split_once("<details>").unwrap();
-        assert!(shown.contains("| RECORDED | REPLAYED | CANDIDATE |"), "{shown}");
-        assert!(folded.contains("RESCALES OF") && !shown.contains("RESCALES OF"), "{comment}");
+        assert!(
+            shown.contains("| RECORDED | REPLAYED | CANDIDATE |"),
+            "{shown}"
+        );
+        assert!(
+            folded.contains("RESCALES OF") && !shown.contains("RESCALES OF"),
+            "{comment}"
+        );
 
         let picture = svg(&own.over_time().unwrap());
         let picture = roxmltree::Document::parse(&picture).unwrap();
         let of_class = |class: &str| {
             let nodes = picture.descendants();
             let is = |own: &str| own == class || own.starts_with(&format!("{class} "));
-            nodes.filter(|node| node.attribute("class").is_some_and(is)).count()
+            nodes
+                .filter(|node| node.attribute("class").is_some_and(is))
+                .count()
         };
         // Each run and the record are drawn and named.
         assert_eq!((of_class("series"), of_class("event")), (2 * 4, 1));
@@ -402,7 +485,9 @@ fn the_schema_describes_backtests_and_nothing_else() {
             assert_eq!(run["proposals"].is_array(), passes && !run.is_null());
         }
     }
-    let right = compared(&spec(50, 20), &day(0), candidates(), |own| object(own, false));
+    let right = compared(&spec(50, 20), &day(0), candidates(), |own| {
+        object(own, false)
+    });
     published::fits_elsewhere("prediction", &right);
     let gone = Value::Null;
     for (at, name, value) in [
@@ -417,16 +502,26 @@ fn the_schema_describes_backtests_and_nothing_else() {
         ("/backtest/replay", "firstParted", &json!({})),
         ("/backtest/replay/totals", "short", &gone),
         ("/backtest/replay/totals/highest", "time", &gone),
-        ("/backtest/replay/totals/longestShort", "length", &json!("5m")),
+        (
+            "/backtest/replay/totals/longestShort",
+            "length",
+            &json!("5m"),
+        ),
         ("/backtest/candidates/0", "manifest", &json!(1)),
         ("/backtest/candidates/0", "differs", &gone),
         ("/backtest/candidates/0/differs/stretches/0", "start", &gone),
-        ("/backtest/candidates/0/firstParted/replay", "withinTolerance", &gone),
+        (
+            "/backtest/candidates/0/firstParted/replay",
+            "withinTolerance",
+            &gone,
+        ),
         ("/timeline", "totals", &gone),
     ] {
         let mut wrong = right.clone();
-        let object =
-            wrong.pointer_mut(at).and_then(Value::as_object_mut).unwrap_or_else(|| panic!("{at}"));
+        let object = wrong
+            .pointer_mut(at)
+            .and_then(Value::as_object_mut)
+            .unwrap_or_else(|| panic!("{at}"));
         match value {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
@@ -437,26 +532,48 @@ fn the_schema_describes_backtests_and_nothing_else() {
 
 #[test]
 fn a_candidate_like_the_hpa_parts_nowhere() {
-    compared(&spec(50, 20), &day(0), vec![manifest("web.yaml", &spec(50, 20))], |own| {
-        let text = screen(&own, false, false);
-        assert!(text.contains("web.yaml: THE SAME REPLICAS AS THE REPLAY THROUGHOUT"), "{text}");
-        let rows = text.lines().skip_while(|line| !line.contains("REPLAYED")).skip(1);
-        let rows: Vec<&str> = rows.take_while(|line| !line.is_empty()).collect();
-        assert!(rows.len() > 8, "{text}");
-        for row in rows.iter().filter(|row| !row.starts_with("against the replay")) {
-            let cells: Vec<&str> =
-                row.split("  ").map(str::trim).filter(|own| !own.is_empty()).collect();
-            let [.., replay, candidate] = cells[..] else { panic!("{row}") };
-            assert_eq!(replay, candidate, "{row}");
-        }
-        let json = object(own, true);
-        let (replay, candidate) = (&json["backtest"]["replay"], &json["backtest"]["candidates"][0]);
-        assert_eq!(candidate["firstParted"], Value::Null);
-        assert_eq!(candidate["differs"], json!({"total": 0.0, "stretches": []}));
-        for column in ["totals", "changes", "replicas", "proposals", "readyPods"] {
-            assert_eq!(replay[column], candidate[column], "{column}");
-        }
-    });
+    compared(
+        &spec(50, 20),
+        &day(0),
+        vec![manifest("web.yaml", &spec(50, 20))],
+        |own| {
+            let text = screen(&own, false, false);
+            assert!(
+                text.contains("web.yaml: THE SAME REPLICAS AS THE REPLAY THROUGHOUT"),
+                "{text}"
+            );
+            let rows = text
+                .lines()
+                .skip_while(|line| !line.contains("REPLAYED"))
+                .skip(1);
+            let rows: Vec<&str> = rows.take_while(|line| !line.is_empty()).collect();
+            assert!(rows.len() > 8, "{text}");
+            for row in rows
+                .iter()
+                .filter(|row| !row.starts_with("against the replay"))
+            {
+                let cells: Vec<&str> = row
+                    .split("  ")
+                    .map(str::trim)
+                    .filter(|own| !own.is_empty())
+                    .collect();
+                let [.., replay, candidate] = cells[..] else {
+                    panic!("{row}")
+                };
+                assert_eq!(replay, candidate, "{row}");
+            }
+            let json = object(own, true);
+            let (replay, candidate) = (
+                &json["backtest"]["replay"],
+                &json["backtest"]["candidates"][0],
+            );
+            assert_eq!(candidate["firstParted"], Value::Null);
+            assert_eq!(candidate["differs"], json!({"total": 0.0, "stretches": []}));
+            for column in ["totals", "changes", "replicas", "proposals", "readyPods"] {
+                assert_eq!(replay[column], candidate[column], "{column}");
+            }
+        },
+    );
 }
 
 /// What the program prints of a load that rises and falls twenty times, on its own.
@@ -484,29 +601,50 @@ fn of_many_changes_the_first_are_listed() {
     assert!(changes > 30, "{changes}");
     assert_eq!(json["backtest"], Value::Null);
     let text = alone(&[]);
-    assert!(text.contains(&format!("and {} more (-o wide shows all)", changes - 20)), "{text}");
+    assert!(
+        text.contains(&format!("and {} more (-o wide shows all)", changes - 20)),
+        "{text}"
+    );
     let totals = &json["timeline"]["totals"];
     let (lowest, highest) = (&totals["lowest"], &totals["highest"]["replicas"]);
     let sentence =
         format!("replicas on average, from {lowest} to {highest}; short of the proposal");
     assert!(text.contains(&sentence), "{totals}: {text}");
-    assert!(text.contains(&format!("{} rescales", totals["rescales"])), "{totals}: {text}");
-    assert_eq!((listed(&text), listed(&alone(&["-o", "wide"]))), (20, changes));
+    assert!(
+        text.contains(&format!("{} rescales", totals["rescales"])),
+        "{totals}: {text}"
+    );
+    assert_eq!(
+        (listed(&text), listed(&alone(&["-o", "wide"]))),
+        (20, changes)
+    );
 }
 
 /// The totals of a run, counted from its passes.
 fn counted(run: &Value, start: Timestamp, limit: usize, max: i64) -> Value {
     let column = |name: &str| -> Vec<Option<i64>> {
-        run[name].as_array().unwrap().iter().take(limit).map(Value::as_i64).collect()
+        run[name]
+            .as_array()
+            .unwrap()
+            .iter()
+            .take(limit)
+            .map(Value::as_i64)
+            .collect()
     };
     let replicas: Vec<i64> = column("replicas").into_iter().map(Option::unwrap).collect();
     let proposals = column("proposals");
-    let ready: Vec<i64> = column("readyPods").into_iter().map(Option::unwrap).collect();
+    let ready: Vec<i64> = column("readyPods")
+        .into_iter()
+        .map(Option::unwrap)
+        .collect();
     let time = |place: usize| start + SignedDuration::from_secs(15 * place as i64);
     let seconds = |count: usize| 15.0 * count as f64;
     let first = &run["changes"][0];
-    let before =
-        if first["time"] == json!(start.to_string()) { &first["from"] } else { &Value::Null };
+    let before = if first["time"] == json!(start.to_string()) {
+        &first["from"]
+    } else {
+        &Value::Null
+    };
     let before = before.as_i64().unwrap_or(replicas[0]);
     let pairs: Vec<(i64, i64)> = std::iter::once(before)
         .chain(replicas.iter().copied())
@@ -519,7 +657,9 @@ fn counted(run: &Value, start: Timestamp, limit: usize, max: i64) -> Value {
         .map(|(place, (one, other))| (place, other > one))
         .collect();
     let reversals = rescales.windows(2).filter(|pair| {
-        let [(one, was_up), (other, is_up)] = pair else { panic!("two") };
+        let [(one, was_up), (other, is_up)] = pair else {
+            panic!("two")
+        };
         was_up != is_up && 15 * (other - one) <= 600
     });
     let short: Vec<bool> = proposals
@@ -527,8 +667,10 @@ fn counted(run: &Value, start: Timestamp, limit: usize, max: i64) -> Value {
         .zip(&ready)
         .map(|(own, ready)| own.is_some_and(|own| own > *ready))
         .collect();
-    let missing =
-        proposals.iter().zip(&ready).map(|(own, ready)| (own.unwrap_or(0) - ready).max(0));
+    let missing = proposals
+        .iter()
+        .zip(&ready)
+        .map(|(own, ready)| (own.unwrap_or(0) - ready).max(0));
     let mut longest: Option<(usize, usize)> = None;
     for first in 0..short.len() {
         let length = short[first..].iter().take_while(|own| **own).count();
@@ -564,7 +706,10 @@ fn totals_are_those_of_the_passes() {
         12..40,
     );
     let specs = (select(vec![40, 50, 80]), 3..30, 3..30);
-    let config = Config { cases: 40, ..Config::default() };
+    let config = Config {
+        cases: 40,
+        ..Config::default()
+    };
     proptest!(config, |(loads in loads, (target, max, other) in specs)| {
         let start: Timestamp = "2026-11-20T22:00:00Z".parse().unwrap();
         let mut trace = "time,cpu\n".to_owned();
@@ -604,24 +749,56 @@ fn what_is_unusual_is_said() {
     let rows = |header: &str, rows: &[(i64, &str)]| {
         let now: Timestamp = build::NOW.parse().unwrap();
         let at = |minutes: i64| now + SignedDuration::from_mins(minutes);
-        let rows = rows.iter().map(|(minutes, rest)| format!("{},{rest}\n", at(*minutes)));
+        let rows = rows
+            .iter()
+            .map(|(minutes, rest)| format!("{},{rest}\n", at(*minutes)));
         format!("time,{header}\n{}", rows.collect::<String>())
     };
     // 54% of the requests are within a tenth of 50%, but not of 47%.
     let constant = rows("cpu", &[(-60, "216m"), (-30, "216m")]);
-    let interrupted = rows("cpu", &[(-60, "200m"), (-50, "missing"), (-40, "200m"), (-30, "200m")]);
+    let interrupted = rows(
+        "cpu",
+        &[
+            (-60, "200m"),
+            (-50, "missing"),
+            (-40, "200m"),
+            (-30, "200m"),
+        ],
+    );
     let begun = rows("cpu", &[(-10, "200m"), (20, "200m"), (21, "20m")]);
     let mut tolerant = spec(47, 20);
     tolerant["behavior"] = json!({"scaleUp": {"tolerance": "0.2"}});
     for (trace, candidates, words) in [
-        (&constant, vec![manifest("a.yaml", &spec(47, 20))], "(cpu at 54% is within tolerance)"),
-        (&constant, vec![manifest("a.yaml", &tolerant)], "THE SAME REPLICAS AS THE REPLAY"),
-        (&interrupted, vec![larger()], "NEVER SHORT, NO ANSWER FOR 10m OF 30m IN BOTH"),
-        (&interrupted, vec![], "SHORT FOR 0s, NO ANSWER FOR 10m OF 30m"),
-        (&begun, vec![larger()], "; its first 10m, before the first pass, are left out;"),
+        (
+            &constant,
+            vec![manifest("a.yaml", &spec(47, 20))],
+            "(cpu at 54% is within tolerance)",
+        ),
+        (
+            &constant,
+            vec![manifest("a.yaml", &tolerant)],
+            "THE SAME REPLICAS AS THE REPLAY",
+        ),
+        (
+            &interrupted,
+            vec![larger()],
+            "NEVER SHORT, NO ANSWER FOR 10m OF 30m IN BOTH",
+        ),
+        (
+            &interrupted,
+            vec![],
+            "SHORT FOR 0s, NO ANSWER FOR 10m OF 30m",
+        ),
+        (
+            &begun,
+            vec![larger()],
+            "; its first 10m, before the first pass, are left out;",
+        ),
         (&begun, vec![], "(after the load) 4 → 2"),
     ] {
-        let page = compared(&spec(50, 20), trace, candidates, |own| screen(&own, true, false));
+        let page = compared(&spec(50, 20), trace, candidates, |own| {
+            screen(&own, true, false)
+        });
         // Lines are broken anywhere.
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(page.contains(words), "{words}:\n{page}");

@@ -124,9 +124,15 @@ fn apply(input: Input, assumptions: &Assumptions) -> Result<(Input, Vec<Override
 
 /// The documents of a candidate, as `--hpa` takes them from a file.
 fn candidate(file: &str, documents: &[Value]) -> Candidate {
-    let mut objects = Objects { are_manifests: true, ..Objects::default() };
+    let mut objects = Objects {
+        are_manifests: true,
+        ..Objects::default()
+    };
     read_text(&build::list(documents.to_vec()), file, &mut objects).expect("documents");
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     Candidate::find(&objects, &options, file, Validate::Strict).expect("a candidate")
 }
 
@@ -138,17 +144,28 @@ fn suppose(
 ) -> Result<(Input, Assumptions), Error> {
     let typed = ["kubectl-hpa", "predict", "web"].map(str::to_owned);
     let cli = Cli::try_parse_from(typed.iter().chain(flags)).unwrap_or_else(|e| panic!("{e}"));
-    let Verb::Predict(args) = cli.verb else { panic!("it is predict") };
+    let Verb::Predict(args) = cli.verb else {
+        panic!("it is predict")
+    };
     let assumptions = Assumptions::read(&args.overrides)?;
     let now: Timestamp = NOW.parse().expect("a time");
     let mut objects = Objects::default();
     read_text(&build::list(documents.to_vec()), "manifest", &mut objects)?;
     let namespace = args.connection.namespace.clone();
-    let mut options = Options { name: "web".to_owned(), namespace, ..Options::default() };
+    let mut options = Options {
+        name: "web".to_owned(),
+        namespace,
+        ..Options::default()
+    };
     add_hpas_of_keda(&mut objects, &mut options)?;
     let mut input = assemble(objects, &options, now)?;
     let candidates = candidates.iter().collect();
-    let values = KnownValues { also: &[], trace: None, is_asked: false, candidates };
+    let values = KnownValues {
+        also: &[],
+        trace: None,
+        is_asked: false,
+        candidates,
+    };
     suppose_pods(&mut input, &assumptions, &values)?;
     Ok((input, assumptions))
 }
@@ -165,7 +182,10 @@ fn published(pass: &Pass) -> Value {
 /// What `published` says of the assumed pods.
 fn pods_of(published: &Value) -> String {
     let items = published["basis"].as_array().expect("a list");
-    let pods = items.iter().find(|item| item["item"] == "pods").expect("assumed pods");
+    let pods = items
+        .iter()
+        .find(|item| item["item"] == "pods")
+        .expect("assumed pods");
     format!(
         "{} ({})",
         pods["value"].as_str().expect("text"),
@@ -177,7 +197,9 @@ fn pods_of(published: &Value) -> String {
 fn notes_of(pass: &Pass) -> Vec<String> {
     let published = published(pass);
     let notes = published["notes"].as_array().expect("a list").iter();
-    notes.map(|note| note.as_str().expect("text").to_owned()).collect()
+    notes
+        .map(|note| note.as_str().expect("text").to_owned())
+        .collect()
 }
 
 /// What must be the same: the proposal, the scale, the status and the events.
@@ -199,13 +221,18 @@ fn assumed_pods_answer_as_ready_and_equal_ones() {
                 };
                 let flags = [flag.to_string(), value];
                 let with = |more: &str| {
-                    let more =
-                        if more.is_empty() { None } else { Some(format!("--replicas={more}")) };
+                    let more = if more.is_empty() {
+                        None
+                    } else {
+                        Some(format!("--replicas={more}"))
+                    };
                     flags.iter().cloned().chain(more).collect::<Vec<_>>()
                 };
                 let pods = (0..replicas).map(pod);
-                let state: Vec<Value> =
-                    [hpa(&metric), deployment(replicas)].into_iter().chain(pods).collect();
+                let state: Vec<Value> = [hpa(&metric), deployment(replicas)]
+                    .into_iter()
+                    .chain(pods)
+                    .collect();
                 let known = predict(&state, &with("")).expect("an answer");
                 let expected = answer(&known);
                 changes += usize::from(known.decision.replicas_after() != Some(replicas));
@@ -259,7 +286,12 @@ fn metrics_of_one_name_are_told_apart() {
     assert_eq!(proposals(&rps, &flags), Ok(vec![Some(9), Some(4)]));
     let flags = [&flags[..], &["--target", "External/rps=5"]].concat();
     assert_eq!(proposals(&rps, &flags), Ok(vec![Some(9), Some(8)]));
-    let flags = ["--metric", "External/rps=40", "--pod", "web-assumed-1:Pods/rps=30"];
+    let flags = [
+        "--metric",
+        "External/rps=40",
+        "--pod",
+        "web-assumed-1:Pods/rps=30",
+    ];
     assert_eq!(proposals(&rps, &flags), Ok(vec![Some(3), Some(4)]));
     let cpus = both(of("Pods", "cpu"), cpu);
     assert_eq!(
@@ -281,7 +313,11 @@ fn metrics_of_one_name_are_told_apart() {
             &["--metric", "rps=30"],
             "--metric rps=30: rps is ambiguous: Pods/rps, External/rps",
         ),
-        (&rps, &["--target", "rps=5"], "rps is ambiguous: Pods/rps, External/rps"),
+        (
+            &rps,
+            &["--target", "rps=5"],
+            "rps is ambiguous: Pods/rps, External/rps",
+        ),
         (
             &rps,
             &["--metric", "Object/rps=3"],
@@ -296,19 +332,36 @@ fn metrics_of_one_name_are_told_apart() {
     ] {
         assert_eq!(proposals(hpa, flags), Err(want.to_owned()));
     }
-    let pass = predict(&[rps], &words(&["--replicas", "3", "--metric", "Pods/rps=30"])).unwrap();
+    let pass = predict(
+        &[rps],
+        &words(&["--replicas", "3", "--metric", "Pods/rps=30"]),
+    )
+    .unwrap();
     assert_eq!(
         notes_of(&pass),
         ["the input has no value of External/rps; state it, such as --metric External/rps=30"]
     );
     let facts = Facts::of(&pass);
     let facts = ["metric.Pods/rps.desired", "metric.External/rps.desired"].map(|field| {
-        let (_, field) = Expression::parse(&format!("{field} > 0")).expect("one").fields.remove(0);
+        let (_, field) = Expression::parse(&format!("{field} > 0"))
+            .expect("one")
+            .fields
+            .remove(0);
         facts.get(&field)
     });
-    assert!(matches!(facts, [Fact::Count { min: 9, .. }, Fact::Unknown(_)]), "{facts:?}");
-    let page = markdown(&Page::new(&Explanation::new(&pass), false, Symbols::UNICODE));
-    assert!(page.contains("Pods/rps") && !page.contains("| rps"), "{page}");
+    assert!(
+        matches!(facts, [Fact::Count { min: 9, .. }, Fact::Unknown(_)]),
+        "{facts:?}"
+    );
+    let page = markdown(&Page::new(
+        &Explanation::new(&pass),
+        false,
+        Symbols::UNICODE,
+    ));
+    assert!(
+        page.contains("Pods/rps") && !page.contains("| rps"),
+        "{page}"
+    );
 }
 
 /// The name of a metric may have braces: as in that of a list in Redis, whose hash tag stands in them.
@@ -336,7 +389,9 @@ fn names_with_braces_are_taken_as_they_are() {
 
 #[test]
 fn what_is_missing_is_asked_for() {
-    let [(share, ..), (average, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), (average, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let scaled_object = json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "web", "namespace": "default"},
@@ -355,7 +410,11 @@ fn what_is_missing_is_asked_for() {
             "metadata": {"name": "other", "namespace": "default", "uid": uid}, "spec": {}})
     };
     for (documents, flags, expected) in [
-        (vec![hpa(share)], &["--cpu=90%"][..], Err("the replicas of Deployment/web are unknown")),
+        (
+            vec![hpa(share)],
+            &["--cpu=90%"][..],
+            Err("the replicas of Deployment/web are unknown"),
+        ),
         (
             vec![hpa(share)],
             &["--cpu=90%", "--replicas=+1"],
@@ -366,8 +425,16 @@ fn what_is_missing_is_asked_for() {
             &["--cpu=300m", "--replicas=3"],
             Err("--cpu 300m: nothing says what share of the request that is"),
         ),
-        (vec![hpa(share)], &["--cpu=300m", "--replicas=3", "--request=cpu=300m"], Ok(5)),
-        (vec![hpa(average)], &["--memory=300Mi", "--replicas=3"], Ok(5)),
+        (
+            vec![hpa(share)],
+            &["--cpu=300m", "--replicas=3", "--request=cpu=300m"],
+            Ok(5),
+        ),
+        (
+            vec![hpa(average)],
+            &["--memory=300Mi", "--replicas=3"],
+            Ok(5),
+        ),
         (
             vec![hpa(average)],
             &["--memory=90%", "--replicas=3"],
@@ -376,23 +443,51 @@ fn what_is_missing_is_asked_for() {
                  memory in container container of Pod web-assumed-1",
             ),
         ),
-        (vec![hpa(share), deployment(3)], &["--cpu=90%", "--replicas=+1"], Ok(6)),
-        (vec![hpa(share), deployment(0)], &["--cpu=90%", "--replicas=3"], Ok(4)),
-        (vec![hpa(share), deployment(3)], &["--cpu=90%", "--unready=1"], Ok(3)),
+        (
+            vec![hpa(share), deployment(3)],
+            &["--cpu=90%", "--replicas=+1"],
+            Ok(6),
+        ),
+        (
+            vec![hpa(share), deployment(0)],
+            &["--cpu=90%", "--replicas=3"],
+            Ok(4),
+        ),
+        (
+            vec![hpa(share), deployment(3)],
+            &["--cpu=90%", "--unready=1"],
+            Ok(3),
+        ),
         // As a cluster prints it: without a status yet, switched off, and while it is scaled.
         (vec![hpa(share), with_status(3, 0)], &["--cpu=90%"], Ok(4)),
-        (vec![hpa(share), with_status(0, 2)], &["--replicas=2", "--cpu=90%"], Ok(3)),
+        (
+            vec![hpa(share), with_status(0, 2)],
+            &["--replicas=2", "--cpu=90%"],
+            Ok(3),
+        ),
         (vec![hpa(share), with_status(6, 8)], &["--cpu=35%"], Ok(6)),
         (
             vec![hpa(share), no_count.clone()],
             &["--cpu=90%"],
             Err("the replicas of Deployment/web are unknown"),
         ),
-        (vec![hpa(share), no_count], &["--cpu=90%", "--replicas=3"], Ok(4)),
-        (vec![scaled_object.clone()], &["--cpu=90%", "--replicas=3"], Ok(4)),
+        (
+            vec![hpa(share), no_count],
+            &["--cpu=90%", "--replicas=3"],
+            Ok(4),
+        ),
+        (
+            vec![scaled_object.clone()],
+            &["--cpu=90%", "--replicas=3"],
+            Ok(4),
+        ),
         (vec![scaled_object, deployment(3)], &["--cpu=90%"], Ok(4)),
         // Manifests beside it say nothing of the target.
-        (vec![hpa(share), other("")], &["--cpu=90%", "--replicas=3"], Ok(4)),
+        (
+            vec![hpa(share), other("")],
+            &["--cpu=90%", "--replicas=3"],
+            Ok(4),
+        ),
         // The target is another one than those that a cluster has.
         (
             vec![hpa(share), other("u")],
@@ -402,7 +497,9 @@ fn what_is_missing_is_asked_for() {
     ] {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let pass = predict(&documents, &flags);
-        let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("an answer"));
+        let found = pass
+            .as_ref()
+            .map(|pass| pass.decision.replicas_after().expect("an answer"));
         assert_eq!(found.map_err(|e| &*e.message), expected, "{flags:?}");
     }
 }
@@ -416,7 +513,9 @@ fn placed(mut object: Value, namespace: Option<&str>) -> Value {
 /// As for kubectl, a document without a namespace is in the one of `-n`; the rest of a chart often states none.
 #[test]
 fn a_target_in_another_namespace_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let both = |hpa_in: Option<&str>, target_in: Option<&str>| {
         [placed(hpa(share), hpa_in), placed(deployment(3), target_in)]
     };
@@ -451,10 +550,15 @@ fn a_target_in_another_namespace_is_told() {
         // The target is not left out silently where --replicas would do without it.
         for flags in [words(&["--cpu=90%"]), words(&["--cpu=90%", "--replicas=3"])] {
             let pass = predict(&documents, &flags);
-            let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("one"));
+            let found = pass
+                .as_ref()
+                .map(|pass| pass.decision.replicas_after().expect("one"));
             let found = found.map_err(|e| (&*e.message, e.hint.as_deref().unwrap_or_default()));
             let expected = expected.as_ref().map(|count| *count);
-            assert_eq!(found, expected.map_err(|(message, hint)| (&**message, *hint)));
+            assert_eq!(
+                found,
+                expected.map_err(|(message, hint)| (&**message, *hint))
+            );
         }
         if let Err((places, remedy)) = &expected {
             let notes = notes_of(&predict(&documents, &[]).expect("a report"));
@@ -472,7 +576,9 @@ fn a_target_in_another_namespace_is_told() {
 /// Pods of other selectors say nothing of the target's; a list without any says that there are none.
 #[test]
 fn pods_of_others_are_not_the_targets() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let mut other = pod(1);
     other["metadata"]["labels"] = json!({"app": "other"});
     let mut pending = pod(1);
@@ -486,17 +592,26 @@ fn pods_of_others_are_not_the_targets() {
         (
             vec![hpa(share), other.clone()],
             cpu,
-            Err(("cpu: the pods of the target are unknown: the input has no Deployment web", hint)),
+            Err((
+                "cpu: the pods of the target are unknown: the input has no Deployment web",
+                hint,
+            )),
         ),
         (
             vec![hpa(share), other],
             both,
-            Err(("the pods of the target are unknown: the input has no Deployment web", hint)),
+            Err((
+                "the pods of the target are unknown: the input has no Deployment web",
+                hint,
+            )),
         ),
         (
             vec![hpa(share), deployment(3), none],
             both,
-            Err(("cpu: the pods of the target are unknown: the input has none of them", hint)),
+            Err((
+                "cpu: the pods of the target are unknown: the input has none of them",
+                hint,
+            )),
         ),
         (
             vec![hpa(share), deployment(3), pending],
@@ -505,7 +620,9 @@ fn pods_of_others_are_not_the_targets() {
         ),
     ] {
         let pass = predict(&documents, &words(flags));
-        let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("an answer"));
+        let found = pass
+            .as_ref()
+            .map(|pass| pass.decision.replicas_after().expect("an answer"));
         let found = found.map_err(|e| (&*e.message, e.hint.as_deref().unwrap_or_default()));
         assert_eq!(found, expected, "{flags:?}");
     }
@@ -514,7 +631,9 @@ fn pods_of_others_are_not_the_targets() {
 /// Several candidates have one thing in common: what runs now.
 #[test]
 fn candidates_that_make_different_pods_need_the_running_target() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let making = |replicas: Value, cpu: &str| {
         let mut target = deployment(3);
         target["spec"]["replicas"] = replicas;
@@ -523,8 +642,11 @@ fn candidates_that_make_different_pods_need_the_running_target() {
         container["resources"]["requests"]["cpu"] = cpu.into();
         target
     };
-    let (one, small, five) =
-        (making(json!(3), "1"), making(json!(3), "500m"), making(json!(5), "1"));
+    let (one, small, five) = (
+        making(json!(3), "1"),
+        making(json!(3), "500m"),
+        making(json!(5), "1"),
+    );
     let unstated = making(Value::Null, "1");
     let pods = "a.yaml and b.yaml have different pods for Deployment/web, and nothing says which of them run now";
     let replicas = "a.yaml and b.yaml state different replicas for Deployment/web";
@@ -537,7 +659,12 @@ fn candidates_that_make_different_pods_need_the_running_target() {
         (&one, &small, &["--cpu=900m"][..], Err(pods)),
         (&one, &small, &["--cpu=900m", "--replicas=3"], Err(pods)),
         (&one, &five, &["--cpu=900m"], Err(replicas)),
-        (&one, &five, &["--cpu=900m", "--replicas=4"], made_by("a.yaml", 4)),
+        (
+            &one,
+            &five,
+            &["--cpu=900m", "--replicas=4"],
+            made_by("a.yaml", 4),
+        ),
         (&one, &one, &["--cpu=900m"], made_by("a.yaml", 3)),
         (&unstated, &one, &["--cpu=900m"], made_by("b.yaml", 3)),
     ] {
@@ -551,7 +678,10 @@ fn candidates_that_make_different_pods_need_the_running_target() {
     // With the running target, each candidate has its own pods: the same usage is a larger share of smaller requests.
     for (target, expected) in [(&one, 4), (&small, 6)] {
         let own = candidate("a.yaml", &[hpa(share), target.clone()]);
-        let all = [own.clone(), candidate("b.yaml", &[hpa(share), small.clone()])];
+        let all = [
+            own.clone(),
+            candidate("b.yaml", &[hpa(share), small.clone()]),
+        ];
         let (input, mut assumptions) =
             suppose(&[hpa(share), deployment(3)], &words(&["--cpu=900m"]), &all).expect("pods");
         assumptions.replace_hpa(own);
@@ -565,7 +695,10 @@ fn candidates_that_make_different_pods_need_the_running_target() {
         suppose(&[hpa(share)], &flags, std::slice::from_ref(&own)).expect("pods");
     assumptions.replace_hpa(own);
     let (_, overrides) = apply(input, &assumptions).expect("an answer");
-    let replicas = overrides.iter().find(|own| own.item == "replicas").expect("replicas");
+    let replicas = overrides
+        .iter()
+        .find(|own| own.item == "replicas")
+        .expect("replicas");
     assert_eq!(replicas.observed(), None);
 }
 
@@ -576,7 +709,11 @@ fn assumed_containers_are_told() {
     };
     let app = "3, ready and alike, with no container but app, which requests 1 of cpu";
     for (metric, flags, expected) in [
-        (share, &["--cpu=90%"][..], "3, ready and alike, requesting 1 of cpu each"),
+        (
+            share,
+            &["--cpu=90%"][..],
+            "3, ready and alike, requesting 1 of cpu each",
+        ),
         (share, &["--cpu=app=90%"], app),
         (of_container, &["--cpu=90%"], app),
         (
@@ -586,7 +723,10 @@ fn assumed_containers_are_told() {
         ),
         (average, &["--memory=90Mi"], "3, ready and alike"),
     ] {
-        let flags: Vec<String> = words(&["--replicas=3"]).into_iter().chain(words(flags)).collect();
+        let flags: Vec<String> = words(&["--replicas=3"])
+            .into_iter()
+            .chain(words(flags))
+            .collect();
         let pass = predict(&[hpa(metric)], &flags).expect("an answer");
         let want = format!("{expected} (the input has no pods of the target)");
         assert_eq!(pods_of(&published(&pass)), want, "{flags:?}");
@@ -597,11 +737,15 @@ fn assumed_containers_are_told() {
 /// the target.
 #[test]
 fn a_second_hpa_for_the_target_is_found() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let mut second = hpa(share);
     second["metadata"]["name"] = "second".into();
-    let elsewhere =
-        build::with(second.clone(), &json!({"spec": {"scaleTargetRef": {"name": "db"}}}));
+    let elsewhere = build::with(
+        second.clone(),
+        &json!({"spec": {"scaleTargetRef": {"name": "db"}}}),
+    );
     let scaled_object = |name: &str, uid: &str| {
         json!({
             "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
@@ -620,8 +764,14 @@ fn a_second_hpa_for_the_target_is_found() {
         (vec![hpa(share)], None),
         (vec![hpa(share), second.clone()], Some("default/second")),
         (vec![hpa(share), elsewhere], None),
-        (vec![hpa(share), scaled_object("web", "")], Some("default/keda-hpa-web")),
-        (vec![scaled_object("web", ""), scaled_object("b", "")], Some("default/keda-hpa-b")),
+        (
+            vec![hpa(share), scaled_object("web", "")],
+            Some("default/keda-hpa-web"),
+        ),
+        (
+            vec![scaled_object("web", ""), scaled_object("b", "")],
+            Some("default/keda-hpa-b"),
+        ),
         (vec![hpa(share), open], Some("default/keda-hpa-events")),
         (vec![hpa(share), paused], None),
         // That of a cluster has its HPA already, which the input may lack.
@@ -639,7 +789,9 @@ fn a_second_hpa_for_the_target_is_found() {
             let others = pass.input.snapshot.other_hpas.iter();
             let others: Vec<String> = others.map(|own| own.hpa.key()).collect();
             assert_eq!(others, Vec::from_iter(other), "{documents:?}");
-            let unknown = notes_of(&pass).iter().any(|note| note.contains("selects the same pods"));
+            let unknown = notes_of(&pass)
+                .iter()
+                .any(|note| note.contains("selects the same pods"));
             assert!(!unknown || other.is_none(), "{:?}", notes_of(&pass));
         }
     }
@@ -648,7 +800,9 @@ fn a_second_hpa_for_the_target_is_found() {
 /// Replicas in a manifest are set whenever it is applied, whichever way it is given.
 #[test]
 fn replicas_in_the_manifest_of_the_target_are_found() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let mut unstated = deployment(3);
     unstated["spec"]["replicas"] = Value::Null;
     let running = |mut object: Value| {
@@ -660,19 +814,31 @@ fn replicas_in_the_manifest_of_the_target_are_found() {
         ([hpa(share), unstated], false),
         // What runs has replicas in any case.
         ([hpa(share), running(deployment(3))], false),
-        ([hpa(share), build::with(deployment(3), &json!({"status": {"replicas": 3}}))], false),
+        (
+            [
+                hpa(share),
+                build::with(deployment(3), &json!({"status": {"replicas": 3}})),
+            ],
+            false,
+        ),
         ([running(hpa(share)), deployment(3)], false),
     ] {
         let pass = predict(&documents, &words(&["--cpu=90%", "--replicas=3"])).expect("an answer");
         let found = published(&pass)["findings"].to_string();
-        assert_eq!(found.contains("other-writer"), is_found, "{documents:?}: {found}");
+        assert_eq!(
+            found.contains("other-writer"),
+            is_found,
+            "{documents:?}: {found}"
+        );
     }
 }
 
 /// A manifest passes the same checks as one of `--hpa`. What has a uid has passed its API server.
 #[test]
 fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let spec = "manifest: Deployment/web: spec";
     let container = format!("{spec}.template.spec.containers[0]");
     let target = |patch: Value| build::with(deployment(3), &json!({"spec": patch}));
@@ -791,9 +957,13 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
 /// No usage is that of a container that the pods do not have, so nothing is asked for.
 #[test]
 fn a_container_that_no_pod_has_is_answered_for() {
-    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else { panic!("there are more") };
-    let other =
-        build::with(of_container.clone(), &json!({"containerResource": {"container": "nope"}}));
+    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let other = build::with(
+        of_container.clone(),
+        &json!({"containerResource": {"container": "nope"}}),
+    );
     let mut both = hpa(share);
     both["spec"]["metrics"] = json!([share, other]);
     for (own, flags, after, unread) in [
@@ -807,9 +977,16 @@ fn a_container_that_no_pod_has_is_answered_for() {
         if after.is_some() {
             assert_eq!(pass.decision.replicas_after(), after);
         }
-        assert!(published(&pass)["findings"].to_string().contains("unknown-container"));
+        assert!(
+            published(&pass)["findings"]
+                .to_string()
+                .contains("unknown-container")
+        );
         let notes = notes_of(&pass);
-        assert!(!notes.iter().any(|note| note.contains("nope=")), "{notes:?}");
+        assert!(
+            !notes.iter().any(|note| note.contains("nope=")),
+            "{notes:?}"
+        );
     }
     // Where nothing is known of the pods, they have it.
     let pass = predict(&[hpa(&other)], &words(&["--replicas=3"])).expect("a pass");
@@ -825,21 +1002,32 @@ fn a_metric_without_a_selector_is_told_from_one_with() {
     let selector = json!({"matchLabels": {"q": "a"}});
     let external = json!({"type": "External",
         "external": {"metric": {"name": "lag", "selector": selector}, "target": average}});
-    own["spec"]["metrics"].as_array_mut().expect("a list").push(external);
+    own["spec"]["metrics"]
+        .as_array_mut()
+        .expect("a list")
+        .push(external);
     let pass = predict(std::slice::from_ref(&own), &words(&["--replicas=3"])).expect("a pass");
     let metrics = &pass.input.snapshot.hpa.spec.metrics;
     let names: Vec<String> = metrics.iter().map(|own| own.flag_name(metrics)).collect();
     assert_eq!(names, ["lag{}", "lag{q=a}"]);
     let values = names.iter().map(|name| format!("--metric={name}=30"));
     let flags: Vec<String> = values.chain(words(&["--replicas=3"])).collect();
-    assert_eq!(predict(&[own], &flags).expect("an answer").decision.replicas_after(), Some(6));
+    assert_eq!(
+        predict(&[own], &flags)
+            .expect("an answer")
+            .decision
+            .replicas_after(),
+        Some(6)
+    );
     let one = &metrics[..1];
     assert_eq!(one[0].flag_name(one), "lag");
 }
 
 #[test]
 fn a_controller_has_the_selector_of_its_template() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     // A ReplicationController has a default.
     let mut controller = deployment(3);
     controller["apiVersion"] = "v1".into();
@@ -854,16 +1042,30 @@ fn a_controller_has_the_selector_of_its_template() {
 
 #[test]
 fn a_status_that_contradicts_ready_pods_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let told = "the status of Deployment/web has 1 of 3 replicas ready, but all assumed pods are ready: --unready 2 \
                 assumes otherwise";
     let none = "the status of Deployment/web has 0 of 3 replicas ready, but all assumed pods are ready: --unready 3 \
                 assumes otherwise";
     for (status, flags, expected) in [
-        (json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}), &[][..], Some(told)),
+        (
+            json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}),
+            &[][..],
+            Some(told),
+        ),
         // The API server omits a count of zero.
-        (json!({"observedGeneration": 2, "replicas": 3}), &[], Some(none)),
-        (json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 3}), &[], None),
+        (
+            json!({"observedGeneration": 2, "replicas": 3}),
+            &[],
+            Some(none),
+        ),
+        (
+            json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 3}),
+            &[],
+            None,
+        ),
         (
             json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}),
             &["--unready=2"],
@@ -879,7 +1081,10 @@ fn a_status_that_contradicts_ready_pods_is_told() {
     ] {
         let mut target = deployment(3);
         target["status"] = status.clone();
-        let flags: Vec<String> = words(&["--cpu=90%"]).into_iter().chain(words(flags)).collect();
+        let flags: Vec<String> = words(&["--cpu=90%"])
+            .into_iter()
+            .chain(words(flags))
+            .collect();
         let notes = notes_of(&predict(&[hpa(share), target], &flags).expect("an answer"));
         let found = notes.iter().find(|note| note.contains("replicas ready"));
         assert_eq!(found.map(|note| &**note), expected, "{status} {flags:?}");
@@ -889,7 +1094,9 @@ fn a_status_that_contradicts_ready_pods_is_told() {
 /// The template of a Rollout may be that of a Deployment. Without it, the pods are assumed without requests.
 #[test]
 fn a_template_that_the_input_lacks_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let mut hpa = hpa(share);
     hpa["spec"]["scaleTargetRef"] =
         json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
@@ -916,10 +1123,15 @@ fn a_template_that_the_input_lacks_is_told() {
 /// A prediction of assumed pods has nothing that was observed, in any format.
 #[test]
 fn nothing_was_observed_of_assumed_pods() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let flags = words(&["--cpu=90%", "--replicas=3"]);
     let pods = (0..3).map(pod);
-    let state: Vec<Value> = [hpa(share), deployment(3)].into_iter().chain(pods).collect();
+    let state: Vec<Value> = [hpa(share), deployment(3)]
+        .into_iter()
+        .chain(pods)
+        .collect();
     for (documents, is_observed) in [(vec![hpa(share)], false), (state, true)] {
         let (input, assumptions) = suppose(&documents, &flags, &[]).expect("pods");
         let observed = Pass::run(input.clone());
@@ -927,10 +1139,22 @@ fn nothing_was_observed_of_assumed_pods() {
         let pass = Pass::run(input);
         let (none, explanation) = (Vec::new(), Explanation::new(&pass));
         let observed = Explanation::new(&observed);
-        let prediction =
-            Prediction::new(explanation, overrides, None, None, none, Vec::new(), &observed);
+        let prediction = Prediction::new(
+            explanation,
+            overrides,
+            None,
+            None,
+            none,
+            Vec::new(),
+            &observed,
+        );
         let json = serde_json::to_value(&prediction).expect("JSON");
-        assert_eq!(json["observed"].is_object(), is_observed, "{}", json["observed"]);
+        assert_eq!(
+            json["observed"].is_object(),
+            is_observed,
+            "{}",
+            json["observed"]
+        );
         let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
         assert_eq!(page.observed.is_some(), is_observed);
         let text = markdown(&page);
@@ -947,7 +1171,9 @@ fn nothing_was_observed_of_assumed_pods() {
 /// A command to paste assumes what the answer assumes; without that, it would fail here.
 #[test]
 fn commands_of_findings_have_the_assumptions() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     for (flags, expected) in [
         (
             &["--cpu=900%", "--replicas=2"][..],
@@ -965,7 +1191,10 @@ fn commands_of_findings_have_the_assumptions() {
         let commands: Vec<&str> = commands.filter_map(Value::as_str).collect();
         assert!(commands.contains(&expected), "{commands:?}");
         // Each of them gives an answer.
-        for command in commands.iter().filter_map(|own| own.strip_prefix("kubectl hpa predict ")) {
+        for command in commands
+            .iter()
+            .filter_map(|own| own.strip_prefix("kubectl hpa predict "))
+        {
             let flags: Vec<String> = command.split(' ').skip(3).map(str::to_owned).collect();
             predict(&[hpa(share)], &flags).unwrap_or_else(|e| panic!("{command}: {e}"));
         }
@@ -975,7 +1204,9 @@ fn commands_of_findings_have_the_assumptions() {
 /// A metric of the pods and one of their only container are based on one usage: each value is enough for both.
 #[test]
 fn one_value_serves_all_metrics_of_a_usage() {
-    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let mut both = hpa(share);
     both["spec"]["metrics"] = json!([share, of_container]);
     for (flags, expected) in [
@@ -983,7 +1214,10 @@ fn one_value_serves_all_metrics_of_a_usage() {
         (&["--cpu=app=90%"], Some((4, 4))),
         (&["--cpu=app=140%", "--cpu=proxy=0%"], Some((3, 6))),
     ] {
-        let flags: Vec<String> = words(&["--replicas=3"]).into_iter().chain(words(flags)).collect();
+        let flags: Vec<String> = words(&["--replicas=3"])
+            .into_iter()
+            .chain(words(flags))
+            .collect();
         let pass = predict(&[both.clone()], &flags).expect("an answer");
         assert!(pass.decision.outcome.unread.is_empty(), "{flags:?}");
         let proposals = pass.decision.metrics().map(|step| match &step.result {
@@ -993,16 +1227,24 @@ fn one_value_serves_all_metrics_of_a_usage() {
         let proposals: Vec<i32> = proposals.collect();
         assert_eq!(Some((proposals[0], proposals[1])), expected, "{flags:?}");
     }
-    let e = predict(&[both], &words(&["--replicas=3", "--cpu=90%", "--cpu=app=90%"]));
+    let e = predict(
+        &[both],
+        &words(&["--replicas=3", "--cpu=90%", "--cpu=app=90%"]),
+    );
     let e = e.expect_err("an error");
-    assert_eq!(&*e.message, "cpu in app and cpu are based on the same usage: set only one");
+    assert_eq!(
+        &*e.message,
+        "cpu in app and cpu are based on the same usage: set only one"
+    );
     assert!(e.hint.is_some());
 }
 
 /// A hint names only what helps: the manifest of a custom resource says nothing of its replicas and pods.
 #[test]
 fn hints_name_what_gives_the_answer() {
-    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
     let of_kind = |version: &str, kind: &str| {
         let mut own = hpa(share);
         own["spec"]["scaleTargetRef"] = json!({"apiVersion": version, "kind": kind, "name": "web"});
@@ -1022,7 +1264,12 @@ fn hints_name_what_gives_the_answer() {
             &["--cpu=90%"],
             "state them with --replicas, or add the manifest of the target with another -f",
         ),
-        ("example.com/v1", "Pool", &["--cpu=90%"], "state them with --replicas"),
+        (
+            "example.com/v1",
+            "Pool",
+            &["--cpu=90%"],
+            "state them with --replicas",
+        ),
         (
             "example.com/v1",
             "Pool",
@@ -1041,7 +1288,12 @@ fn hints_name_what_gives_the_answer() {
             &["--cpu=90%", "--replicas=3"],
             "point scaleTargetRef at an object that has the subresource scale",
         ),
-        ("extensions/v1beta1", "Deployment", &["--cpu=90%", "--replicas=3"], check),
+        (
+            "extensions/v1beta1",
+            "Deployment",
+            &["--cpu=90%", "--replicas=3"],
+            check,
+        ),
         (
             "apps/v1",
             "Deployment",
@@ -1050,8 +1302,16 @@ fn hints_name_what_gives_the_answer() {
         ),
     ] {
         let e = predict(&[of_kind(version, kind)], &words(flags)).expect_err("an error");
-        assert_eq!(e.hint.as_deref(), Some(expected), "{kind} {flags:?}: {}", e.message);
+        assert_eq!(
+            e.hint.as_deref(),
+            Some(expected),
+            "{kind} {flags:?}: {}",
+            e.message
+        );
     }
     let pass = predict(&[hpa(share)], &words(&["--replicas=0"])).expect("an answer");
-    assert_eq!(pods_of(&published(&pass)), "none (the input has no pods of the target)");
+    assert_eq!(
+        pods_of(&published(&pass)),
+        "none (the input has no pods of the target)"
+    );
 }

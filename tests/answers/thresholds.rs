@@ -42,10 +42,15 @@ fn the_engine_gives_the_answers_on_both_sides_long() {
 }
 
 fn gives_the_answers_on_both_sides(cases: u32) {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let inputs = (scenario(), any::<u64>(), any::<bool>());
-    let held = TestRunner::new(config)
-        .run(&inputs, |(scenario, dice, forget)| holds(&scenario, &mut Dice(dice), forget));
+    let held = TestRunner::new(config).run(&inputs, |(scenario, dice, forget)| {
+        holds(&scenario, &mut Dice(dice), forget)
+    });
     if let Err(e) = held {
         panic!("{e}");
     }
@@ -58,7 +63,10 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
     let mut runner = TestRunner::deterministic();
     let mut seen = BTreeSet::new();
     let missing = |seen: &BTreeSet<String>| {
-        SORTS.into_iter().filter(|sort| !seen.contains(*sort)).collect::<Vec<_>>()
+        SORTS
+            .into_iter()
+            .filter(|sort| !seen.contains(*sort))
+            .collect::<Vec<_>>()
     };
     for place in 0..SCENARIOS {
         if missing(&seen).is_empty() {
@@ -69,11 +77,17 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
         for (_, changes) in search(&input, None).1 {
             let bands = changes.bands.iter();
             seen.insert(
-                bands.map(|band| format!("{:?}", band.effect)).collect::<Vec<_>>().join(" "),
+                bands
+                    .map(|band| format!("{:?}", band.effect))
+                    .collect::<Vec<_>>()
+                    .join(" "),
             );
             let open = changes.bands.iter().any(|band| !band.certain);
             seen.extend(open.then(|| "not certain".to_owned()));
-            let removes = changes.bands.iter().any(|band| band.effect == Effect::Removes);
+            let removes = changes
+                .bands
+                .iter()
+                .any(|band| band.effect == Effect::Removes);
             let fewer = changes.asks.iter().any(|asks| asks.asks == Ask::Fewer);
             seen.extend((fewer && !removes).then(|| "fewer, but held".to_owned()));
         }
@@ -97,19 +111,32 @@ fn more_is_found_below_the_largest_integer() {
     ]))
     .expect("an input");
     let changes = &search(&input, None).1[0].1;
-    let asks = changes.asks.iter().map(|it| (it.span.from, it.span.to, it.asks));
+    let asks = changes
+        .asks
+        .iter()
+        .map(|it| (it.span.from, it.span.to, it.asks));
     // The usage of one pod, halved without a remainder, times two pods.
     let more = i64::from(MANY) + 2;
     assert_eq!(
         asks.collect::<Vec<_>>(),
-        [(0, 0, Ask::Fewer), (1, more - 1, Ask::Same), (more, i32::MAX.into(), Ask::More)],
+        [
+            (0, 0, Ask::Fewer),
+            (1, more - 1, Ask::Same),
+            (more, i32::MAX.into(), Ask::More)
+        ],
     );
     holds_for(&input, &mut Dice(0)).expect("what the engine says");
 }
 
 /// The kinds of thresholds that a metric may have: the effects by rising values, and what may be added.
-const SORTS: [&str; 6] =
-    ["Removes Keeps Adds", "Keeps Adds", "Removes Keeps", "Adds", "not certain", "fewer, but held"];
+const SORTS: [&str; 6] = [
+    "Removes Keeps Adds",
+    "Keeps Adds",
+    "Removes Keeps",
+    "Adds",
+    "not certain",
+    "fewer, but held",
+];
 
 /// Reads a scenario, with or without its memory.
 fn input(scenario: &Scenario, forget: bool) -> Input {
@@ -174,7 +201,13 @@ fn at(
         let asked = |place: usize| {
             let spec = &specs[place];
             let object = spec.object.as_ref().map(|object| &object.described_object);
-            (&spec.type_, object, spec.name(), spec.container(), spec.selector())
+            (
+                &spec.type_,
+                object,
+                spec.name(),
+                spec.container(),
+                spec.selector(),
+            )
         };
         if asked(place) == asked(index) {
             changed.metrics[place] = changed.metrics[index].clone();
@@ -190,7 +223,12 @@ fn at(
     });
     let range = range(&changed, remembered, &decision).expect("a scale");
     let replicas = decision.replicas_after().expect("a scale");
-    At { proposal, replicas, least: range.min, most: range.max }
+    At {
+        proposal,
+        replicas,
+        least: range.min,
+        most: range.max,
+    }
 }
 
 fn tell_the_truth(
@@ -208,8 +246,17 @@ fn tell_the_truth(
     let end = changes.up_to;
     let mut next = 0;
     let mut last = None;
-    for Band { span, effect: said, certain } in &changes.bands {
-        prop_assert!(span.from == next && span.from <= span.to, "{:?}", changes.bands);
+    for Band {
+        span,
+        effect: said,
+        certain,
+    } in &changes.bands
+    {
+        prop_assert!(
+            span.from == next && span.from <= span.to,
+            "{:?}",
+            changes.bands
+        );
         prop_assert_ne!(last, Some(said), "two bands with the same effect");
         next = span.to + 1;
         last = Some(said);
@@ -227,12 +274,18 @@ fn tell_the_truth(
     let mut next = 0;
     let mut last = None;
     for Asks { span, asks: said } in &changes.asks {
-        prop_assert!(span.from == next && span.from <= span.to, "{:?}", changes.asks);
+        prop_assert!(
+            span.from == next && span.from <= span.to,
+            "{:?}",
+            changes.asks
+        );
         prop_assert_ne!(last, Some(said), "two spans that ask for the same");
         next = span.to + 1;
         last = Some(said);
         for value in dice.between(span.from, span.to) {
-            let asked = at(value).proposal.map(|proposal| proposal.replicas.cmp(&current));
+            let asked = at(value)
+                .proposal
+                .map(|proposal| proposal.replicas.cmp(&current));
             let asked = match asked {
                 None => Ask::Nothing,
                 Some(std::cmp::Ordering::Less) => Ask::Fewer,
@@ -246,8 +299,11 @@ fn tell_the_truth(
 
     let tolerated = |value: i64| {
         at(value).proposal.is_some_and(|proposal| {
-            let of =
-                [Because::WithinTolerance, Because::FilledWithinTolerance, Because::DirectionFlips];
+            let of = [
+                Because::WithinTolerance,
+                Because::FilledWithinTolerance,
+                Because::DirectionFlips,
+            ];
             of.contains(&proposal.because)
         })
     };
@@ -268,11 +324,19 @@ fn tell_the_truth(
     }
 
     let asks = |value: i64| at(value).proposal.map(|proposal| proposal.replicas);
-    let Reached { replicas: max, proposed, met } = changes.max;
+    let Reached {
+        replicas: max,
+        proposed,
+        met,
+    } = changes.max;
     let asked = |value: i64| asks(value).is_some_and(|asked| asked >= max);
     first_is(proposed, end, &asked, dice)?;
     first_is(met, end, &|value| at(value).replicas == max, dice)?;
-    let Reached { replicas: min, proposed, met } = changes.min;
+    let Reached {
+        replicas: min,
+        proposed,
+        met,
+    } = changes.min;
     let asked = |value: i64| asks(value).is_some_and(|asked| asked <= min);
     last_is(proposed, end, &asked, dice)?;
     last_is(met, end, &|value| at(value).replicas == min, dice)?;
@@ -282,18 +346,37 @@ fn tell_the_truth(
         prop_assert_eq!(at(value).replicas, said.replicas);
     }
 
-    let Some(curve) = &changes.curve else { return Ok(()) };
+    let Some(curve) = &changes.curve else {
+        return Ok(());
+    };
     prop_assert_eq!(curve.steps[0].from, 0);
     let whole = max < 1000;
     let asks = |value: i64| asks(value).map(|asked| asked.min(max.saturating_add(1)));
     for (place, step) in curve.steps.iter().enumerate() {
         let answer = |value: i64| (asks(value), at(value).replicas);
-        prop_assert!(place == 0 || answer(step.from - 1) != answer(step.from), "{:?}", curve);
-        let to = curve.steps.get(place + 1).map_or(curve.span.to, |next| next.from - 1);
-        let values = if whole { dice.between(step.from, to) } else { vec![step.from] };
+        prop_assert!(
+            place == 0 || answer(step.from - 1) != answer(step.from),
+            "{:?}",
+            curve
+        );
+        let to = curve
+            .steps
+            .get(place + 1)
+            .map_or(curve.span.to, |next| next.from - 1);
+        let values = if whole {
+            dice.between(step.from, to)
+        } else {
+            vec![step.from]
+        };
         for value in values {
             prop_assert_eq!(asks(value), step.proposal, "at {}: {:?}", value, curve);
-            prop_assert_eq!(at(value).replicas, step.replicas, "at {}: {:?}", value, curve);
+            prop_assert_eq!(
+                at(value).replicas,
+                step.replicas,
+                "at {}: {:?}",
+                value,
+                curve
+            );
         }
     }
     Ok(())
@@ -332,8 +415,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: i64) -> i64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 1) % end.unsigned_abs().max(1)) as i64
     }
 
@@ -344,7 +429,14 @@ impl Dice {
         }
         let width = to - from;
         let near = 1i64 << self.below(62);
-        let offsets = [0, 1, self.below(width), self.below(width.min(near)), width - 1, width];
+        let offsets = [
+            0,
+            1,
+            self.below(width),
+            self.below(width.min(near)),
+            width - 1,
+            width,
+        ];
         let far = offsets.map(|offset| from + offset.clamp(0, width));
         let mut values = far.to_vec();
         values.push(to - self.below(width.min(near)));

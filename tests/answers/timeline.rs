@@ -2,7 +2,10 @@
 //! pass on, with its memory and the load of that time, the replicas must match. And compared with a
 //! published experiment.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use crate::common;
 use crate::common::recorded;
@@ -24,8 +27,10 @@ use trajectories::{NAMES, Pass, moments, passes, replay};
 const LENGTH: usize = 20;
 
 /// How the nodes of the recording were simulated.
-const TIMES: JoinTimes =
-    JoinTimes { ready: SignedDuration::from_secs(8), measured: SignedDuration::from_secs(20) };
+const TIMES: JoinTimes = JoinTimes {
+    ready: SignedDuration::from_secs(8),
+    measured: SignedDuration::from_secs(20),
+};
 
 /// The load at one moment: the total usage of the ready pods, and the queue.
 struct Load {
@@ -36,18 +41,25 @@ struct Load {
 
 impl Load {
     fn of(time: Timestamp, snapshot: &Snapshot) -> Self {
-        let ready = snapshot
-            .pods
-            .iter()
-            .filter(|pod| pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True));
+        let ready = snapshot.pods.iter().filter(|pod| {
+            pod.ready
+                .is_some_and(|ready| ready.status == ConditionStatus::True)
+        });
         let ready = ready.count() as i64;
-        let used = snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu").unwrap());
+        let used = snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| item.containers[0].get("cpu").unwrap());
         let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
         let queue = snapshot.metrics.iter().find_map(|answer| match answer {
             MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
             _ => None,
         });
-        Self { time, cpu: (count > 0).then(|| sum * ready / count), queue }
+        Self {
+            time,
+            cpu: (count > 0).then(|| sum * ready / count),
+            queue,
+        }
     }
 }
 
@@ -59,9 +71,17 @@ fn trace(loads: &[Load], start: Timestamp) -> Arc<Trace> {
         if !after.is_positive() {
             continue;
         }
-        let cpu = load.cpu.map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = load.queue.map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = if has_queue { format!(",{queue}") } else { queue };
+        let cpu = load
+            .cpu
+            .map_or_else(String::new, |milli| format!("{milli}m"));
+        let queue = load
+            .queue
+            .map_or_else(String::new, |milli| format!("{milli}m"));
+        let queue = if has_queue {
+            format!(",{queue}")
+        } else {
+            queue
+        };
         writeln!(text, "{}ms,{cpu}{queue}", after.as_millis()).unwrap();
     }
     Arc::new(Trace::read(text.as_bytes(), "the recording").unwrap())
@@ -83,7 +103,9 @@ struct Share {
 /// more than rounding.
 fn changes(loads: &[Load], time: Timestamp) -> bool {
     let after = loads.partition_point(|load| load.time < time);
-    let Some([before, after]) = loads.get(after - 1..=after) else { return true };
+    let Some([before, after]) = loads.get(after - 1..=after) else {
+        return true;
+    };
     let [one, other] = [before, after].map(|load| load.cpu.unwrap_or(0));
     (one - other).abs() * 100 > one.max(other) || before.queue != after.queue
 }
@@ -91,14 +113,28 @@ fn changes(loads: &[Load], time: Timestamp) -> bool {
 fn check(name: &str) -> Share {
     let passes = passes(name);
     let moments: Vec<&Snapshot> = moments(name).iter().map(|input| &input.snapshot).collect();
-    let loads: Vec<Load> = moments.iter().map(|moment| Load::of(moment.now, moment)).collect();
+    let loads: Vec<Load> = moments
+        .iter()
+        .map(|moment| Load::of(moment.now, moment))
+        .collect();
     let memories = replay(name);
     let mut share = Share::default();
-    for (place, Pass { time, proposal, from, .. }) in passes.iter().enumerate() {
+    for (
+        place,
+        Pass {
+            time,
+            proposal,
+            from,
+            ..
+        },
+    ) in passes.iter().enumerate()
+    {
         let rest = &passes[place..passes.len().min(place + LENGTH)];
         let before = moments.iter().rev().find(|moment| moment.now < *time);
         let goes_on = rest.len() > 1 && loads.iter().any(|load| load.time > *time);
-        let Some(before) = before.filter(|_| goes_on) else { continue };
+        let Some(before) = before.filter(|_| goes_on) else {
+            continue;
+        };
         let mut snapshot = Snapshot::clone(before);
         snapshot.now = *time;
         let decision = engine::reconcile(&snapshot, &memories[place].0);
@@ -110,8 +146,12 @@ fn check(name: &str) -> Share {
         let span = rest.last().unwrap().time.duration_since(*time);
         snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
         let play = |trace| {
-            let plan =
-                TimelineOptions { others: Vec::new(), span: Some(span), trace, times: TIMES };
+            let plan = TimelineOptions {
+                others: Vec::new(),
+                span: Some(span),
+                trace,
+                times: TIMES,
+            };
             let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
             player.play(&snapshot, &decision).unwrap().unwrap().passes
         };
@@ -129,8 +169,13 @@ fn check(name: &str) -> Share {
             );
         }
         let as_before = |(_, pass): &(_, &Pass)| {
-            let moments = loads.iter().filter(|load| load.time > *time && load.time <= pass.time);
-            !moments.map(|load| load.time).chain([pass.time]).any(|time| changes(&loads, time))
+            let moments = loads
+                .iter()
+                .filter(|load| load.time > *time && load.time <= pass.time);
+            !moments
+                .map(|load| load.time)
+                .chain([pass.time])
+                .any(|time| changes(&loads, time))
         };
         for (point, pass) in play(None).iter().zip(rest).take_while(as_before) {
             share.held += 1;
@@ -146,7 +191,14 @@ fn check(name: &str) -> Share {
 fn recorded_runs_come_out_as_they_did() {
     let percent = |same: usize, played: usize| 100.0 * same as f64 / played.max(1) as f64;
     for (name, at_least) in NAMES.into_iter().zip([100.0, 100.0, 97.0, 100.0]) {
-        let Share { timelines, played, same, asked, held, held_same } = check(name);
+        let Share {
+            timelines,
+            played,
+            same,
+            asked,
+            held,
+            held_same,
+        } = check(name);
         println!(
             "{name}: {timelines} timelines of up to {LENGTH} passes, {:.1} % of {played} with the \
              recorded replicas, {:.1} % with the proposal; while the load stays as it is, {:.1} % \
@@ -182,23 +234,38 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
         let snapshot = &mut input.snapshot;
         let first = engine::reconcile(snapshot, &remembered.likely);
         let foretold = Outlook::new(snapshot, &remembered, &first).upcoming;
-        let small =
-            snapshot.scale.as_ref().is_ok_and(|scale| (1..1000).contains(&scale.spec_replicas));
+        let small = snapshot
+            .scale
+            .as_ref()
+            .is_ok_and(|scale| (1..1000).contains(&scale.spec_replicas));
         if first.proposal.is_none() || !small || snapshot.hpa.spec.max_replicas > 1000 {
             continue;
         }
         let span = SignedDuration::from_mins(20);
-        let plan =
-            TimelineOptions { others: Vec::new(), span: Some(span), trace: None, times: TIMES };
+        let plan = TimelineOptions {
+            others: Vec::new(),
+            span: Some(span),
+            trace: None,
+            times: TIMES,
+        };
         let player = Player::new(plan, snapshot, &mut Vec::new()).unwrap();
         let timeline = player.play(snapshot, &first).unwrap().unwrap();
         let end = snapshot.now.checked_add(span).unwrap();
-        let foretold: Vec<(i32, Timestamp)> =
-            foretold.iter().map(|it| (it.replicas, it.time)).filter(|it| it.1 <= end).collect();
+        let foretold: Vec<(i32, Timestamp)> = foretold
+            .iter()
+            .map(|it| (it.replicas, it.time))
+            .filter(|it| it.1 <= end)
+            .collect();
         let played = timeline.changes.iter().map(|it| (it.to, it.time));
-        let played: Vec<_> =
-            played.filter(|it| it.1 > snapshot.now).take(foretold.len().max(31)).collect();
-        assert_eq!(played, foretold, "{} asking for {asked}: {first:?}", case.name);
+        let played: Vec<_> = played
+            .filter(|it| it.1 > snapshot.now)
+            .take(foretold.len().max(31))
+            .collect();
+        assert_eq!(
+            played, foretold,
+            "{} asking for {asked}: {first:?}",
+            case.name
+        );
         compared += 1;
         changed += usize::from(!foretold.is_empty());
     }
@@ -215,9 +282,14 @@ fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
 /// dates.
 #[test]
 fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
-    for rows in ["0,40%\n600,\n", "2026-11-21T07:06:00Z,40%\n2026-11-21T07:16:29Z,\n"] {
-        let (json, errors, code) =
-            predict(&["--trace", "-", "-o", "json"], &format!("time,cpu\n{rows}"));
+    for rows in [
+        "0,40%\n600,\n",
+        "2026-11-21T07:06:00Z,40%\n2026-11-21T07:16:29Z,\n",
+    ] {
+        let (json, errors, code) = predict(
+            &["--trace", "-", "-o", "json"],
+            &format!("time,cpu\n{rows}"),
+        );
         assert_eq!((&*errors, code), ("", Some(0)));
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["overrides"][0]["assumed"], "40% of the request");
@@ -231,7 +303,11 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
 #[test]
 fn what_cannot_be_played_is_refused() {
     for (flags, stdin, message) in [
-        (&["--for=0s"][..], "", "error: 0s is too short for a pass every 15s\n"),
+        (
+            &["--for=0s"][..],
+            "",
+            "error: 0s is too short for a pass every 15s\n",
+        ),
         (
             &["--for=1m", "--sync-period=0s"],
             "",
@@ -253,10 +329,22 @@ fn what_cannot_be_played_is_refused() {
             "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m, 1m30s, \
              or 90 for seconds\n",
         ),
-        (&["--ready-after=10s"], "", "error: --ready-after applies only to a run\n"),
+        (
+            &["--ready-after=10s"],
+            "",
+            "error: --ready-after applies only to a run\n",
+        ),
         (&["--at=5m"], "", "error: --at applies only to a run\n"),
-        (&["--for=10m", "--at=5m"], "", "error: --at requires pods that change\n"),
-        (&["--for=10m", "--at=5m", "--max=9"], "", "error: --at requires pods that change\n"),
+        (
+            &["--for=10m", "--at=5m"],
+            "",
+            "error: --at requires pods that change\n",
+        ),
+        (
+            &["--for=10m", "--at=5m", "--max=9"],
+            "",
+            "error: --at requires pods that change\n",
+        ),
         (
             &["--for=10m", "--at=5m", "--vary=max=4..8"],
             "",
@@ -273,8 +361,16 @@ fn what_cannot_be_played_is_refused() {
             "error: the trace standard input:3: column 2: not in a unit of cpu\n\
              hint: a value has a unit: 80% (of the request), 500m (half a core) or 512Mi\n",
         ),
-        (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or directory\n"),
-        (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),
+        (
+            &["--trace=gone.csv"],
+            "",
+            "error: failed to read gone.csv: no such file or directory\n",
+        ),
+        (
+            &["--trace=-"],
+            "",
+            "error: failed to read the trace standard input:1: it is empty\n",
+        ),
         (
             &["--trace=-"],
             "time,cpu\n5s,80%%\n",
@@ -290,7 +386,11 @@ fn what_cannot_be_played_is_refused() {
             "time,cpu\n0s,80%\n5s,90%\n",
             "error: the trace standard input:2: column 2: cpu is also set by a flag\n",
         ),
-        (&["--trace=-", "-f", "-"], "", "error: standard input (-) can be read only once\n"),
+        (
+            &["--trace=-", "-f", "-"],
+            "",
+            "error: standard input (-) can be read only once\n",
+        ),
     ] {
         let (text, errors, code) = predict(flags, stdin);
         assert_eq!((&*text, code), ("", Some(2)), "{flags:?}");
@@ -307,11 +407,18 @@ fn expectations_of_the_first_pass_say_so() {
     const IN_FIRST: &str = " in the first pass";
     for (flags, named) in [
         (
-            &["--for=1m", "--expect=desired == 4", "--fail-on=maxed,unsettled"][..],
+            &[
+                "--for=1m",
+                "--expect=desired == 4",
+                "--fail-on=maxed,unsettled",
+            ][..],
             &["desired == 4", "desired < max (--fail-on maxed)"][..],
         ),
         (&["--for=1m", "--expect=desired <= run.highest"], &[]),
-        (&["--for=1m", "--expect=run.settled", "--expect=run.mean > 1"], &[]),
+        (
+            &["--for=1m", "--expect=run.settled", "--expect=run.mean > 1"],
+            &[],
+        ),
         (
             &["--for=1m", "--fail-on=missing-request"],
             &["no finding missing-request (--fail-on missing-request)"],
@@ -320,29 +427,55 @@ fn expectations_of_the_first_pass_say_so() {
         (&["--expect=desired == 4"], &[]),
     ] {
         let (text, ..) = predict(flags, "");
-        let said = text.lines().filter_map(|line| line.trim().split_once(IN_FIRST));
-        let said =
-            said.map(|(name, _)| name.split_whitespace().skip(1).collect::<Vec<_>>().join(" "));
+        let said = text
+            .lines()
+            .filter_map(|line| line.trim().split_once(IN_FIRST));
+        let said = said.map(|(name, _)| {
+            name.split_whitespace()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
         assert_eq!(said.collect::<Vec<_>>(), named, "{flags:?}: {text}");
     }
     let (text, ..) = predict(&["--for=1m", "--exit-code"], "");
-    assert!(text.contains("--exit-code is about the first pass, not the run"), "{text}");
+    assert!(
+        text.contains("--exit-code is about the first pass, not the run"),
+        "{text}"
+    );
 }
 
 /// Playing stops once the run has settled; a load that is stated again at the end is played to the end.
 #[test]
 fn what_rests_is_not_played_and_comes_to_the_same() {
-    for flags in [&["--cpu=27%"][..], &["--cpu=5%"], &["--cpu=90%", "--ready-after=1m"]] {
+    for flags in [
+        &["--cpu=27%"][..],
+        &["--cpu=5%"],
+        &["--cpu=90%", "--ready-after=1m"],
+    ] {
         let timeline = |more: &str, stdin: &str| {
-            let flags: Vec<&str> = flags.iter().copied().chain(["--for=20m", "-o=json"]).collect();
+            let flags: Vec<&str> = flags
+                .iter()
+                .copied()
+                .chain(["--for=20m", "-o=json"])
+                .collect();
             let (text, errors, code) = predict(&[&flags[..], &[more]].concat(), stdin);
             assert_eq!((&*errors, code), ("", Some(0)));
             serde_json::from_str::<serde_json::Value>(&text).unwrap()["timeline"].clone()
         };
-        let (rests, whole) =
-            (timeline("--max=10", ""), timeline("--trace=-", "time,cpu\n20m,x1\n"));
+        let (rests, whole) = (
+            timeline("--max=10", ""),
+            timeline("--trace=-", "time,cpu\n20m,x1\n"),
+        );
         assert!(rests["settledAt"].is_string(), "{rests}");
-        for part in ["settledAt", "passes", "changes", "replicas", "proposals", "readyPods"] {
+        for part in [
+            "settledAt",
+            "passes",
+            "changes",
+            "replicas",
+            "proposals",
+            "readyPods",
+        ] {
             assert_eq!(rests[part], whole[part], "{flags:?}: {part}");
         }
     }
@@ -354,7 +487,15 @@ fn what_a_prediction_rests_on_can_be_saved() {
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/timeline-saved.json");
     let (first, ..) = predict(&["--cpu=27%", "--save", file, "-o", "json"], "");
     let again = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "nginx-deployment", "-f", file, "--cpu=27%", "-o", "json"])
+        .args([
+            "predict",
+            "nginx-deployment",
+            "-f",
+            file,
+            "--cpu=27%",
+            "-o",
+            "json",
+        ])
         .output()
         .unwrap();
     let [first, again] = [first.as_bytes(), &again.stdout]
@@ -367,18 +508,31 @@ fn what_a_prediction_rests_on_can_be_saved() {
 /// It says in words what it shows, for those who cannot see it.
 #[test]
 fn a_timeline_is_drawn_as_svg() {
-    let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");
+    let trace = concat!(
+        "--trace=",
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/nginx/load.csv"
+    );
     let (svg, errors, code) = predict(&["--for=10m", trace, "-o", "svg"], "");
     assert_eq!((&*errors, code), ("", Some(0)));
     let svg = roxmltree::Document::parse(&svg).unwrap();
     let said = |name: &str| {
         let mut nodes = svg.descendants();
-        nodes.find(|node| node.has_tag_name(("http://www.w3.org/2000/svg", name))).unwrap().text()
+        nodes
+            .find(|node| node.has_tag_name(("http://www.w3.org/2000/svg", name)))
+            .unwrap()
+            .text()
     };
     assert_eq!(said("title"), Some("replicas in 10m"));
-    assert_eq!(said("desc"), Some("It settles at 2, at 07:12:14Z (after 5m45s)."));
+    assert_eq!(
+        said("desc"),
+        Some("It settles at 2, at 07:12:14Z (after 5m45s).")
+    );
     for (flags, why) in [
-        (&["-o", "svg"][..], "error: -o svg: there is nothing to draw\n"),
+        (
+            &["-o", "svg"][..],
+            "error: -o svg: there is nothing to draw\n",
+        ),
         (
             &["-o", "svg", "--for=1m", "--curve=cpu"],
             "error: -o svg: use one of --curve and \

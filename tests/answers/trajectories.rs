@@ -4,7 +4,10 @@
 //! The nodes of the recording were simulated; it has no lease, so to the inference, the controller
 //! may have restarted at any time.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 mod history;
 mod past_passes;
@@ -55,7 +58,11 @@ impl Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { compared, certain, right } = *self;
+        let Self {
+            compared,
+            certain,
+            right,
+        } = *self;
         let (certain, right) = (self.percent(certain), self.percent(right));
         write!(
             f,
@@ -92,7 +99,9 @@ impl SeenSoFar {
             self.states.push(hpa.clone());
         }
         // An API server does not have the pods of an earlier target any more.
-        self.counted.iter_mut().for_each(|counted| counted.alike = false);
+        self.counted
+            .iter_mut()
+            .for_each(|counted| counted.alike = false);
         self.counted.extend(input.evidence.counted);
     }
 
@@ -102,13 +111,24 @@ impl SeenSoFar {
             return;
         }
         let Self { states, counted } = self;
-        let Input { snapshot, evidence, .. } = input;
-        let Snapshot { hpa, controller, now, .. } = &*snapshot;
+        let Input {
+            snapshot, evidence, ..
+        } = input;
+        let Snapshot {
+            hpa,
+            controller,
+            now,
+            ..
+        } = &*snapshot;
         evidence.seen = states::seen(hpa, controller, states, counted, Chain::Whole);
         evidence.rescales = states::rescales_seen(hpa, states);
         let acquired = states.first().and_then(|state| state.written.created);
         let duration = SignedDuration::from_secs(15);
-        let lease = acquired.map(|acquired| Lease { acquired, renewed: *now, duration });
+        let lease = acquired.map(|acquired| Lease {
+            acquired,
+            renewed: *now,
+            duration,
+        });
         evidence.lease = lease.filter(|_| past != Past::Kept);
     }
 }
@@ -121,7 +141,10 @@ fn check(name: &str, past: Past, every: usize) -> Share {
     for (place, input) in moments(name).iter().enumerate() {
         let time = input.snapshot.now;
         seen.add(input);
-        let next = passes.iter().find(|pass| pass.time > time).filter(|_| place % every == 0);
+        let next = passes
+            .iter()
+            .find(|pass| pass.time > time)
+            .filter(|_| place % every == 0);
         let Some(next) = next else {
             continue;
         };
@@ -134,19 +157,27 @@ fn check(name: &str, past: Past, every: usize) -> Share {
             input.evidence.recorded = Some(recorded);
         }
         let (decision, explanation) = common::explain(&input);
-        let Snapshot { scale: Ok(scale), .. } = &input.snapshot else {
+        let Snapshot {
+            scale: Ok(scale), ..
+        } = &input.snapshot
+        else {
             panic!("{name} at {time}: no scale");
         };
         if decision.proposal != Some(next.proposal) || scale.spec_replicas != next.from {
             continue;
         }
         let range = &explanation["range"];
-        let (min, max) = (range["min"].as_i64().unwrap(), range["max"].as_i64().unwrap());
+        let (min, max) = (
+            range["min"].as_i64().unwrap(),
+            range["max"].as_i64().unwrap(),
+        );
         share.compared += 1;
         share.certain += usize::from(min == max);
         share.right += usize::from(decision.replicas_after() == Some(next.to));
         if !(min..=max).contains(&i64::from(next.to)) {
-            outside.push(format!("{name} {past:?} at {time}: {min} to {max}, but then {next:?}"));
+            outside.push(format!(
+                "{name} {past:?} at {time}: {min} to {max}, but then {next:?}"
+            ));
         }
     }
     assert!(outside.is_empty(), "{outside:#?}");
@@ -177,7 +208,11 @@ fn ends_inside_the_range(every: usize) {
         for name in NAMES {
             let share = check(name, past, every);
             println!("{name}, past {past:?}: {share}");
-            assert!(share.compared * every >= 100, "{name}: {} compared", share.compared);
+            assert!(
+                share.compared * every >= 100,
+                "{name}: {} compared",
+                share.compared
+            );
             all.compared += share.compared;
             all.certain += share.certain;
             all.right += share.right;
@@ -197,7 +232,10 @@ fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, P
     for (place, input) in moments(name).iter().enumerate() {
         let time = input.snapshot.now;
         seen.add(input);
-        let mut ahead = replayed.iter().zip(&passes).filter(|(_, pass)| pass.time > time);
+        let mut ahead = replayed
+            .iter()
+            .zip(&passes)
+            .filter(|(_, pass)| pass.time > time);
         let Some(((memory, _), next)) = ahead.next().filter(|_| place % (6 * half_minutes) == 0)
         else {
             continue;
@@ -215,18 +253,26 @@ fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, P
 
 /// Returns the runs, each with what may be seen of the past.
 fn everywhere() -> impl Iterator<Item = (&'static str, Past)> {
-    NAMES.into_iter().flat_map(|name| [Past::None, Past::Kept, Past::Led].map(|past| (name, past)))
+    NAMES
+        .into_iter()
+        .flat_map(|name| [Past::None, Past::Kept, Past::Led].map(|past| (name, past)))
 }
 
 fn range(input: &Input) -> Range {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    Outlook::new(&input.snapshot, &remembered, &decision).range(&decision).unwrap()
+    Outlook::new(&input.snapshot, &remembered, &decision)
+        .range(&decision)
+        .unwrap()
 }
 
 fn assume(input: &Input, flags: &[&str]) -> Input {
-    let line = ["kubectl-hpa", "predict", "web"].into_iter().chain(flags.iter().copied());
-    let Verb::Predict(args) = Cli::try_parse_from(line).unwrap().verb else { unreachable!() };
+    let line = ["kubectl-hpa", "predict", "web"]
+        .into_iter()
+        .chain(flags.iter().copied());
+    let Verb::Predict(args) = Cli::try_parse_from(line).unwrap().verb else {
+        unreachable!()
+    };
     let assumptions = Assumptions::read(&args.overrides).unwrap();
     let decision = engine::reconcile(&input.snapshot, &Memory::default());
     assumptions.apply(input.clone(), &decision).unwrap().0
@@ -260,9 +306,10 @@ fn stays_certain_under_another_maximum(half_minutes: usize) {
                 if is_certain(range(&assume(&input, &["--max", &other.to_string()]))) {
                     continue;
                 }
-                match is.max == max {
-                    true => at_the_maximum += 1,
-                    false => lost.push(format!("{name} at {}: {is:?}", input.snapshot.now)),
+                if is.max == max {
+                    at_the_maximum += 1;
+                } else {
+                    lost.push(format!("{name} at {}: {is:?}", input.snapshot.now));
                 }
             }
         }
@@ -297,7 +344,10 @@ fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
                 &["--set", "behavior=null"],
                 &["--set", "behavior.scaleDown.stabilizationWindowSeconds=0"],
                 &["--set", "behavior.scaleDown.stabilizationWindowSeconds=60"],
-                &["--set", "behavior.scaleDown.stabilizationWindowSeconds=1800"],
+                &[
+                    "--set",
+                    "behavior.scaleDown.stabilizationWindowSeconds=1800",
+                ],
                 &["--set", "behavior.scaleUp.stabilizationWindowSeconds=120"],
                 &["--set", "behavior.scaleUp.stabilizationWindowSeconds=1200"],
                 &[
@@ -315,7 +365,9 @@ fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
                 snapshot.now = next.time;
                 snapshot.controller.tolerance = 0.0;
                 (snapshot.hpa.spec.metrics, snapshot.metrics) = asking_for(next.proposal);
-                let after = engine::reconcile(&snapshot, &memory).replicas_after().unwrap();
+                let after = engine::reconcile(&snapshot, &memory)
+                    .replicas_after()
+                    .unwrap();
                 compared += 1;
                 if !(min..=max).contains(&after) {
                     outside.push(format!(
@@ -354,8 +406,12 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
             let code = |assumed: &[&OsStr]| {
                 let mut command = cargo_bin_cmd!("kubectl-hpa");
                 let expected = ["--expect", "desired <= 20 and not limited"];
-                command.args(["predict", "web", "-n", name, "--cpu", "90%"]).args(expected);
-                command.args(["-f".as_ref(), state.as_os_str()]).args(assumed);
+                command
+                    .args(["predict", "web", "-n", name, "--cpu", "90%"])
+                    .args(expected);
+                command
+                    .args(["-f".as_ref(), state.as_os_str()])
+                    .args(assumed);
                 let output = command.output().unwrap();
                 let stdout = String::from_utf8_lossy(&output.stdout);
                 let names_flag = stdout.contains("; use --history none, or --observe ");
@@ -364,7 +420,11 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
             };
             let hpa = ["--hpa".as_ref(), candidate.as_os_str()];
             let recipe = code(&[&hpa[..], &["--history".as_ref(), "none".as_ref()]].concat());
-            assert!(matches!(recipe, Some(0 | 3)), "{name} at {}: {recipe:?}", input.snapshot.now);
+            assert!(
+                matches!(recipe, Some(0 | 3)),
+                "{name} at {}: {recipe:?}",
+                input.snapshot.now
+            );
             match code(&hpa) {
                 Some(0) => held += 1,
                 Some(3) => failed += 1,
@@ -375,7 +435,10 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
     }
     println!("{held} hold, {failed} fail, {unknown} are unknown as it is");
     assert!(lost.is_empty(), "{lost:#?}");
-    assert!(held >= 3 && failed >= 3 && unknown * 4 <= held + failed, "{held} {failed} {unknown}");
+    assert!(
+        held >= 3 && failed >= 3 && unknown * 4 <= held + failed,
+        "{held} {failed} {unknown}"
+    );
 }
 
 /// The recorded proposals lead to the controller's own counts.
@@ -414,8 +477,16 @@ fn every_difference_from_what_was_last_written_has_a_reason() {
         }
     }
     println!("{looked_at} moments, {same} without a difference; {codes:?}");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(looked_at > 500 && same > 100 && codes.len() > 4, "{looked_at} {same} {codes:?}");
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        looked_at > 500 && same > 100 && codes.len() > 4,
+        "{looked_at} {same} {codes:?}"
+    );
 }
 
 /// A controller with settings other than the assumed ones has written what nothing else explains.
@@ -427,12 +498,18 @@ fn settings_other_than_the_controllers_are_found_out() {
         input.snapshot.controller.tolerance = 0.5;
         let (_, explanation) = common::explain(&input);
         let reasons = explanation["comparison"]["reasons"].as_array().unwrap();
-        let codes: Vec<&str> = reasons.iter().map(|it| it["code"].as_str().unwrap()).collect();
+        let codes: Vec<&str> = reasons
+            .iter()
+            .map(|it| it["code"].as_str().unwrap())
+            .collect();
         differ += usize::from(!codes.is_empty());
         unexplained += usize::from(codes.contains(&"unexplained"));
     }
     println!("a tolerance of 50 %: {differ} moments differ, {unexplained} without a reason");
-    assert!(unexplained > 0, "a tolerance of 50 % explains all that one of 10 % led to");
+    assert!(
+        unexplained > 0,
+        "a tolerance of 50 % explains all that one of 10 % led to"
+    );
 }
 
 /// The time of creation names the HPA, within a second: another cluster has one of the same name.

@@ -13,7 +13,14 @@ use recorded::Case;
 use serde_json::{Value, json};
 
 /// The compared parts of an answer; the first that differs is reported.
-const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status", "recommendations"];
+const COMPARED: [&str; 6] = [
+    "proposal",
+    "scaleTo",
+    "error",
+    "events",
+    "status",
+    "recommendations",
+];
 
 /// A recorded pass, and the first part of the answer that differs.
 pub(super) struct Compared {
@@ -35,7 +42,10 @@ pub(super) fn other_versions() -> &'static [Compared] {
 }
 
 fn compared(cases: Vec<Case>) -> Vec<Compared> {
-    let compare = |case: Case| Compared { difference: difference(&case), name: case.name };
+    let compare = |case: Case| Compared {
+        difference: difference(&case),
+        name: case.name,
+    };
     cases.into_iter().map(compare).collect()
 }
 
@@ -54,7 +64,12 @@ fn each_pass_of_another_version_is_answered_as_by_its_controller() {
 fn assert_answered(cases: &[Compared]) {
     let differ = |case: &Compared| Some(format!("{}: {}", case.name, case.difference.as_ref()?));
     let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Returns the first field in which the answer differs from the recorded one.
@@ -73,7 +88,9 @@ fn difference(case: &Case) -> Option<String> {
         if want["recommendations"].is_null() {
             want["recommendations"] = json!([]);
         }
-        COMPARED.iter().find_map(|field| first_difference(field, &got[field], &want[field]))
+        COMPARED
+            .iter()
+            .find_map(|field| first_difference(field, &got[field], &want[field]))
     });
     differences.reduce(Option::and).flatten()
 }
@@ -85,11 +102,13 @@ fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
             .keys()
             .chain(should.keys())
             .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
-        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => {
-            is.iter().zip(should).enumerate().find_map(|(place, (is, should))| {
+        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
+            .iter()
+            .zip(should)
+            .enumerate()
+            .find_map(|(place, (is, should))| {
                 first_difference(&format!("{path}[{place}]"), is, should)
-            })
-        }
+            }),
         _ => (got != want).then(|| format!("{path} is {got}, should be {want}")),
     }
 }

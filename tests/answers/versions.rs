@@ -29,7 +29,14 @@ struct Case {
 
 impl Case {
     fn new(rule: &'static str, spec: Value) -> Self {
-        Self { rule, spec, state: json!({}), replicas: 2, objects: Vec::new(), answers: Vec::new() }
+        Self {
+            rule,
+            spec,
+            state: json!({}),
+            replicas: 2,
+            objects: Vec::new(),
+            answers: Vec::new(),
+        }
     }
 
     fn with(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
@@ -70,7 +77,10 @@ impl Case {
 
 /// Returns a pod in a phase, with these fields of its spec.
 fn pod(name: &str, phase: &str, spec: &Value) -> Value {
-    build::with(build::pod(name), &json!({"spec": spec, "status": {"phase": phase}}))
+    build::with(
+        build::pod(name),
+        &json!({"spec": spec, "status": {"phase": phase}}),
+    )
 }
 
 fn requesting(cpu: &str) -> Value {
@@ -121,7 +131,12 @@ fn other(name: &str) -> Value {
 }
 
 fn controllers() -> Vec<Case> {
-    let one = || [pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "100m")];
+    let one = || {
+        [
+            pod("web-0", "Running", &requesting("100m")),
+            pod_metrics("web-0", "100m"),
+        ]
+    };
     let no_metrics = "unable to get metrics for resource cpu: no metrics returned from resource \
                       metrics API";
     let unread = "failed to get cpu usage: unable to get metrics for resource cpu: unable to fetch \
@@ -498,11 +513,19 @@ fn controllers_differ_by_version() {
             let answer = case.run(version);
             let got = answer.pointer(place).unwrap_or(&Value::Null);
             if got != value {
-                wrong.push(format!("{}, {version}: {place} is {got}, not {value}", case.rule));
+                wrong.push(format!(
+                    "{}, {version}: {place} is {got}, not {value}",
+                    case.rule
+                ));
             }
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// A version, and the causes that its API server reports.
@@ -527,7 +550,10 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
             vec![
                 (
                     "v1.35.6",
-                    vec!["spec.maxReplicas: Invalid value: 0: must be greater than 0", below_min],
+                    vec![
+                        "spec.maxReplicas: Invalid value: 0: must be greater than 0",
+                        below_min,
+                    ],
                 ),
                 (
                     "v1.36.2",
@@ -623,9 +649,12 @@ fn api_servers_differ_by_version() {
 fn a_tolerance_is_dropped_where_its_gate_is_off() {
     let behavior = json!({"scaleUp": {"tolerance": "500m"}});
     let manifest = manifest(&json!({"maxReplicas": 3, "behavior": behavior}));
-    for (version, kept) in
-        [("v1.32.13", false), ("v1.34.9", false), ("v1.35.6", true), ("v1.37.0", true)]
-    {
+    for (version, kept) in [
+        ("v1.32.13", false),
+        ("v1.34.9", false),
+        ("v1.35.6", true),
+        ("v1.37.0", true),
+    ] {
         let rules = AdmissionRules::of(&version.parse().expect("a version"));
         let object = admit(&manifest.to_string(), "default", rules).expect("a valid manifest");
         let up = object.spec.behavior.and_then(|behavior| behavior.scale_up);

@@ -77,8 +77,9 @@ pub(crate) fn write(
 /// Adds the headers about limits that every answer has, and the sender.
 fn fair(cluster: &Cluster, user: &User, answer: Answer) -> (Answer, Option<String>) {
     let fairness = cluster.rights.fairness(user);
-    let answer =
-        fairness.into_iter().fold(answer, |answer, (name, value)| answer.with(name, value));
+    let answer = fairness
+        .into_iter()
+        .fold(answer, |answer, (name, value)| answer.with(name, value));
     (answer, Some(user.name.clone()))
 }
 

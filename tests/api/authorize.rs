@@ -43,8 +43,11 @@ impl Target {
             ["apis", group, version, _, ..] => (*group, *version, 3),
             _ => return None,
         };
-        let mut target =
-            Self { group: group.to_owned(), version: version.to_owned(), ..Self::default() };
+        let mut target = Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            ..Self::default()
+        };
         parts.drain(..from);
         if let ["namespaces", namespace, resource, ..] = parts.as_slice()
             && !["status", "finalize"].contains(resource)
@@ -114,7 +117,13 @@ impl Rule {
             None => (resource, None),
         };
         let [user, verb, resource] = [user, verb, resource].map(str::to_owned);
-        Self { user, verb, resource, namespace, name }
+        Self {
+            user,
+            verb,
+            resource,
+            namespace,
+            name,
+        }
     }
 
     fn covers(&self, user: &str, verb: &str, target: &Target) -> bool {
@@ -163,11 +172,20 @@ impl Rights {
     /// Returns the headers that say which limits of priority and fairness applied, as recorded.
     pub(crate) fn fairness(&self, user: &User) -> [(&'static str, &'static str); 2] {
         let (schema, level) = if self.has_everything(user) {
-            ("cb59dec0-eda7-495b-ad1a-51690bf25ca7", "8f2c64f1-d238-4601-8ee6-7587cee2acee")
+            (
+                "cb59dec0-eda7-495b-ad1a-51690bf25ca7",
+                "8f2c64f1-d238-4601-8ee6-7587cee2acee",
+            )
         } else {
-            ("8d337b84-27d0-48b1-9117-6dade623bc26", "42b837a3-95c6-47cc-9684-4b047414e163")
+            (
+                "8d337b84-27d0-48b1-9117-6dade623bc26",
+                "42b837a3-95c6-47cc-9684-4b047414e163",
+            )
         };
-        [("X-Kubernetes-Pf-Flowschema-Uid", schema), ("X-Kubernetes-Pf-Prioritylevel-Uid", level)]
+        [
+            ("X-Kubernetes-Pf-Flowschema-Uid", schema),
+            ("X-Kubernetes-Pf-Prioritylevel-Uid", level),
+        ]
     }
 
     /// Returns the sender of a request. `certificate` is the user of the client certificate, and
@@ -269,7 +287,10 @@ impl Rights {
     /// (`system:public-info-viewer` and `system:discovery`).
     fn check_path(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
         let first = request.path.split('/').nth(1).unwrap_or_default();
-        let known = user.groups.iter().any(|group| group == "system:authenticated");
+        let known = user
+            .groups
+            .iter()
+            .any(|group| group == "system:authenticated");
         if ["version", "healthz", "livez", "readyz"].contains(&first)
             || known && ["api", "apis", "openapi"].contains(&first)
             || self.has_everything(user)
@@ -277,8 +298,10 @@ impl Rights {
             return Ok(());
         }
         let verb = request.method.to_lowercase();
-        let text =
-            format!("forbidden: User \"{}\" cannot {verb} path \"{}\"", user.name, request.path);
+        let text = format!(
+            "forbidden: User \"{}\" cannot {verb} path \"{}\"",
+            user.name, request.path
+        );
         Err(Box::new(status(403, "Forbidden", &text, Some(json!({})))))
     }
 }
@@ -295,7 +318,9 @@ impl Asked {
         let envelope = fields(body.strip_prefix(b"k8s\0")?);
         let review = fields(envelope.get(&2)?);
         let spec = fields(review.get(&2)?);
-        let Some(attributes) = spec.get(&1) else { return Some(Self::Path) };
+        let Some(attributes) = spec.get(&1) else {
+            return Some(Self::Path);
+        };
         let attributes = fields(attributes);
         let text = |field: u64| {
             let text = attributes.get(&field).filter(|text| !text.is_empty());
@@ -309,7 +334,10 @@ impl Asked {
             name: text(7),
             ..Target::default()
         };
-        Some(Self::Resource { verb: text(2).unwrap_or_default(), target })
+        Some(Self::Resource {
+            verb: text(2).unwrap_or_default(),
+            target,
+        })
     }
 }
 
@@ -318,7 +346,9 @@ fn fields(mut message: &[u8]) -> BTreeMap<u64, &[u8]> {
     fn number(bytes: &mut &[u8]) -> u64 {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let Some((byte, rest)) = bytes.split_first() else { break };
+            let Some((byte, rest)) = bytes.split_first() else {
+                break;
+            };
             *bytes = rest;
             number |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {

@@ -75,14 +75,19 @@ impl Client {
             Auth::BadToken => headers.push(("Authorization", "Bearer unknown".to_owned())),
             _ => {}
         }
-        let headers = headers.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        let headers = headers
+            .into_iter()
+            .map(|(k, v)| (k.to_owned(), v))
+            .collect();
         if server.url().starts_with("http:") {
             let stream = Box::new(tcp);
             return Ok(Self { stream, headers });
         }
         let mut roots = RootCertStore::empty();
         let authority = CertificateDer::from_pem_slice(server.authority().as_bytes());
-        roots.add(authority.map_err(io::Error::other)?).map_err(io::Error::other)?;
+        roots
+            .add(authority.map_err(io::Error::other)?)
+            .map_err(io::Error::other)?;
         let config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
@@ -178,7 +183,12 @@ impl Client {
             GzDecoder::new(body.as_slice()).read_to_end(&mut decoded)?;
             body = decoded;
         }
-        Ok(Response { status, headers, body, sent })
+        Ok(Response {
+            status,
+            headers,
+            body,
+            sent,
+        })
     }
 
     fn line(&mut self) -> io::Result<String> {

@@ -40,7 +40,12 @@ impl Discovery {
             let list = exchange(&format!("discovery {name}")).response.body;
             plain.insert(string(&list, "/groupVersion").to_owned(), list);
         }
-        let mut discovery = Self { core, groups, plain, delegated };
+        let mut discovery = Self {
+            core,
+            groups,
+            plain,
+            delegated,
+        };
         // The recorded server had not reached its backends yet at that time.
         discovery.set_freshness("", "Current");
         discovery
@@ -63,7 +68,8 @@ impl Discovery {
 
     /// The resource of that name, such as `deployments` or `deployments/scale`.
     pub(crate) fn resource(&self, group_version: &str, name: &str) -> Option<&Value> {
-        self.resources(group_version).find(|resource| string(resource, "/name") == name)
+        self.resources(group_version)
+            .find(|resource| string(resource, "/name") == name)
     }
 
     /// The name of a kind's resource, and whether its objects have namespaces.
@@ -83,7 +89,11 @@ impl Discovery {
 
     /// Returns the 404 for what is not served.
     pub(crate) fn missing(&self, group: &str) -> Answer {
-        if self.built_in(group) { not_served() } else { page_not_found() }
+        if self.built_in(group) {
+            not_served()
+        } else {
+            page_not_found()
+        }
     }
 
     /// Serves a custom kind, with the scale subresource if `scale` is set.
@@ -116,7 +126,9 @@ impl Discovery {
             }]);
         }
         let versions = self.versions_mut(group);
-        let at = versions.iter().position(|v| string(v, "/version") == version);
+        let at = versions
+            .iter()
+            .position(|v| string(v, "/version") == version);
         let at = at.unwrap_or_else(|| {
             versions.push(json!({"version": version, "resources": [], "freshness": "Current"}));
             versions.len() - 1
@@ -139,7 +151,9 @@ impl Discovery {
         self.plain = others;
         if versions.is_empty() {
             let items = self.groups["items"].as_array_mut();
-            items.expect("a list of groups").retain(|item| string(item, "/metadata/name") != group);
+            items
+                .expect("a list of groups")
+                .retain(|item| string(item, "/metadata/name") != group);
             return;
         }
         self.delegated.insert(group.to_owned());
@@ -161,7 +175,8 @@ impl Discovery {
     pub(crate) fn remove_version(&mut self, group_version: &str) {
         let (group, version) = split(group_version);
         self.plain.remove(group_version);
-        self.versions_mut(group).retain(|served| string(served, "/version") != version);
+        self.versions_mut(group)
+            .retain(|served| string(served, "/version") != version);
     }
 
     /// Lists a metric among the resources of its API.
@@ -188,7 +203,9 @@ impl Discovery {
             if version.get("resources").is_none() {
                 version["resources"] = json!([]);
             }
-            let resources = version["resources"].as_array_mut().expect("an array of resources");
+            let resources = version["resources"]
+                .as_array_mut()
+                .expect("an array of resources");
             let resource = match name.split_once('/') {
                 Some((of, name)) => {
                     json!({"resource": of, "subresources": [{"subresource": name}]})
@@ -254,7 +271,9 @@ impl Discovery {
     fn versions_mut(&mut self, group: &str) -> &mut Vec<Value> {
         let items = self.groups["items"].as_array_mut();
         let items = items.expect("a list of groups");
-        let at = items.iter().position(|item| string(item, "/metadata/name") == group);
+        let at = items
+            .iter()
+            .position(|item| string(item, "/metadata/name") == group);
         let at = at.unwrap_or_else(|| {
             items.push(json!({"metadata": {"name": group}, "versions": []}));
             items.len() - 1
@@ -266,7 +285,11 @@ impl Discovery {
 
 /// `group/version`, or `version` in the group without a name.
 pub(crate) fn join(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
 }
 
 /// Group and version of an `apiVersion`.

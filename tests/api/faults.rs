@@ -78,7 +78,13 @@ pub(crate) struct When {
 impl When {
     /// All requests whose path starts with `prefix`.
     pub(crate) fn on(prefix: &str) -> Self {
-        Self { method: None, prefix: prefix.to_owned(), except: None, from: 1, count: usize::MAX }
+        Self {
+            method: None,
+            prefix: prefix.to_owned(),
+            except: None,
+            from: 1,
+            count: usize::MAX,
+        }
     }
 
     /// Excludes those whose path starts with `prefix`, too.
@@ -122,15 +128,27 @@ pub(crate) struct Rule {
 impl Rule {
     /// Returns a rule that has seen no request.
     pub(crate) fn new(when: When, fault: Fault) -> Self {
-        Self { when, fault, seen: AtomicUsize::new(0) }
+        Self {
+            when,
+            fault,
+            seen: AtomicUsize::new(0),
+        }
     }
 
     fn applies(&self, request: &Request) -> bool {
-        let When { method, prefix, except, .. } = &self.when;
+        let When {
+            method,
+            prefix,
+            except,
+            ..
+        } = &self.when;
         if !request.path.starts_with(prefix) || method.is_some_and(|it| it != request.method) {
             return false;
         }
-        if except.as_ref().is_some_and(|prefix| request.path.starts_with(prefix)) {
+        if except
+            .as_ref()
+            .is_some_and(|prefix| request.path.starts_with(prefix))
+        {
             return false;
         }
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
@@ -210,7 +228,10 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         }
         Fault::Unavailable(after) => {
             let text = "the server is currently unable to handle the request";
-            retry(status(503, "ServiceUnavailable", text, Some(json!({}))), after)
+            retry(
+                status(503, "ServiceUnavailable", text, Some(json!({}))),
+                after,
+            )
         }
         Fault::InternalError => {
             let text = "Internal error occurred: etcdserver: leader changed";

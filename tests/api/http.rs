@@ -179,11 +179,14 @@ fn parse_head(head: &[u8]) -> Option<Request> {
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         })
         .collect::<Option<_>>()?;
-    let query = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let decode = |text: &str| percent_decoded(&text.replace('+', " "));
-        (decode(name), decode(value))
-    });
+    let query = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decode = |text: &str| percent_decoded(&text.replace('+', " "));
+            (decode(name), decode(value))
+        });
     Some(Request {
         method: method.to_owned(),
         path: percent_decoded(path),

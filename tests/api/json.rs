@@ -65,7 +65,10 @@ fn write(value: &Value, text: &mut String) {
 
 /// The string at a JSON pointer, or "".
 pub(crate) fn string<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Applies a JSON merge patch (RFC 7386).
@@ -99,7 +102,10 @@ fn merge_with(into: &mut Value, patch: &Value, other: &dyn Fn(&mut Value, &Value
     }
     let fields = into.as_object_mut().expect("an object");
     // Directives about an order that stays.
-    for (name, patch) in patches.iter().filter(|(name, _)| !name.starts_with("$setElementOrder/")) {
+    for (name, patch) in patches
+        .iter()
+        .filter(|(name, _)| !name.starts_with("$setElementOrder/"))
+    {
         if patch.is_null() {
             fields.remove(name);
         } else {

@@ -26,9 +26,12 @@ pub(crate) fn list(
             let built_in = cluster.discovery.built_in(split(group_version).0);
             let items: Vec<_> = items
                 .into_iter()
-                .map(|item| match built_in {
-                    true => item.bare.clone(),
-                    false => item.whole(group_version, kind),
+                .map(|item| {
+                    if built_in {
+                        item.bare.clone()
+                    } else {
+                        item.whole(group_version, kind)
+                    }
                 })
                 .collect();
             let items = items.join(",");
@@ -56,14 +59,18 @@ fn page<'a>(
     let selects = |object: &Object| {
         let field = |name: &str| object.fields.get(name).map_or("", String::as_str);
         labels.matches(&object.labels)
-            && fields.iter().all(|(name, value, equal)| (field(name) == value) == *equal)
+            && fields
+                .iter()
+                .all(|(name, value, equal)| (field(name) == value) == *equal)
     };
     let namespace = target.namespace.as_deref();
-    let exact =
-        match (request.parameter("resourceVersionMatch"), request.parameter("resourceVersion")) {
-            (Some("Exact"), Some(revision)) => Some(revision.parse::<i64>().unwrap_or_default()),
-            _ => None,
-        };
+    let exact = match (
+        request.parameter("resourceVersionMatch"),
+        request.parameter("resourceVersion"),
+    ) {
+        (Some("Exact"), Some(revision)) => Some(revision.parse::<i64>().unwrap_or_default()),
+        _ => None,
+    };
     if exact.is_some_and(|revision| revision < cluster.compacted) {
         return Err(Box::new(too_old()));
     }
@@ -88,12 +95,17 @@ fn page<'a>(
         Some(token) => Some(cluster.continued(token)?),
         None => None,
     };
-    let limit = request.parameter("limit").and_then(|text| text.parse().ok());
+    let limit = request
+        .parameter("limit")
+        .and_then(|text| text.parse().ok());
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let (mut items, mut last, mut remaining) = (Vec::new(), String::new(), 0);
     for (key, object) in objects.by_ref() {
         let key = start_key(namespace, key);
-        if start.as_ref().is_some_and(|start| key.as_str() < start.as_str()) {
+        if start
+            .as_ref()
+            .is_some_and(|start| key.as_str() < start.as_str())
+        {
             continue;
         }
         if items.len() == limit {
@@ -119,21 +131,34 @@ fn page<'a>(
 impl Collection {
     /// Returns an object as it was at a revision; `None` if it did not exist yet.
     fn at(&self, revision: i64, key: &(String, String)) -> Option<&Object> {
-        let versions = self.earlier.iter().filter(|(its, _)| its == key).map(|(_, object)| object);
-        versions.chain(self.objects.get(key)).rfind(|object| object.revision() <= revision)
+        let versions = self
+            .earlier
+            .iter()
+            .filter(|(its, _)| its == key)
+            .map(|(_, object)| object);
+        versions
+            .chain(self.objects.get(key))
+            .rfind(|object| object.revision() <= revision)
     }
 }
 
 impl Object {
     fn revision(&self) -> i64 {
         let object: Value = serde_json::from_str(&self.bare).unwrap_or_default();
-        string(&object, "/metadata/resourceVersion").parse().unwrap_or_default()
+        string(&object, "/metadata/resourceVersion")
+            .parse()
+            .unwrap_or_default()
     }
 }
 
 /// The 410 for a state that has been compacted away (`NewResourceExpired`).
 fn too_old() -> Answer {
-    status(410, "Expired", "The resourceVersion for the provided list is too old.", None)
+    status(
+        410,
+        "Expired",
+        "The resourceVersion for the provided list is too old.",
+        None,
+    )
 }
 
 /// Returns where a list continues, relative to what is listed, as storage keys are.
@@ -163,7 +188,9 @@ impl Cluster {
             .map_err(|at| invalid(format!("illegal base64 data at input byte {at}")))?;
         let token: Value = serde_json::from_slice(&data).map_err(|_| {
             let first = char::from(data.first().copied().unwrap_or_default());
-            invalid(format!("invalid character '{first}' looking for beginning of value"))
+            invalid(format!(
+                "invalid character '{first}' looking for beginning of value"
+            ))
         })?;
         let revision = token["rv"].as_i64().unwrap_or_default();
         let start = string(&token, "/start").to_owned();

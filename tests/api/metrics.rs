@@ -74,7 +74,10 @@ impl Metrics {
                 metrics.custom.push(CustomMetric {
                     name: text("/metric/name"),
                     resource: resource.to_owned(),
-                    kind: [text("/describedObject/kind"), text("/describedObject/apiVersion")],
+                    kind: [
+                        text("/describedObject/kind"),
+                        text("/describedObject/apiVersion"),
+                    ],
                     namespace: "default".to_owned(),
                     object: text("/describedObject/name"),
                     value: text("/value"),
@@ -139,8 +142,10 @@ impl Metrics {
         values.retain(|value| metrics.matches(&value.labels));
         let selector = request.parameter("metricLabelSelector");
         let selector = selector.map_or(Value::Null, selector_json);
-        let items: Vec<_> =
-            values.iter().map(|value| custom_json(value, &target.version, &selector)).collect();
+        let items: Vec<_> = values
+            .iter()
+            .map(|value| custom_json(value, &target.version, &selector))
+            .collect();
         answer("MetricValueList", target, &items)
     }
 

@@ -23,7 +23,10 @@
 //! `api_server.rs`. Where the recording has nothing (429, 500, 504, 406, 410, impersonation)
 //! the messages follow the Kubernetes sources, but have not been compared with a server.
 
-#![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
+#![allow(
+    dead_code,
+    reason = "every test binary that includes the module uses another part of it"
+)]
 
 pub(crate) mod answer;
 pub(crate) mod authorize;

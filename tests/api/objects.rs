@@ -152,14 +152,17 @@ impl Cluster {
     /// From now on, a request with the method and path of a recorded one gets the recorded answer, for
     /// everyone who may send it and whatever the query: `"pod metrics with the backend down"`, say.
     pub(crate) fn as_recorded(&mut self, name: &str) -> &mut Self {
-        let Exchange { request, response, .. } = exchange(name);
+        let Exchange {
+            request, response, ..
+        } = exchange(name);
         let path = request.path.split('?').next().unwrap_or_default();
         let content_type = &response.headers["content-type"];
         let answer = match &response.body {
             Value::String(text) => Answer::new(response.status, content_type, text.as_str()),
             body => Answer::json(response.status, ordered(body)),
         };
-        self.overrides.insert((request.method, path.to_owned()), answer);
+        self.overrides
+            .insert((request.method, path.to_owned()), answer);
         self
     }
 
@@ -169,7 +172,8 @@ impl Cluster {
         for (field, value) in said.as_object().into_iter().flatten() {
             version[field] = value.clone();
         }
-        self.documents.insert("/version".to_owned(), ordered(&version));
+        self.documents
+            .insert("/version".to_owned(), ordered(&version));
         self
     }
 
@@ -323,7 +327,10 @@ impl Cluster {
         let text = |pointer: &str| string(object, pointer);
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
         let (resource, _) = self.discovery.of_kind(api_version, kind)?;
-        let key = (text("/metadata/namespace").to_owned(), text("/metadata/name").to_owned());
+        let key = (
+            text("/metadata/namespace").to_owned(),
+            text("/metadata/name").to_owned(),
+        );
         let stored = self.collection(api_version, resource)?.objects.get(&key)?;
         Some(serde_json::from_str(&stored.whole(api_version, kind)).expect("stored JSON"))
     }
@@ -423,9 +430,17 @@ fn scale_of(object: &Value) -> String {
         selector: &selector,
     };
     let own = &object["metadata"];
-    let fields = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
-    let metadata: serde_json::Map<_, _> =
-        fields.into_iter().map(|field| (field.to_owned(), own[field].clone())).collect();
+    let fields = [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ];
+    let metadata: serde_json::Map<_, _> = fields
+        .into_iter()
+        .map(|field| (field.to_owned(), own[field].clone()))
+        .collect();
     scale_json(&Value::from(metadata), scale)
 }
 

@@ -43,7 +43,12 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on the loopback");
         let address = listener.local_addr().expect("a bound address");
         let (asked, held, stop) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { gate, asked, held, stop });
+        let shared = Arc::new(Shared {
+            gate,
+            asked,
+            held,
+            stop,
+        });
         let acceptor = std::thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
@@ -51,13 +56,19 @@ impl Proxy {
                     if shared.stop.load(Ordering::SeqCst) {
                         return;
                     }
-                    let (Ok(stream), shared) = (stream, Arc::clone(&shared)) else { continue };
+                    let (Ok(stream), shared) = (stream, Arc::clone(&shared)) else {
+                        continue;
+                    };
                     // The proxy does not care about a client that disconnects.
                     std::thread::spawn(move || drop(shared.serve(stream)));
                 }
             }
         });
-        Self { address, shared, acceptor: Some(acceptor) }
+        Self {
+            address,
+            shared,
+            acceptor: Some(acceptor),
+        }
     }
 
     /// Returns `http://user@127.0.0.1:port`, the user with its password, if any.
@@ -68,7 +79,11 @@ impl Proxy {
 
     /// Returns the requested hosts, as `host:port`.
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared
+            .asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -98,9 +113,14 @@ impl Shared {
                 Some(_) => {}
             }
         }
-        let place = request.strip_prefix("CONNECT ").and_then(|rest| rest.split(' ').next());
+        let place = request
+            .strip_prefix("CONNECT ")
+            .and_then(|rest| rest.split(' ').next());
         let place = place.unwrap_or_default().to_owned();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(place.clone());
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(place.clone());
         let refusal = match self.gate {
             Gate::Open => None,
             Gate::For(user) => {
@@ -111,7 +131,10 @@ impl Shared {
             }
             Gate::Closed => Some("403 Forbidden"),
             Gate::Silent => {
-                self.held.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+                self.held
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(client);
                 return Ok(());
             }
         };

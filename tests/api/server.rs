@@ -73,7 +73,11 @@ impl Server {
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
         });
-        Self { shared, address, acceptor: Some(acceptor) }
+        Self {
+            shared,
+            address,
+            acceptor: Some(acceptor),
+        }
     }
 
     /// Returns the address of the server.
@@ -284,7 +288,12 @@ fn converse<S: Stream>(
             let mut bytes = Vec::new();
             write_answer(&mut bytes, &request, &answer, Extent::Whole, &|| {})?;
             let size = answer.body.len();
-            let kept = Kept { user: user.clone(), status: answer.status, size, bytes };
+            let kept = Kept {
+                user: user.clone(),
+                status: answer.status,
+                size,
+                bytes,
+            };
             lock(&shared.kept).insert(request.clone(), Arc::new(kept));
         }
         write_answer(stream, &request, &answer, effects.extent, &pause)?;
@@ -324,7 +333,9 @@ fn dated(answer: Answer, clock: Clock) -> Answer {
         }
     };
     let number = AUDITED.fetch_add(1, Ordering::SeqCst);
-    answer.with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}")).with("Date", date)
+    answer
+        .with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}"))
+        .with("Date", date)
 }
 
 impl Shared {

@@ -81,7 +81,11 @@ impl Certificates {
             .with_client_cert_verifier(verifier)
             .with_single_cert(vec![certificate.der().clone()], key)
             .expect("the key fits the certificate");
-        Self { authority, issuer: trusted, config: Arc::new(config) }
+        Self {
+            authority,
+            issuer: trusted,
+            config: Arc::new(config),
+        }
     }
 
     /// Returns the server's configuration.
@@ -111,7 +115,9 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
 fn named(common_name: &str, hosts: &[&str]) -> CertificateParams {
     let hosts: Vec<_> = hosts.iter().map(|host| (*host).to_owned()).collect();
     let mut params = CertificateParams::new(hosts).expect("host names and addresses");
-    params.distinguished_name.push(DnType::CommonName, common_name);
+    params
+        .distinguished_name
+        .push(DnType::CommonName, common_name);
     params
 }
 

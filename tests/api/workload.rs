@@ -38,7 +38,14 @@ impl Cluster {
         let mut metrics = exchange("pod metrics").response.body["items"][0].take();
         metrics["containers"][0]["usage"] = json!({"cpu": cpu, "memory": memory});
         let version = "metrics.k8s.io/v1beta1";
-        self.copies(version, "PodMetrics", metrics, [namespace, prefix], labels, count)
+        self.copies(
+            version,
+            "PodMetrics",
+            metrics,
+            [namespace, prefix],
+            labels,
+            count,
+        )
     }
 
     /// Adds copies of an object that differ only in name, without building each as JSON values. The
@@ -67,8 +74,14 @@ impl Cluster {
             let name = format!("{prefix}-{number:05}");
             let mut fields = fields.clone();
             fields.insert("metadata.name".to_owned(), name.clone());
-            let object = Object { bare: text.replace(NAME, &name), labels: labels.clone(), fields };
-            collection.objects.insert((namespace.to_owned(), name), object);
+            let object = Object {
+                bare: text.replace(NAME, &name),
+                labels: labels.clone(),
+                fields,
+            };
+            collection
+                .objects
+                .insert((namespace.to_owned(), name), object);
         }
         self
     }
@@ -90,7 +103,11 @@ impl Cluster {
         }));
         self.pods([namespace, name], &labels, replicas);
         self.pod_metrics([namespace, name], &labels, replicas, ["10m", "1Mi"]);
-        self.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}))
+        self.hpa(
+            [namespace, name],
+            ["apps/v1", "Deployment", name],
+            &json!({}),
+        )
     }
 
     /// Adds an HPA for a target `[apiVersion, kind, name]`, with the recorded one's defaults for
@@ -140,7 +157,8 @@ impl Cluster {
         let resource = format!("{}/{}", metric.resource, metric.name);
         let verbs = &["get", "list"];
         let group = "custom.metrics.k8s.io";
-        self.discovery.add_metric(group, &resource, "MetricValueList", verbs);
+        self.discovery
+            .add_metric(group, &resource, "MetricValueList", verbs);
         self.discovery.aggregate_metric(group, &resource);
         self.metrics.custom.push(metric);
         self
@@ -149,7 +167,8 @@ impl Cluster {
     /// Adds a value of an external metric.
     pub(crate) fn external_metric(&mut self, metric: ExternalMetric) -> &mut Self {
         let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");
-        self.discovery.add_metric(group, &metric.name, kind, &["get"]);
+        self.discovery
+            .add_metric(group, &metric.name, kind, &["get"]);
         self.discovery.aggregate_metric(group, &metric.name);
         self.metrics.external.push(metric);
         self

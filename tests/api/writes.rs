@@ -17,7 +17,10 @@ use super::objects::Cluster;
 
 /// Executes a request; `None` if the server does not execute it, or repeats a recorded answer.
 pub(crate) fn act(cluster: &mut Cluster, request: &Request) -> Option<Answer> {
-    if cluster.overrides.contains_key(&(request.method.clone(), request.path.clone())) {
+    if cluster
+        .overrides
+        .contains_key(&(request.method.clone(), request.path.clone()))
+    {
         return None;
     }
     let target = Target::parse(&request.path)?;
@@ -45,8 +48,10 @@ fn conflict(target: &Target, cause: &str) -> Answer {
 
 /// Returns why a state cannot be written on top of another.
 fn unmet(target: &Target, stored: &Value, sent: &Value) -> Option<Answer> {
-    let (namespace, name) =
-        (target.namespace.as_deref().unwrap_or(""), target.name.as_deref().unwrap_or(""));
+    let (namespace, name) = (
+        target.namespace.as_deref().unwrap_or(""),
+        target.name.as_deref().unwrap_or(""),
+    );
     let [is, want] = [stored, sent].map(|object| string(object, "/metadata/uid"));
     if !want.is_empty() && is != want {
         let resource = &target.resource;
@@ -130,21 +135,35 @@ fn hpa_status(
     let version = join(&target.group, &target.version);
     let (namespace, name) = (target.namespace.clone()?, target.name.clone()?);
     let key = (namespace.clone(), name.clone());
-    let stored = cluster.collection(&version, &target.resource)?.objects.get(&key)?;
+    let stored = cluster
+        .collection(&version, &target.resource)?
+        .objects
+        .get(&key)?;
     let stored = stored.whole(&version, "HorizontalPodAutoscaler");
     let stored: Value = serde_json::from_str(&stored).expect("stored JSON");
     if let Some(refusal) = unmet(target, &stored, body) {
         return Some(refusal);
     }
     if request.parameter("dryRun") != Some("All") {
-        cluster.edit(&version, "HorizontalPodAutoscaler", [&namespace, &name], |hpa| {
-            hpa["status"] = body["status"].clone();
-            // The server's strategy resets only the spec.
-            hpa["metadata"]["labels"] = body["metadata"]["labels"].clone();
-        });
+        cluster.edit(
+            &version,
+            "HorizontalPodAutoscaler",
+            [&namespace, &name],
+            |hpa| {
+                hpa["status"] = body["status"].clone();
+                // The server's strategy resets only the spec.
+                hpa["metadata"]["labels"] = body["metadata"]["labels"].clone();
+            },
+        );
     }
-    let stored = cluster.collection(&version, &target.resource)?.objects.get(&key)?;
-    Some(Answer::json(200, stored.whole(&version, "HorizontalPodAutoscaler")))
+    let stored = cluster
+        .collection(&version, &target.resource)?
+        .objects
+        .get(&key)?;
+    Some(Answer::json(
+        200,
+        stored.whole(&version, "HorizontalPodAutoscaler"),
+    ))
 }
 
 fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: Value) -> Answer {
@@ -213,16 +232,26 @@ fn patch(
                 return Some(status(400, "BadRequest", &text, None));
             }
             Err(AdmissionError::Invalid(error)) => {
-                return Some(status(422, "Invalid", &error.to_string(), Some(details(target))));
+                return Some(status(
+                    422,
+                    "Invalid",
+                    &error.to_string(),
+                    Some(details(target)),
+                ));
             }
         };
     }
     if request.parameter("dryRun") != Some("All") {
-        cluster.edit(&version, &kind, [&key.0, &name], |stored| *stored = object.clone());
+        cluster.edit(&version, &kind, [&key.0, &name], |stored| {
+            *stored = object.clone();
+        });
     }
     let answer = Answer::json(200, ordered(&object));
     Some(warnings.iter().fold(answer, |answer, warning| {
-        answer.with("Warning", format!("299 - \"{}\"", warning.replace('"', "\\\"")))
+        answer.with(
+            "Warning",
+            format!("299 - \"{}\"", warning.replace('"', "\\\"")),
+        )
     }))
 }
 
@@ -235,10 +264,19 @@ pub(crate) fn updated(
     let (old, _) = hpa_with_unknown_fields(&stored.to_string())?;
     let (new, unknown) = hpa_with_unknown_fields(&sent.to_string())?;
     let version = new.version;
-    let hpa = admit::update(&old.into_hpa(), new.spec, version, rules, Timestamp::UNIX_EPOCH)?;
+    let hpa = admit::update(
+        &old.into_hpa(),
+        new.spec,
+        version,
+        rules,
+        Timestamp::UNIX_EPOCH,
+    )?;
     let mut object = sent.clone();
     object["spec"] = serde_json::to_value(&hpa.spec).expect("a spec is JSON");
-    let warnings = unknown.first.iter().map(|field| format!("unknown field \"{}\"", field.path));
+    let warnings = unknown
+        .first
+        .iter()
+        .map(|field| format!("unknown field \"{}\"", field.path));
     Ok((object, warnings.collect()))
 }
 
@@ -248,7 +286,10 @@ fn delete(cluster: &mut Cluster, request: &Request, target: &Target) -> Option<A
     let namespace = target.namespace.as_deref().unwrap_or_default();
     let collection = cluster.collection(&version, &target.resource)?;
     let kind = collection.kind.clone();
-    let Some(object) = collection.objects.get(&(namespace.to_owned(), name.to_owned())) else {
+    let Some(object) = collection
+        .objects
+        .get(&(namespace.to_owned(), name.to_owned()))
+    else {
         return Some(absent(target));
     };
     let answer = Answer::json(200, object.whole(&version, &kind));
@@ -280,7 +321,10 @@ impl Cluster {
             object["spec"]["replicas"] = json!(replicas);
             let generation = object["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             object["metadata"]["generation"] = json!(generation);
-            let managed = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+            let managed = object["metadata"]["managedFields"]
+                .as_array()
+                .into_iter()
+                .flatten();
             let others = managed.cloned().filter_map(|mut other| {
                 if let Some(Value::Object(spec)) = other.pointer_mut("/fieldsV1/f:spec") {
                     spec.remove("f:replicas");

@@ -2,8 +2,14 @@
 //! time. `cargo test --test cluster -- --ignored --nocapture` needs kubectl and the rights of an
 //! administrator. Everything is created in namespaces of its own, or has the label `kubectl-hpa-test`, and is
 //! deleted at the end, whether or not the test succeeds.
-#![allow(clippy::print_stderr, reason = "a long run says what it does, and a skipped one why")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::print_stderr,
+    reason = "a long run says what it does, and a skipped one why"
+)]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 mod watch;
 
@@ -44,9 +50,20 @@ impl Space {
             return None;
         }
         let name = format!("kubectl-hpa-{test}-{}", std::process::id());
-        let space = Self { tools: Tools::default(), name };
-        let context = space.tools.kubectl(&["config", "current-context"], "").unwrap_or_default();
-        eprintln!("{}: context {}, version {}", space.name, context.trim(), space.version());
+        let space = Self {
+            tools: Tools::default(),
+            name,
+        };
+        let context = space
+            .tools
+            .kubectl(&["config", "current-context"], "")
+            .unwrap_or_default();
+        eprintln!(
+            "{}: context {}, version {}",
+            space.name,
+            context.trim(),
+            space.version()
+        );
         space.create(&json!({
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -56,7 +73,9 @@ impl Space {
     }
 
     fn create(&self, object: &Value) {
-        self.tools.kubectl(&["create", "-f", "-"], &object.to_string()).unwrap();
+        self.tools
+            .kubectl(&["create", "-f", "-"], &object.to_string())
+            .unwrap();
     }
 
     /// The minor version of the server.
@@ -69,14 +88,16 @@ impl Space {
 
     /// Runs the program in the namespace.
     fn program(&self, verb: &str, name: &str, more: &[&str]) -> (i32, String, String) {
-        self.tools.program(&[&[verb, name, "-n", &*self.name], more].concat())
+        self.tools
+            .program(&[&[verb, name, "-n", &*self.name], more].concat())
     }
 
     /// Creates the workloads and HPAs of the suite with these names, or all that the version has.
     fn load(&self, names: &[&str]) -> BTreeSet<String> {
         let text = include_str!("workloads.yaml");
-        let objects =
-            text.split("\n---\n").map(|text| serde_yaml::from_str::<Value>(text).unwrap());
+        let objects = text
+            .split("\n---\n")
+            .map(|text| serde_yaml::from_str::<Value>(text).unwrap());
         let has_containers = self.version() >= CONTAINERS_SINCE;
         let mut loaded = BTreeSet::new();
         for object in objects {
@@ -97,22 +118,35 @@ impl Space {
     /// Waits until all pods run and, if the cluster serves them, have metrics.
     fn wait_for_pods(&self) {
         let path = format!("/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods", self.name);
-        let has_metrics =
-            self.tools.kubectl(&["get", "--raw=/apis/metrics.k8s.io/v1beta1"], "").is_ok();
-        until("running pods with metrics", Duration::from_secs(300), || {
-            let pods = self.tools.json(&["get", "pods", "-n", &self.name]);
-            let pods = pods["items"].as_array().unwrap();
-            let ready = |pod: &Value| {
-                let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-                conditions.clone().any(|it| it["type"] == "Ready" && it["status"] == "True")
-            };
-            let measured = || {
-                let metrics = self.tools.kubectl(&["get", "--raw", &path], "").ok();
-                let metrics: Option<Value> = metrics.and_then(|it| serde_json::from_str(&it).ok());
-                metrics.and_then(|it| Some(it["items"].as_array()?.len())).unwrap_or(0)
-            };
-            !pods.is_empty() && pods.iter().all(ready) && (!has_metrics || measured() >= pods.len())
-        });
+        let has_metrics = self
+            .tools
+            .kubectl(&["get", "--raw=/apis/metrics.k8s.io/v1beta1"], "")
+            .is_ok();
+        until(
+            "running pods with metrics",
+            Duration::from_secs(300),
+            || {
+                let pods = self.tools.json(&["get", "pods", "-n", &self.name]);
+                let pods = pods["items"].as_array().unwrap();
+                let ready = |pod: &Value| {
+                    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+                    conditions
+                        .clone()
+                        .any(|it| it["type"] == "Ready" && it["status"] == "True")
+                };
+                let measured = || {
+                    let metrics = self.tools.kubectl(&["get", "--raw", &path], "").ok();
+                    let metrics: Option<Value> =
+                        metrics.and_then(|it| serde_json::from_str(&it).ok());
+                    metrics
+                        .and_then(|it| Some(it["items"].as_array()?.len()))
+                        .unwrap_or(0)
+                };
+                !pods.is_empty()
+                    && pods.iter().all(ready)
+                    && (!has_metrics || measured() >= pods.len())
+            },
+        );
     }
 }
 
@@ -122,7 +156,14 @@ impl Drop for Space {
         for arguments in [
             &["delete", "namespace", &*self.name, "--wait=false"][..],
             &["delete", "clusterroles,clusterrolebindings", "-l", &label],
-            &["delete", "roles,rolebindings", "-n", "kube-system", "-l", &label],
+            &[
+                "delete",
+                "roles,rolebindings",
+                "-n",
+                "kube-system",
+                "-l",
+                &label,
+            ],
         ] {
             if let Err(e) = self.tools.kubectl(arguments, "") {
                 eprintln!("not deleted: kubectl {}: {e}", arguments.join(" "));
@@ -143,13 +184,18 @@ fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
 
 /// The seconds that the controller is watched.
 fn seconds() -> u64 {
-    env::var("CLUSTER_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(480)
+    env::var("CLUSTER_SECONDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(480)
 }
 
 #[test]
 #[ignore = "needs a cluster: cargo test --test cluster -- --ignored --nocapture"]
 fn each_decision_is_that_of_the_controller() {
-    let Some(space) = Space::new("decisions") else { return };
+    let Some(space) = Space::new("decisions") else {
+        return;
+    };
     let hpas = space.load(&[]);
     space.wait_for_pods();
     let mut watch = Watch::new(&space.tools, &space.name);
@@ -178,7 +224,9 @@ fn each_decision_is_that_of_the_controller() {
             Some(_) => {}
         }
         for verdict in verdicts {
-            let Verdict::Same(events) = verdict else { continue };
+            let Verdict::Same(events) = verdict else {
+                continue;
+            };
             let texts = events
                 .iter()
                 .map(|event| ["type", "reason", "message"].map(|it| event[it].clone()));
@@ -201,12 +249,18 @@ fn judged(answers: &BTreeMap<&str, Answers>) -> Vec<String> {
             "{name}: {} answers about the next pass, {} certain, {} with the most likely replicas right",
             own.all, own.certain, own.likeliest
         );
-        wrong.extend(own.outside.iter().map(|outside| format!("{name}: {outside}")));
+        wrong.extend(
+            own.outside
+                .iter()
+                .map(|outside| format!("{name}: {outside}")),
+        );
         all += own.all;
         likeliest += own.likeliest;
     }
     if likeliest * 100 < all * LIKELIEST {
-        wrong.push(format!("only {likeliest} of {all} answers had the right most likely replicas"));
+        wrong.push(format!(
+            "only {likeliest} of {all} answers had the right most likely replicas"
+        ));
     }
     wrong
 }
@@ -228,11 +282,20 @@ fn events(space: &Space) -> BTreeMap<String, Vec<[Value; 3]>> {
 
 /// The scale of a Deployment: its replicas, and the manager that wrote them last through the subresource.
 fn scale(space: &Space, name: &str) -> (i64, Option<String>) {
-    let arguments = ["get", "deployment", name, "-n", &space.name, "--show-managed-fields"];
+    let arguments = [
+        "get",
+        "deployment",
+        name,
+        "-n",
+        &space.name,
+        "--show-managed-fields",
+    ];
     let target = space.tools.json(&arguments);
     let fields = target["metadata"]["managedFields"].as_array().unwrap();
     let writer = fields.iter().find(|it| it["subresource"] == "scale");
-    let writer = writer.and_then(|it| it["manager"].as_str()).map(str::to_owned);
+    let writer = writer
+        .and_then(|it| it["manager"].as_str())
+        .map(str::to_owned);
     (target["spec"]["replicas"].as_i64().unwrap(), writer)
 }
 
@@ -241,7 +304,9 @@ fn scale(space: &Space, name: &str) -> (i64, Option<String>) {
 #[test]
 #[ignore = "needs a cluster: cargo test --test cluster -- --ignored --nocapture"]
 fn apply_writes_once_and_only_what_it_was_asked_for() {
-    let Some(space) = Space::new("apply") else { return };
+    let Some(space) = Space::new("apply") else {
+        return;
+    };
     // An HPA whose target does not exist is no reason not to write.
     space.load(&["idle", "gone"]);
     let target = ["deployment", "idle", "-n", &*space.name];
@@ -250,16 +315,20 @@ fn apply_writes_once_and_only_what_it_was_asked_for() {
         let below = [&["scale"], &target[..], &["--replicas=1"]].concat();
         space.tools.kubectl(&below, "").unwrap();
         // What is not asked for is not written, whoever is first.
-        for (flags, code) in
-            [(&["--yes", "--current-replicas=7"][..], 6), (&["--yes", "--resource-version=1"], 6)]
-        {
+        for (flags, code) in [
+            (&["--yes", "--current-replicas=7"][..], 6),
+            (&["--yes", "--resource-version=1"], 6),
+        ] {
             let (got, _, errors) = space.program("apply", "idle", flags);
             assert_eq!(got, code, "{flags:?}: {errors}");
         }
         let (code, _, errors) = space.program("apply", "idle", &["--dry-run=server"]);
         assert!([0, 6].contains(&code), "{errors}");
-        let (code, answer, errors) =
-            space.program("apply", "idle", &["--yes", "--current-replicas=1", "-o", "json"]);
+        let (code, answer, errors) = space.program(
+            "apply",
+            "idle",
+            &["--yes", "--current-replicas=1", "-o", "json"],
+        );
         assert!([0, 6].contains(&code), "{errors}");
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let (replicas, writer) = scale(&space, "idle");
@@ -273,7 +342,11 @@ fn apply_writes_once_and_only_what_it_was_asked_for() {
             won = true;
             break;
         }
-        assert_ne!(writer.as_deref(), Some("kubectl-hpa"), "nothing was written");
+        assert_ne!(
+            writer.as_deref(),
+            Some("kubectl-hpa"),
+            "nothing was written"
+        );
     }
     assert!(won, "the controller was first each time");
 }
@@ -283,14 +356,20 @@ fn apply_writes_once_and_only_what_it_was_asked_for() {
 #[ignore = "needs a cluster: cargo test --test cluster -- --ignored --nocapture"]
 fn printed_commands_are_taken() {
     const WITH_DRY_RUN: [&str; 5] = ["patch", "scale", "set", "annotate", "delete"];
-    let Some(space) = Space::new("commands") else { return };
+    let Some(space) = Space::new("commands") else {
+        return;
+    };
     let hpas = space.load(&[]);
     space.wait_for_pods();
     let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
     // A bound above or below the replicas brings about other findings.
     for bounds in [&[][..], &["--max", "1"], &["--min", "5"]] {
         for name in &hpas {
-            let verb = if bounds.is_empty() { "explain" } else { "predict" };
+            let verb = if bounds.is_empty() {
+                "explain"
+            } else {
+                "predict"
+            };
             let flags = [bounds, &["-o", "json"]].concat();
             let (_, answer, errors) = space.program(verb, name, &flags);
             let Ok(answer) = serde_json::from_str::<Value>(&answer) else {
@@ -310,12 +389,18 @@ fn printed_commands_are_taken() {
                 let pasted = format!("{command} --dry-run=server");
                 let ran = Command::new("sh").args(["-c", &pasted]).output().unwrap();
                 if !ran.status.success() || !ran.stderr.is_empty() {
-                    wrong.push(format!("{pasted}: {}", String::from_utf8_lossy(&ran.stderr)));
+                    wrong.push(format!(
+                        "{pasted}: {}",
+                        String::from_utf8_lossy(&ran.stderr)
+                    ));
                 }
             }
         }
     }
-    eprintln!("tried:\n{}", tried.into_iter().collect::<Vec<_>>().join("\n"));
+    eprintln!(
+        "tried:\n{}",
+        tried.into_iter().collect::<Vec<_>>().join("\n")
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -323,7 +408,9 @@ fn printed_commands_are_taken() {
 #[test]
 #[ignore = "needs a cluster: cargo test --test cluster -- --ignored --nocapture"]
 fn the_roles_suffice_and_without_them_the_right_is_named() {
-    let Some(space) = Space::new("roles") else { return };
+    let Some(space) = Space::new("roles") else {
+        return;
+    };
     space.load(&["idle"]);
     space.wait_for_pods();
     for (file, flags) in [
@@ -371,7 +458,11 @@ fn grant(space: &Space, file: &str, user: &str) {
         let mut metadata = json!({"name": name, "labels": {LABEL: space.name}});
         if !is_global {
             let place = &role["metadata"]["namespace"];
-            metadata["namespace"] = if place.is_null() { json!(space.name) } else { place.clone() };
+            metadata["namespace"] = if place.is_null() {
+                json!(space.name)
+            } else {
+                place.clone()
+            };
         }
         let api = "rbac.authorization.k8s.io";
         space.create(&json!({
@@ -403,7 +494,11 @@ fn the_workloads_are_whole() {
         assert_eq!(target["name"], *name);
         hpas.push((target["kind"].as_str().unwrap().to_owned(), name));
         let metrics = object["spec"]["metrics"].as_array().unwrap();
-        types.extend(metrics.iter().map(|metric| metric["type"].as_str().unwrap().to_owned()));
+        types.extend(
+            metrics
+                .iter()
+                .map(|metric| metric["type"].as_str().unwrap().to_owned()),
+        );
     }
     let without: Vec<_> = hpas.iter().filter(|hpa| !targets.contains(*hpa)).collect();
     assert!(without.len() == 1 && without[0].1 == "gone", "{without:?}");
@@ -413,5 +508,10 @@ fn the_workloads_are_whole() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/workloads.yaml");
     let (_, answer, errors) = Tools::default().program(&["explain", "-f", path, "-o", "json"]);
     let answer: Value = serde_json::from_str(&answer).expect(&errors);
-    assert_eq!(answer["items"].as_array().unwrap().len(), hpas.len(), "{}", answer["errors"]);
+    assert_eq!(
+        answer["items"].as_array().unwrap().len(),
+        hpas.len(),
+        "{}",
+        answer["errors"]
+    );
 }

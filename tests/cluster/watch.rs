@@ -17,7 +17,11 @@ pub(crate) struct Tools {
 
 impl Tools {
     fn run(&self, mut command: Command, arguments: &[&str], input: &str) -> Output {
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         if let Some(path) = &self.kubeconfig {
             command.env("KUBECONFIG", path);
         }
@@ -37,14 +41,20 @@ impl Tools {
         }
         let output = self.run(command, arguments, input);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
     }
 
     /// Runs kubectl, which must succeed.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--output=json"]].concat();
-        let text = self.kubectl(&arguments, "").unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+        let text = self
+            .kubectl(&arguments, "")
+            .unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
         serde_json::from_str(&text).expect("JSON")
     }
 
@@ -53,7 +63,11 @@ impl Tools {
         let command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         let output = self.run(command, arguments, "");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        (
+            output.status.code().unwrap_or(-1),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     }
 }
 
@@ -123,13 +137,23 @@ pub(crate) struct Watch<'t> {
 impl<'t> Watch<'t> {
     pub(crate) fn new(tools: &'t Tools, namespace: &str) -> Self {
         let begun = Instant::now();
-        Self { tools, namespace: namespace.to_owned(), begun, looked: false, hpas: BTreeMap::new() }
+        Self {
+            tools,
+            namespace: namespace.to_owned(),
+            begun,
+            looked: false,
+            hpas: BTreeMap::new(),
+        }
     }
 
     /// Reads every status, and asks the program about every HPA.
     pub(crate) fn look(&mut self) {
         // What was there already may have been written long ago.
-        let at = if self.looked { self.begun.elapsed() } else { Duration::ZERO };
+        let at = if self.looked {
+            self.begun.elapsed()
+        } else {
+            Duration::ZERO
+        };
         self.looked = true;
         for mut hpa in list(self.tools.json(&["get", "hpa", "-n", &self.namespace])) {
             let status = hpa["status"].take();
@@ -147,7 +171,8 @@ impl<'t> Watch<'t> {
             }
         }
         let (_, answers, errors) =
-            self.tools.program(&["explain", "-n", &self.namespace, "-o", "json"]);
+            self.tools
+                .program(&["explain", "-n", &self.namespace, "-o", "json"]);
         let mut answers: Value =
             serde_json::from_str(&answers).unwrap_or_else(|_| panic!("{errors}"));
         let at = self.begun.elapsed();
@@ -171,7 +196,10 @@ impl<'t> Watch<'t> {
             let new = hpa.statuses.iter().filter(|(at, _)| !at.is_zero());
             let new =
                 new.map(|(at, status)| hpa.judge(status, at.saturating_sub(BEFORE), *at + AFTER));
-            let last = hpa.statuses.last().filter(|(at, _)| now.saturating_sub(*at) > STANDING);
+            let last = hpa
+                .statuses
+                .last()
+                .filter(|(at, _)| now.saturating_sub(*at) > STANDING);
             let last = last.map(|(_, status)| hpa.judge(status, now.saturating_sub(BEFORE), now));
             (name.as_str(), new.chain(last).collect())
         });
@@ -183,7 +211,10 @@ impl Watch<'_> {
     /// Judges each answer by the pass that followed, whether or not that wrote a status of its own.
     pub(crate) fn answers(&self) -> BTreeMap<&str, Answers> {
         let end = self.begun.elapsed();
-        self.hpas.iter().map(|(name, hpa)| (name.as_str(), hpa.answers(end))).collect()
+        self.hpas
+            .iter()
+            .map(|(name, hpa)| (name.as_str(), hpa.answers(end)))
+            .collect()
     }
 }
 
@@ -203,9 +234,14 @@ impl Hpa {
             answers.likeliest += usize::from(is(likeliest));
             let bound = |end: &str| said.range[end].as_i64().unwrap_or(likeliest);
             let (min, max) = (bound("min"), bound("max"));
-            if !after.iter().any(|it| replicas(it).is_some_and(|it| (min..=max).contains(&it))) {
+            if !after
+                .iter()
+                .any(|it| replicas(it).is_some_and(|it| (min..=max).contains(&it)))
+            {
                 let (at, got) = (said.at, &first["desiredReplicas"]);
-                answers.outside.push(format!("after {at:.0?}: said {min} to {max}, then {got}"));
+                answers
+                    .outside
+                    .push(format!("after {at:.0?}: said {min} to {max}, then {got}"));
             }
         }
         answers
@@ -242,7 +278,10 @@ impl Hpa {
         let mut verdict = Verdict::Unseen;
         for said in self.said.iter().filter(fits) {
             let Some(difference) = difference("status", &said.outcome["status"], status) else {
-                let events = said.outcome["events"].as_array().cloned().unwrap_or_default();
+                let events = said.outcome["events"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
                 return Verdict::Same(events);
             };
             let desired = status["desiredReplicas"].as_i64();
@@ -265,7 +304,10 @@ fn list(mut value: Value) -> Vec<Value> {
 }
 
 fn name(object: &Value) -> String {
-    object["metadata"]["name"].as_str().expect("a name").to_owned()
+    object["metadata"]["name"]
+        .as_str()
+        .expect("a name")
+        .to_owned()
 }
 
 /// Returns where two values differ. Absent, null and empty are equal, and times are ignored: those of the program
@@ -279,11 +321,13 @@ fn difference(path: &str, said: &Value, written: &Value) -> Option<String> {
             .chain(b.keys())
             .filter(|key| !key.ends_with("Time"))
             .find_map(|key| difference(&format!("{path}.{key}"), &said[key], &written[key])),
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).enumerate().find_map(|(place, (said, written))| {
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(place, (said, written))| {
                 difference(&format!("{path}[{place}]"), said, written)
-            })
-        }
+            }),
         _ => (said != written).then(|| format!("{path}: said {said}, written {written}")),
     }
 }
@@ -312,9 +356,14 @@ mod tests {
             certain: range[0] == range[1],
             range: json!({"min": range[0], "max": range[1]}),
         };
-        let statuses =
-            statuses.iter().map(|(at, usage, replicas)| (seconds(*at), status(*usage, *replicas)));
-        Hpa { said: vec![said], statuses: statuses.collect() }.answers(seconds(200))
+        let statuses = statuses
+            .iter()
+            .map(|(at, usage, replicas)| (seconds(*at), status(*usage, *replicas)));
+        Hpa {
+            said: vec![said],
+            statuses: statuses.collect(),
+        }
+        .answers(seconds(200))
     }
 
     #[test]
@@ -332,8 +381,15 @@ mod tests {
         ] {
             let got = answers(said, range, statuses);
             let of = |got: &Answers| [got.likeliest == 1, got.outside.is_empty()];
-            assert_eq!((got.all == 1).then(|| of(&got)), want, "{said} {statuses:?}");
-            assert_eq!(got.certain, usize::from(got.all == 1 && range[0] == range[1]));
+            assert_eq!(
+                (got.all == 1).then(|| of(&got)),
+                want,
+                "{said} {statuses:?}"
+            );
+            assert_eq!(
+                got.certain,
+                usize::from(got.all == 1 && range[0] == range[1])
+            );
         }
     }
 }

@@ -97,7 +97,9 @@ pub(crate) fn pod_metrics(pod: &str, cpu: &str) -> Value {
 
 /// Returns the values of the external metric `queue`.
 pub(crate) fn queue(values: &[&str]) -> Value {
-    let items = values.iter().map(|value| json!({"metricName": "queue", "value": value}));
+    let items = values
+        .iter()
+        .map(|value| json!({"metricName": "queue", "value": value}));
     external_values(items)
 }
 

@@ -47,7 +47,10 @@ pub(crate) fn explain_as<T>(
 
 /// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.
 #[allow(dead_code, reason = "not every suite predicts")]
-#[allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#[allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 pub(crate) fn predict(
     name: &str,
     example: &str,
@@ -63,5 +66,9 @@ pub(crate) fn predict(
         .output()
         .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
+    (
+        text(output.stdout),
+        text(output.stderr),
+        output.status.code(),
+    )
 }

@@ -30,7 +30,11 @@ pub(crate) struct Case {
 impl Case {
     /// Returns the answers, of which one is right.
     pub(crate) fn answers(&self) -> &[Value] {
-        if self.any_of.is_empty() { std::slice::from_ref(&self.expected) } else { &self.any_of }
+        if self.any_of.is_empty() {
+            std::slice::from_ref(&self.expected)
+        } else {
+            &self.any_of
+        }
     }
 }
 
@@ -61,7 +65,9 @@ pub(crate) fn inputs() -> &'static [(Case, Input)] {
 pub(crate) fn read(directory: &str) -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = fs::read_dir(directory).expect("the directory of the cases");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
     files.sort();
     let read = |file: &_| fs::read_to_string(file).expect("a file of cases");

@@ -32,8 +32,17 @@ impl Scenario {
     pub(crate) fn text(&self) -> String {
         let list = |api: &str, kind: &str, items: &[Value]| json!({"apiVersion": api, "kind": kind, "metadata": {}, "items": items});
         let mut items = vec![self.state.clone()];
-        items.extend([&self.hpas, &self.pods, &self.pod_metrics].into_iter().flatten().cloned());
-        items.push(list("custom.metrics.k8s.io/v1beta2", "MetricValueList", &self.custom));
+        items.extend(
+            [&self.hpas, &self.pods, &self.pod_metrics]
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
+        items.push(list(
+            "custom.metrics.k8s.io/v1beta2",
+            "MetricValueList",
+            &self.custom,
+        ));
         items.push(list(
             "external.metrics.k8s.io/v1beta1",
             "ExternalMetricValueList",
@@ -107,7 +116,9 @@ pub(crate) fn ranks() -> impl Strategy<Value = Vec<usize>> {
 /// Returns how many seconds ago something happened: the edges of every window, period and delay, and both
 /// sides.
 fn age() -> impl Strategy<Value = i64> {
-    select(vec![0, 1, 10, 14, 15, 16, 29, 30, 31, 59, 60, 61, 120, 299, 300, 301, 1800, 4000])
+    select(vec![
+        0, 1, 10, 14, 15, 16, 29, 30, 31, 59, 60, 61, 120, 299, 300, 301, 1800, 4000,
+    ])
 }
 
 /// The controller's clock in every scenario.
@@ -131,9 +142,21 @@ fn replicas() -> impl Strategy<Value = i32> {
 
 /// Amounts of usage, requests and values; the numbers keep the API's freedom of notation.
 fn amount() -> impl Strategy<Value = Value> {
-    let plain = ["0", "10m", "100m", "250m", "500m", "1", "2", "3", "7", "64Mi", "1Gi"];
-    let odd =
-        ["1n", "1500u", "0.3", ".5", "1e3", "12E2", "1E", "8Ei", "0.0000000000000000000", "9e18"];
+    let plain = [
+        "0", "10m", "100m", "250m", "500m", "1", "2", "3", "7", "64Mi", "1Gi",
+    ];
+    let odd = [
+        "1n",
+        "1500u",
+        "0.3",
+        ".5",
+        "1e3",
+        "12E2",
+        "1E",
+        "8Ei",
+        "0.0000000000000000000",
+        "9e18",
+    ];
     prop_oneof![
         8 => select(plain.to_vec()).prop_map(Value::from),
         2 => select(odd.to_vec()).prop_map(Value::from),
@@ -151,20 +174,26 @@ fn value() -> impl Strategy<Value = Value> {
 
 /// Targets are positive: validation ensures that.
 fn wanted() -> impl Strategy<Value = &'static str> {
-    select(vec!["1m", "100m", "0.3", "500m", "1", "1500m", "2", "10", "1e3", "100Mi", "1E", "9E"])
+    select(vec![
+        "1m", "100m", "0.3", "500m", "1", "1500m", "2", "10", "1e3", "100Mi", "1E", "9E",
+    ])
 }
 
 fn target() -> impl Strategy<Value = Value> {
     let types = select(vec!["Utilization", "Value", "AverageValue"]);
     let percent = weighted(0.5, select(vec![1, 11, 50, 80, 100, 150, i32::MAX]));
-    (types, weighted(0.6, wanted()), weighted(0.5, wanted()), percent).prop_map(
-        |(type_, value, average, percent)| {
+    (
+        types,
+        weighted(0.6, wanted()),
+        weighted(0.5, wanted()),
+        percent,
+    )
+        .prop_map(|(type_, value, average, percent)| {
             json!({
                 "type": type_, "value": value, "averageValue": average,
                 "averageUtilization": percent,
             })
-        },
-    )
+        })
 }
 
 fn identifier(name: &'static str) -> impl Strategy<Value = Value> {
@@ -222,14 +251,18 @@ fn rules() -> impl Strategy<Value = Value> {
     let select_policy = weighted(0.6, select(vec!["Max", "Min", "Disabled"]));
     let window = weighted(0.7, select(vec![0, 1, 15, 60, 300, 3600]));
     let tolerance = weighted(0.2, select(vec!["0", "0.05", "0.3", "100m", "2"]));
-    (weighted(0.8, vec(policy, 1..4)), select_policy, window, tolerance).prop_map(
-        |(policies, select_policy, window, tolerance)| {
+    (
+        weighted(0.8, vec(policy, 1..4)),
+        select_policy,
+        window,
+        tolerance,
+    )
+        .prop_map(|(policies, select_policy, window, tolerance)| {
             json!({
                 "policies": policies, "selectPolicy": select_policy,
                 "stabilizationWindowSeconds": window, "tolerance": tolerance,
             })
-        },
-    )
+        })
 }
 
 fn behavior() -> impl Strategy<Value = Value> {
@@ -245,19 +278,26 @@ fn hpa(name: &'static str) -> BoxedStrategy<Value> {
         zeroed.map(condition)
     });
     let status = (replicas(), conditions);
-    (limits, vec(metric(), 0..4), weighted(0.6, behavior()), status)
-        .prop_map(move |((min, above), metrics, behavior, (desired, conditions))| {
-            let spec = json!({
-                "scaleTargetRef": {"name": name},
-                "minReplicas": min, "maxReplicas": above.max(min).max(1),
-                "metrics": metrics, "behavior": behavior,
-            });
-            let own = json!({
-                "metadata": {"name": name, "uid": name},
-                "status": {"desiredReplicas": desired, "conditions": conditions},
-            });
-            build::with(build::hpa(&spec), &own)
-        })
+    (
+        limits,
+        vec(metric(), 0..4),
+        weighted(0.6, behavior()),
+        status,
+    )
+        .prop_map(
+            move |((min, above), metrics, behavior, (desired, conditions))| {
+                let spec = json!({
+                    "scaleTargetRef": {"name": name},
+                    "minReplicas": min, "maxReplicas": above.max(min).max(1),
+                    "metrics": metrics, "behavior": behavior,
+                });
+                let own = json!({
+                    "metadata": {"name": name, "uid": name},
+                    "status": {"desiredReplicas": desired, "conditions": conditions},
+                });
+                build::with(build::hpa(&spec), &own)
+            },
+        )
         .boxed()
 }
 
@@ -267,8 +307,20 @@ fn hpas() -> impl Strategy<Value = Vec<Value>> {
         12 => Just("app=web"),
         1 => select(vec!["app in (web,other)", "tier!=be", "", "app in (", "app=nothing"]),
     ];
-    let scale = weighted(0.95, (replicas(), weighted(0.7, replicas()), selector, any::<bool>()));
-    let other = (hpa("other"), replicas(), select(vec!["app=other", "tier=be"]));
+    let scale = weighted(
+        0.95,
+        (
+            replicas(),
+            weighted(0.7, replicas()),
+            selector,
+            any::<bool>(),
+        ),
+    );
+    let other = (
+        hpa("other"),
+        replicas(),
+        select(vec!["app=other", "tier=be"]),
+    );
     (hpa("web"), scale, weighted(0.15, other)).prop_map(|(hpa, scale, other)| {
         let saved = |name: &str, spec: i32, status: i32, selector: &str| {
             json!({
@@ -306,8 +358,9 @@ fn requests() -> impl Strategy<Value = Value> {
 
 /// Returns the entries that are present.
 fn present(entries: &[(&str, Option<Value>)]) -> Value {
-    let there =
-        entries.iter().filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)));
+    let there = entries
+        .iter()
+        .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)));
     Value::Object(there.collect())
 }
 
@@ -322,7 +375,11 @@ fn pod_spec() -> impl Strategy<Value = Value> {
             container
         });
     let containers = (container("app"), weighted(0.4, container("proxy")));
-    let rest = (vec(init, 0..2), weighted(0.1, requests()), weighted(0.1, requests()));
+    let rest = (
+        vec(init, 0..2),
+        weighted(0.1, requests()),
+        weighted(0.1, requests()),
+    );
     (containers, rest).prop_map(|((app, proxy), (init, requests, overhead))| {
         let containers: Vec<_> = std::iter::once(app).chain(proxy).collect();
         json!({
@@ -338,7 +395,10 @@ fn pod_status() -> impl Strategy<Value = Value> {
         8 => Just("Running"),
         2 => select(vec!["Pending", "Failed", "Succeeded", "Unknown", ""]),
     ];
-    let ready = (select(vec!["True", "True", "True", "False", "Unknown"]), weighted(0.95, time()))
+    let ready = (
+        select(vec!["True", "True", "True", "False", "Unknown"]),
+        weighted(0.95, time()),
+    )
         .prop_map(
             |(status, time)| json!({"type": "Ready", "status": status, "lastTransitionTime": time}),
         );
@@ -356,7 +416,10 @@ fn usage() -> impl Strategy<Value = Value> {
             json!({"name": name, "usage": usage})
         })
     };
-    let containers = (weighted(0.97, container("app")), weighted(0.4, container("proxy")));
+    let containers = (
+        weighted(0.97, container("app")),
+        weighted(0.4, container("proxy")),
+    );
     (containers, time(), select(vec!["15s", "30s", "1m0s"])).prop_map(
         |((app, proxy), time, window)| {
             let containers: Vec<_> = app.into_iter().chain(proxy).collect();
@@ -370,8 +433,17 @@ fn usage() -> impl Strategy<Value = Value> {
 
 /// Pods, and the usage of most of them and of some that no longer exist.
 fn pods() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
-    let labels = (select(vec!["web", "web", "web", "web", "other"]), select(vec!["fe", "be"]));
-    let pod = (labels, pod_spec(), pod_status(), weighted(0.08, time()), weighted(0.85, usage()));
+    let labels = (
+        select(vec!["web", "web", "web", "web", "other"]),
+        select(vec!["fe", "be"]),
+    );
+    let pod = (
+        labels,
+        pod_spec(),
+        pod_status(),
+        weighted(0.08, time()),
+        weighted(0.85, usage()),
+    );
     let strangers = vec(usage(), 0..2);
     (vec(pod, 0..8), prop_oneof![4 => Just(Vec::new()), 1 => strangers]).prop_map(|(all, strangers)| {
         let (mut pods, mut metrics) = (Vec::new(), Vec::new());
@@ -402,15 +474,17 @@ fn pods() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
 /// The content of the custom metrics API: at most one value per pod and object.
 fn custom() -> impl Strategy<Value = Vec<Value>> {
     let item = |object: Value, name: &'static str| {
-        weighted(0.8, (value(), time(), weighted(0.5, select(vec![0, 30, 60])))).prop_map(
-            move |there| {
-                let (value, time, window) = there?;
-                Some(json!({
-                    "describedObject": object, "metric": {"name": name, "selector": null},
-                    "timestamp": time, "windowSeconds": window, "value": value,
-                }))
-            },
+        weighted(
+            0.8,
+            (value(), time(), weighted(0.5, select(vec![0, 30, 60]))),
         )
+        .prop_map(move |there| {
+            let (value, time, window) = there?;
+            Some(json!({
+                "describedObject": object, "metric": {"name": name, "selector": null},
+                "timestamp": time, "windowSeconds": window, "value": value,
+            }))
+        })
     };
     let of_pods = (0..8).map(|number| {
         let name = format!("web-{number}");
@@ -446,7 +520,10 @@ fn errors() -> impl Strategy<Value = Vec<Value>> {
             "external",
         ]),
         weighted(0.5, select(vec!["cpu", "memory", "rps", "hits", "queue"])),
-        select(vec!["the server is currently unable to handle the request", "out of luck: 100%"]),
+        select(vec![
+            "the server is currently unable to handle the request",
+            "out of luck: 100%",
+        ]),
     )
         .prop_map(|(api, metric, message)| {
             let metric = metric.filter(|_| matches!(api, "resource" | "custom" | "external"));
@@ -471,12 +548,21 @@ fn memory() -> impl Strategy<Value = [Vec<Value>; 3]> {
 }
 
 fn state() -> impl Strategy<Value = Value> {
-    let window = || weighted(0.3, select(vec!["0s", "1s", "30s", "1m0.5s", "5m0s", "1h0m0s"]));
+    let window = || {
+        weighted(
+            0.3,
+            select(vec!["0s", "1s", "30s", "1m0.5s", "5m0s", "1h0m0s"]),
+        )
+    };
     // Most have the version that the others are checked against.
     let versions =
         prop_oneof![2 => Just(36u32), 1 => 27u32..39].prop_map(|minor| format!("v1.{minor}"));
-    let flags =
-        (weighted(0.3, select(vec![0.0, 0.01, 0.1, 0.5, 3.0])), window(), window(), window());
+    let flags = (
+        weighted(0.3, select(vec![0.0, 0.01, 0.1, 0.5, 3.0])),
+        window(),
+        window(),
+        window(),
+    );
     let gates = (
         weighted(0.8, proptest::bool::weighted(0.7)),
         weighted(0.3, any::<bool>()),

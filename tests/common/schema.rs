@@ -1,7 +1,10 @@
 //! The published schemas, each complete in its file: the parts of explanations that lists, predictions and
 //! applications share are copied into theirs.
 
-#![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
+#![allow(
+    dead_code,
+    reason = "every test binary that includes the module uses another part of it"
+)]
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -58,7 +61,11 @@ assert not validator(schema).is_valid(wrong), 'an unknown field passes'
 pub(crate) fn fits_elsewhere(name: &str, object: &Value) {
     let python = |args: &[&str]| {
         let mut command = Command::new("python3");
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         command
     };
     let there = python(&["-c", "import jsonschema"]).output();
@@ -71,8 +78,14 @@ pub(crate) fn fits_elsewhere(name: &str, object: &Value) {
         .spawn()
         .expect("python3 runs");
     let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(object.to_string().as_bytes()).expect("the object is read");
+    stdin
+        .write_all(object.to_string().as_bytes())
+        .expect("the object is read");
     drop(stdin);
     let output = child.wait_with_output().expect("python3 ends");
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{name}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

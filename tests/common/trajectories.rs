@@ -1,7 +1,10 @@
 //! The recorded runs of a real v1.36.2 controller: what a user could see every 5 s, and the result of each
 //! pass.
 #![allow(dead_code, reason = "not every suite looks at all of it")]
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -93,7 +96,10 @@ pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) 
     let spec = MetricSpec {
         type_: "External".to_owned(),
         external: Some(ExternalMetricSource {
-            metric: MetricIdentifier { name: "proposal".to_owned(), selector: None },
+            metric: MetricIdentifier {
+                name: "proposal".to_owned(),
+                selector: None,
+            },
             target: MetricTarget {
                 type_: "AverageValue".to_owned(),
                 average_value: Some(Quantity::parse("1").unwrap()),
@@ -103,7 +109,10 @@ pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) 
         ..MetricSpec::default()
     };
     let value = i64::from(replicas) * 1000;
-    let value = ExternalValue { value, ..ExternalValue::default() };
+    let value = ExternalValue {
+        value,
+        ..ExternalValue::default()
+    };
     (vec![spec], vec![MetricAnswer::External(vec![value])])
 }
 

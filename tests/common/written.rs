@@ -31,8 +31,18 @@ impl Case {
     pub(crate) fn input(&self) -> String {
         let mut world = World::new();
         (self.change)(&mut world);
-        let World { hpa, scale, pods, metrics, external, state, more } = world;
-        let objects = [hpa, scale, external, state].into_iter().filter(|object| !object.is_null());
+        let World {
+            hpa,
+            scale,
+            pods,
+            metrics,
+            external,
+            state,
+            more,
+        } = world;
+        let objects = [hpa, scale, external, state]
+            .into_iter()
+            .filter(|object| !object.is_null());
         build::list(objects.chain(pods).chain(metrics).chain(more))
     }
 }
@@ -136,7 +146,12 @@ const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
 pub(crate) const CASES: [Case; 40] = [
-    Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
+    Case {
+        name: "as it was",
+        change: |_| {},
+        codes: &[],
+        rows: &[],
+    },
     Case {
         name: "as it was, and no one leads",
         change: |world| world.lease("2026-11-21T05:57:00Z"),
@@ -147,7 +162,15 @@ pub(crate) const CASES: [Case; 40] = [
         name: "never reconciled",
         change: |world| world.hpa["status"] = json!({}),
         codes: &["no-status-yet"],
-        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale", "ScalingActive", "ScalingLimited"],
+        rows: &[
+            CURRENT,
+            DESIRED,
+            "cpu",
+            "queue",
+            "AbleToScale",
+            "ScalingActive",
+            "ScalingLimited",
+        ],
     },
     Case {
         name: "a sample from after the status",
@@ -266,7 +289,10 @@ pub(crate) const CASES: [Case; 40] = [
         name: "other metrics",
         change: |world| {
             world.hpa["metadata"]["managedFields"] = json!([]);
-            world.hpa["spec"]["metrics"].as_array_mut().expect("a list").reverse();
+            world.hpa["spec"]["metrics"]
+                .as_array_mut()
+                .expect("a list")
+                .reverse();
         },
         codes: &["spec-changed"],
         rows: &["queue", "cpu"],
@@ -314,7 +340,14 @@ pub(crate) const CASES: [Case; 40] = [
         name: "scaled to zero",
         change: |world| world.scale["spec"]["replicas"] = json!(0),
         codes: &["rescaled-since"],
-        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale", "ScalingActive"],
+        rows: &[
+            CURRENT,
+            DESIRED,
+            "cpu",
+            "queue",
+            "AbleToScale",
+            "ScalingActive",
+        ],
     },
     Case {
         name: "zero as before",

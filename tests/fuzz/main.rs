@@ -68,7 +68,9 @@ type Target = fn(&[u8]);
 /// Runs with the stack size of a program; a test's is smaller.
 fn with_stack(run: impl FnOnce() + Send) {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, run);
+        let thread = thread::Builder::new()
+            .stack_size(8 << 20)
+            .spawn_scoped(scope, run);
         if let Err(panic) = thread.expect("a thread").join() {
             panic::resume_unwind(panic);
         }
@@ -95,7 +97,11 @@ fn long(name: &str, corpus: &Corpus, target: Target) {
     if let Some(file) = std::env::var_os("FUZZ_INPUT") {
         return target(&fs::read(file).expect("the file of FUZZ_INPUT"));
     }
-    let number = |variable| std::env::var(variable).ok().and_then(|text| text.parse().ok());
+    let number = |variable| {
+        std::env::var(variable)
+            .ok()
+            .and_then(|text| text.parse().ok())
+    };
     let end = Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(60));
     let first = number("FUZZ_FROM").unwrap_or(0);
     let mut failures = Failures::new(name, target);
@@ -135,12 +141,21 @@ struct Failures<'n> {
 
 impl<'n> Failures<'n> {
     fn new(name: &'n str, target: Target) -> Self {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(name);
-        Self { name, target, directory, places: BTreeMap::new() }
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("fuzz")
+            .join(name);
+        Self {
+            name,
+            target,
+            directory,
+            places: BTreeMap::new(),
+        }
     }
 
     fn run(&mut self, input: &[u8]) {
-        let Some((place, said)) = panic_of(|| (self.target)(input)) else { return };
+        let Some((place, said)) = panic_of(|| (self.target)(input)) else {
+            return;
+        };
         let (count, shortest, saying) = self.places.entry(place).or_default();
         if *count == 0 || input.len() < shortest.len() {
             (*shortest, *saying) = (input.to_vec(), said);
@@ -155,7 +170,10 @@ impl<'n> Failures<'n> {
             fs::write(&file, input).expect("a file below target/");
             let said: String = said.chars().take(2000).collect();
             let file = file.display();
-            format!("{} panics at {place} on {count} inputs, such as {file}: {said}", self.name)
+            format!(
+                "{} panics at {place} on {count} inputs, such as {file}: {said}",
+                self.name
+            )
         };
         let told: Vec<String> = self.places.iter().map(tell).collect();
         assert!(told.is_empty(), "{}", told.join("\n"));
@@ -189,7 +207,8 @@ fn panic_of(run: impl FnOnce()) -> Option<(String, String)> {
 
 fn said(payload: &dyn Any) -> String {
     let text = payload.downcast_ref::<String>().cloned();
-    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
+        .unwrap_or_default()
 }
 
 /// Writes the seeds as cargo-fuzz expects them.

@@ -122,9 +122,20 @@ impl Corpus {
     /// Builds it from at least one seed, and words that mean something to the target.
     pub(crate) fn new(seeds: Vec<Vec<u8>>, words: &[&str]) -> Self {
         let tree = |seed: &Vec<u8>| serde_json::from_slice::<Value>(seed).ok();
-        let trees: Vec<Value> = seeds.iter().filter_map(tree).filter(|it| !is_leaf(it)).collect();
-        let words = WORDS.iter().chain(words).map(|word| word.as_bytes().to_vec());
-        Self { words: words.collect(), trees, seeds }
+        let trees: Vec<Value> = seeds
+            .iter()
+            .filter_map(tree)
+            .filter(|it| !is_leaf(it))
+            .collect();
+        let words = WORDS
+            .iter()
+            .chain(words)
+            .map(|word| word.as_bytes().to_vec());
+        Self {
+            words: words.collect(),
+            trees,
+            seeds,
+        }
     }
 
     /// Returns the seeds with which everything begins.
@@ -184,7 +195,9 @@ impl Corpus {
     fn change_tree(&self, random: &mut Random, tree: &mut Value) {
         let size = count(tree);
         let mut place = random.below(size);
-        let Some(value) = nth(tree, &mut place) else { return };
+        let Some(value) = nth(tree, &mut place) else {
+            return;
+        };
         match value {
             Value::Array(list) if !list.is_empty() && random.one_in(2) => {
                 let at = random.below(list.len());
@@ -238,11 +251,24 @@ impl Corpus {
     fn some_value(&self, random: &mut Random) -> Value {
         match random.below(6) {
             0 => random
-                .pick(&[json!(null), json!(true), json!([]), json!({}), json!([null])])
+                .pick(&[
+                    json!(null),
+                    json!(true),
+                    json!([]),
+                    json!({}),
+                    json!([null]),
+                ])
                 .clone(),
             1 => {
-                let numbers =
-                    [0, 1, -1, i64::from(i32::MAX), i64::from(i32::MIN), i64::MAX, i64::MIN];
+                let numbers = [
+                    0,
+                    1,
+                    -1,
+                    i64::from(i32::MAX),
+                    i64::from(i32::MIN),
+                    i64::MAX,
+                    i64::MIN,
+                ];
                 json!(random.pick(&numbers))
             }
             2 => json!(random.pick(&[0.1, -0.0, 1.5, 1e300, 5e-324])),
@@ -259,12 +285,23 @@ impl Corpus {
 
 /// Replaces the number at this position with another.
 fn change_number(random: &mut Random, bytes: &mut Vec<u8>, at: usize) {
-    let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|from| at + from) else {
+    let Some(start) = bytes[at..]
+        .iter()
+        .position(u8::is_ascii_digit)
+        .map(|from| at + from)
+    else {
         return;
     };
-    let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = bytes[start..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let shifted = 1u64 << random.below(64);
-    let number = if random.one_in(2) { shifted } else { shifted - 1 };
+    let number = if random.one_in(2) {
+        shifted
+    } else {
+        shifted - 1
+    };
     bytes.splice(start..start + digits, number.to_string().into_bytes());
 }
 

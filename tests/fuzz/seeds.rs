@@ -31,7 +31,12 @@ pub(crate) fn quantity() -> Corpus {
         "0.000000001Ki\n1n",
         "-9223372036854775808m\n1m",
     ];
-    lines(&quantities, &["Ki", "Mi", "Gi", "Ti", "Pi", "k", "M", "G", "T", "P", "u", "e", "e+3"])
+    lines(
+        &quantities,
+        &[
+            "Ki", "Mi", "Gi", "Ti", "Pi", "k", "M", "G", "T", "P", "u", "e", "e+3",
+        ],
+    )
 }
 
 pub(crate) fn selector() -> Corpus {
@@ -50,7 +55,17 @@ pub(crate) fn selector() -> Corpus {
     ];
     lines(
         &selectors,
-        &[" in ", " notin ", "!", "in", "notin", "NotIn", "Exists", "matchLabels", "/"],
+        &[
+            " in ",
+            " notin ",
+            "!",
+            "in",
+            "notin",
+            "NotIn",
+            "Exists",
+            "matchLabels",
+            "/",
+        ],
     )
 }
 
@@ -106,7 +121,10 @@ pub(crate) fn trace() -> Corpus {
         "\u{feff}time,memory\n0.5,512Mi\n",
     ]);
     seeds.push(read("examples/nginx/load.csv").into_bytes());
-    Corpus::new(seeds, &["time", "cpu", "missing", "x2", "80%", "\"\"", "{queue=a}"])
+    Corpus::new(
+        seeds,
+        &["time", "cpu", "missing", "x2", "80%", "\"\"", "{queue=a}"],
+    )
 }
 
 pub(crate) fn prometheus() -> Corpus {
@@ -118,8 +136,17 @@ pub(crate) fn prometheus() -> Corpus {
         r#"{"status":"error","errorType":"bad_data","error":"1:1: parse error"}"#,
         r#"{"status":"success","isPartial":true,"data":{"resultType":"matrix","result":[{"metric":{"__name__":"kube_pod_owner","pod":"web-1-a","owner_kind":"ReplicaSet","owner_name":"web-1"},"values":[[1795240800,"1"],[1795240815,"1"],[1795240830,"1"]]},{"metric":{"__name__":"kube_pod_created","pod":"web-1-a"},"values":[[1795240800,"1795240790"]]},{"metric":{"__name__":"kube_pod_status_ready","pod":"web-1-a"},"values":[[1795240815,"0"],[1795240830,"1"]]},{"metric":{"__name__":"kube_pod_status_ready_time","pod":"web-1-a"},"values":[[1795240830,"1795240820"]]},{"metric":{"__name__":"kube_pod_container_resource_requests","pod":"web-1-a","container":"app","resource":"cpu"},"values":[[1795240800,"0.2"]]},{"metric":{"__name__":"container_cpu_usage_seconds_total","pod":"web-1-a","container":"app"},"values":[[1795240800,"1"],[1795240815,"5"],[1795240830,"9"]]},{"metric":{"__name__":"kube_deployment_spec_replicas"},"values":[[1795240800,"1"],[1795240815,"1"],[1795240830,"2"]]},{"metric":{"__name__":"kube_horizontalpodautoscaler_spec_target_metric","metric_name":"cpu","metric_target_type":"utilization"},"values":[[1795240800,"60"]]}]}}"#,
     ]);
-    let words =
-        ["success", "error", "matrix", "values", "NaN", "-Inf", "1e300", "[1,\"1\"],", "-1"];
+    let words = [
+        "success",
+        "error",
+        "matrix",
+        "values",
+        "NaN",
+        "-Inf",
+        "1e300",
+        "[1,\"1\"],",
+        "-1",
+    ];
     Corpus::new(seeds, &words)
 }
 
@@ -132,7 +159,20 @@ pub(crate) fn range() -> Corpus {
         "target.cpu=100m..300m:50m",
         "target.\"queue_depth{queue=a}\"=0.5..1.5:0.25",
     ];
-    lines(&ranges, &["..", ":", ",", "%", "=", "-1", "1e3", "Mi", "9223372036854775807"])
+    lines(
+        &ranges,
+        &[
+            "..",
+            ":",
+            ",",
+            "%",
+            "=",
+            "-1",
+            "1e3",
+            "Mi",
+            "9223372036854775807",
+        ],
+    )
 }
 
 pub(crate) fn text() -> Corpus {
@@ -155,15 +195,24 @@ pub(crate) fn text() -> Corpus {
         "|-\n x",
         "\u{e0041}\u{ad}\u{2066}",
     ];
-    lines(&texts, &["yes", "off", "012", "0o7", "1e3", "=", "!!str", "@", "\u{85}", "\u{a0}"])
+    lines(
+        &texts,
+        &[
+            "yes", "off", "012", "0o7", "1e3", "=", "!!str", "@", "\u{85}", "\u{a0}",
+        ],
+    )
 }
 
 /// Returns ScaledObjects with the specs and triggers of KEDA's own tests.
 pub(crate) fn scaled_object() -> Corpus {
     let cases = |table: &str| -> Vec<Value> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/keda/tests").join(table);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("src/keda/tests")
+            .join(table);
         let text = fs::read_to_string(path).expect("a table");
-        text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("a case"))
+            .collect()
     };
     let whole = |mut spec: Value| {
         spec["scaleTargetRef"] = json!({"name": "web"});
@@ -227,7 +276,13 @@ pub(crate) fn hpa() -> Corpus {
 pub(crate) fn document() -> Corpus {
     let mut seeds = examples();
     seeds.extend(states(25));
-    seeds.extend(seeds.clone().iter().step_by(4).filter_map(|seed| as_yaml(seed)));
+    seeds.extend(
+        seeds
+            .clone()
+            .iter()
+            .step_by(4)
+            .filter_map(|seed| as_yaml(seed)),
+    );
     Corpus::new(seeds, &OBJECTS)
 }
 
@@ -377,10 +432,18 @@ pub(crate) fn answers() -> Corpus {
         .expect("a recording");
     let text = read(file);
     let exchange = |line| serde_json::from_str::<Exchange>(line).expect("an exchange");
-    let exchanges = text.lines().map(exchange).filter(|it| it.request.method == "GET");
+    let exchanges = text
+        .lines()
+        .map(exchange)
+        .filter(|it| it.request.method == "GET");
     let (mut found, mut failed) = (BTreeMap::new(), Vec::new());
     for Exchange { request, response } in exchanges {
-        let path = request.path.split('?').next().unwrap_or_default().to_owned();
+        let path = request
+            .path
+            .split('?')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         match response.status {
             200 => drop(found.entry(path).or_insert(response.body)),
             _ => failed.push((path, response.body)),
@@ -479,12 +542,21 @@ fn inputs(directories: &[&str], step: usize) -> Vec<Vec<u8>> {
     struct Recorded {
         input: Box<RawValue>,
     }
-    let texts: Vec<String> = directories.iter().flat_map(in_directory).map(read).collect();
+    let texts: Vec<String> = directories
+        .iter()
+        .flat_map(in_directory)
+        .map(read)
+        .collect();
     let input = |line| {
         let recorded: Recorded = serde_json::from_str(line).expect("a line as recorded");
         recorded.input.get().as_bytes().to_vec()
     };
-    texts.iter().flat_map(|text| text.lines()).step_by(step).map(input).collect()
+    texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .step_by(step)
+        .map(input)
+        .collect()
 }
 
 /// Returns the states of the examples, each as one text.
@@ -498,7 +570,10 @@ fn examples() -> Vec<Vec<u8>> {
             .map(read)
             .collect::<Vec<_>>()
     });
-    texts.iter().map(|texts| texts.join("\n---\n").into_bytes()).collect()
+    texts
+        .iter()
+        .map(|texts| texts.join("\n---\n").into_bytes())
+        .collect()
 }
 
 fn as_yaml(json: &[u8]) -> Option<Vec<u8>> {
@@ -523,7 +598,9 @@ fn read(path: impl AsRef<Path>) -> String {
 fn in_directory(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = fs::read_dir(directory).expect("a directory of the repository");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.retain(|file| file.is_file());
     files.sort();
     files

@@ -23,20 +23,28 @@ fn ingress_metric() -> Value {
     let target = json!({"type": "Value", "value": "100"});
     let name = exchange("custom object metric").response.body["items"][0]["metric"]["name"].clone();
     let name = name.as_str().expect("a name");
-    object_metric("networking.k8s.io/v1", "Ingress", "main-route", name, &target)
+    object_metric(
+        "networking.k8s.io/v1",
+        "Ingress",
+        "main-route",
+        name,
+        &target,
+    )
 }
 
 fn custom_object_metric(cluster: &mut Cluster) -> Value {
-    cluster.custom_kind("shop.example.com/v1", "Queue", "queues").custom_metric(CustomMetric {
-        name: "depth".to_owned(),
-        resource: "queues.shop.example.com".to_owned(),
-        kind: ["Queue".to_owned(), "shop.example.com/v1".to_owned()],
-        namespace: "default".to_owned(),
-        object: "orders".to_owned(),
-        value: "80".to_owned(),
-        timestamp: "2026-11-21T07:07:00Z".to_owned(),
-        ..CustomMetric::default()
-    });
+    cluster
+        .custom_kind("shop.example.com/v1", "Queue", "queues")
+        .custom_metric(CustomMetric {
+            name: "depth".to_owned(),
+            resource: "queues.shop.example.com".to_owned(),
+            kind: ["Queue".to_owned(), "shop.example.com/v1".to_owned()],
+            namespace: "default".to_owned(),
+            object: "orders".to_owned(),
+            value: "80".to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+            ..CustomMetric::default()
+        });
     let target = json!({"type": "AverageValue", "averageValue": "16"});
     object_metric("shop.example.com/v1", "Queue", "orders", "depth", &target)
 }
@@ -65,7 +73,10 @@ fn the_recorded_pass_comes_to_what_the_controller_wrote() {
     assert_eq!(status["currentReplicas"], scale["spec"]["replicas"]);
     let conditions = written["conditions"].as_array().expect("conditions");
     for kind in ["ScalingActive", "ScalingLimited"] {
-        let found = conditions.iter().find(|c| c["type"] == kind).expect("a condition");
+        let found = conditions
+            .iter()
+            .find(|c| c["type"] == kind)
+            .expect("a condition");
         let [status, reason, message] = condition(&answer, kind);
         assert_eq!(
             [&*status, &*reason, &*message],
@@ -84,7 +95,10 @@ fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
     let rows = rows.filter(|row| row["differs"] == true);
     rows.map(|row| {
         let because = row["because"].as_array().expect("codes").iter();
-        (row["name"].as_str().expect("a name"), because.filter_map(Value::as_str).collect())
+        (
+            row["name"].as_str().expect("a name"),
+            because.filter_map(Value::as_str).collect(),
+        )
     })
     .collect()
 }
@@ -96,7 +110,10 @@ fn the_recorded_status_is_compared_with_the_pass() {
     let file = path.to_str().expect("a path");
     let live = explain(&server, &["-o", "json", "--save", file]).answer();
     let comparison = &live["comparison"];
-    assert_eq!(comparison["written"], json!({"time": "2026-11-21T07:06:59Z", "age": 14}));
+    assert_eq!(
+        comparison["written"],
+        json!({"time": "2026-11-21T07:06:59Z", "age": 14})
+    );
     assert_eq!(comparison["lastScaleTime"], comparison["written"]);
     // It was written by the pass that scaled to 10.
     let because = || vec!["just-scaled"];
@@ -113,13 +130,23 @@ fn the_recorded_status_is_compared_with_the_pass() {
 #[test]
 fn what_keeps_the_status_from_being_written_is_told() {
     let mut cluster = recorded();
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
-        hpa["status"]["currentReplicas"] = json!(10);
-        hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
-    });
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", NAME],
+        |hpa| {
+            hpa["status"]["currentReplicas"] = json!(10);
+            hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
+        },
+    );
     let server = Server::start(cluster);
     let same = explain(&server, &["-o", "json"]).answer();
-    assert_eq!(differing(&same["comparison"]), [], "{:#}", same["comparison"]);
+    assert_eq!(
+        differing(&same["comparison"]),
+        [],
+        "{:#}",
+        same["comparison"]
+    );
     assert_eq!(same["comparison"]["reasons"], json!([]));
 
     server.change(|cluster| {
@@ -132,14 +159,20 @@ fn what_keeps_the_status_from_being_written_is_told() {
     let comparison = &rescaled["comparison"];
     assert_eq!(comparison["rows"][0]["last"], 10);
     assert_eq!(comparison["rows"][0]["now"], 9);
-    assert_eq!(differing(comparison)[0], ("currentReplicas", because()), "{comparison:#}");
+    assert_eq!(
+        differing(comparison)[0],
+        ("currentReplicas", because()),
+        "{comparison:#}"
+    );
 }
 
 /// Returns the steps of metrics in a trace.
 fn proposals(answer: &Value) -> Vec<Value> {
     let steps = answer["trace"].as_array().into_iter().flatten();
     let steps = steps.filter(|step| step["rule"] == "computeMetric");
-    steps.map(|step| step["proposal"]["replicas"].clone()).collect()
+    steps
+        .map(|step| step["proposal"]["replicas"].clone())
+        .collect()
 }
 
 fn ratio_up(value: i64, target: i64) -> Value {
@@ -154,8 +187,13 @@ fn every_kind_of_metric_counts() {
         let mut cluster = recorded();
         cluster.serve_versions("custom.metrics.k8s.io", &[version]);
         let queue = custom_object_metric(&mut cluster);
-        let metrics =
-            json!([pods_metric(), ingress_metric(), namespace_metric(), queue, external_metric(),]);
+        let metrics = json!([
+            pods_metric(),
+            ingress_metric(),
+            namespace_metric(),
+            queue,
+            external_metric(),
+        ]);
         with_metrics(&mut cluster, &metrics);
         let server = Server::start(cluster);
         let answer = explain(&server, &["-o", "json"]).answer();
@@ -164,8 +202,14 @@ fn every_kind_of_metric_counts() {
         // Two pods are ready; an average covers all current replicas.
         let ready = |value: i64, target: i64| ratio_up(2 * value, target);
         assert_eq!(found[0], ratio_up(pods, 100_000), "Pods: {found:?}");
-        assert_eq!(found[1], ready(recorded_value("custom object metric", 0), 100_000));
-        assert_eq!(found[2], ready(recorded_value("custom namespace metric", 0), 10_000));
+        assert_eq!(
+            found[1],
+            ready(recorded_value("custom object metric", 0), 100_000)
+        );
+        assert_eq!(
+            found[2],
+            ready(recorded_value("custom namespace metric", 0), 10_000)
+        );
         assert_eq!(found[3], json!(5));
         assert_eq!(found[4], ratio_up(queues, 1000));
         let prefix = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/default/");
@@ -175,10 +219,15 @@ fn every_kind_of_metric_counts() {
             .filter_map(|request| Some(request.path.strip_prefix(&prefix)?.to_owned()))
             .collect();
         assert_eq!(asked.len(), 4, "{asked:?}");
-        for path in
-            ["pods/*/http_requests", "metrics/ns_rate", "queues.shop.example.com/orders/depth"]
-        {
-            assert!(asked.iter().any(|asked| asked == path), "no {path} in {asked:?}");
+        for path in [
+            "pods/*/http_requests",
+            "metrics/ns_rate",
+            "queues.shop.example.com/orders/depth",
+        ] {
+            assert!(
+                asked.iter().any(|asked| asked == path),
+                "no {path} in {asked:?}"
+            );
         }
     }
 }
@@ -188,8 +237,13 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
     let plain = |_: &mut Cluster| {};
     let every = |cluster: &mut Cluster| {
         let queue = custom_object_metric(cluster);
-        let metrics =
-            [pods_metric(), ingress_metric(), namespace_metric(), queue, external_metric()];
+        let metrics = [
+            pods_metric(),
+            ingress_metric(),
+            namespace_metric(),
+            queue,
+            external_metric(),
+        ];
         with_metrics(cluster, &json!(metrics));
     };
     let failing = |cluster: &mut Cluster| {
@@ -199,7 +253,11 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         cluster.remove("apps/v1", "Deployment", ["default", NAME]);
     };
     let ambiguous = |cluster: &mut Cluster| {
-        cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", NAME], &json!({}));
+        cluster.hpa(
+            ["default", "twin"],
+            ["apps/v1", "Deployment", NAME],
+            &json!({}),
+        );
     };
     let changes: [(&str, Change); 5] = [
         ("plain", plain),
@@ -210,12 +268,17 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
     ];
     for (name, change) in changes {
         let mut cluster = recorded();
-        cluster.edit("v1", "Pod", ["default", "nginx-deployment-596d9ffddd-6lrhv"], |pod| {
-            pod["spec"]["containers"][0]["env"] =
-                json!([{"name": "PASSWORD", "value": "secret-password"}]);
-            pod["metadata"]["annotations"] = json!({"note": "secret-password"});
-            pod["spec"]["volumes"] = json!([{"name": "secret-password", "emptyDir": {}}]);
-        });
+        cluster.edit(
+            "v1",
+            "Pod",
+            ["default", "nginx-deployment-596d9ffddd-6lrhv"],
+            |pod| {
+                pod["spec"]["containers"][0]["env"] =
+                    json!([{"name": "PASSWORD", "value": "secret-password"}]);
+                pod["metadata"]["annotations"] = json!({"note": "secret-password"});
+                pod["spec"]["volumes"] = json!([{"name": "secret-password", "emptyDir": {}}]);
+            },
+        );
         change(&mut cluster);
         let server = Server::start(cluster);
         let path = directory().join(format!("saved-{name}-{}.json", std::process::id()));
@@ -225,7 +288,11 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         let again = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
         fs::remove_file(&path).expect("it was there");
         for part in ["outcome", "proposal", "range", "comparison"] {
-            assert_eq!(live[part].to_string(), again[part].to_string(), "{name}: {part}");
+            assert_eq!(
+                live[part].to_string(),
+                again[part].to_string(),
+                "{name}: {part}"
+            );
         }
         for word in [
             "secret-",
@@ -266,12 +333,32 @@ fn the_rules_are_those_of_the_server() {
     let newer = "v1.41.0 is newer than the latest known rules: those of v1.38 apply";
     for (said, args, rules, note) in [
         (json!({}), &[][..], "v1.36.2", ""),
-        (with(json!({"gitVersion": "v1.29.4-gke.1043", "minor": "29+"})), &[], "v1.29.14", ""),
-        (json!({"gitVersion": "v1.36.9-eks-1", "minor": "36+"}), &[], "v1.36.2", ""),
+        (
+            with(json!({"gitVersion": "v1.29.4-gke.1043", "minor": "29+"})),
+            &[],
+            "v1.29.14",
+            "",
+        ),
+        (
+            json!({"gitVersion": "v1.36.9-eks-1", "minor": "36+"}),
+            &[],
+            "v1.36.2",
+            "",
+        ),
         (json!({"emulationMinor": "35"}), &[], "v1.35.6", behaves),
-        (json!({"emulationMinor": "35"}), &["--kubernetes-version", "1.33"], "v1.33.13", behaves),
+        (
+            json!({"emulationMinor": "35"}),
+            &["--kubernetes-version", "1.33"],
+            "v1.33.13",
+            behaves,
+        ),
         (with(json!({"gitVersion": "x"})), &[], "v1.37.0", unread),
-        (with(json!({"gitVersion": "v1.41.0", "minor": "41"})), &[], "v1.38", newer),
+        (
+            with(json!({"gitVersion": "v1.41.0", "minor": "41"})),
+            &[],
+            "v1.38",
+            newer,
+        ),
     ] {
         let mut cluster = recorded();
         cluster.version(&said);
@@ -280,7 +367,10 @@ fn the_rules_are_those_of_the_server() {
         assert_eq!(answer["rules"], rules, "{said}");
         let notes = notes(&answer);
         assert!(notes.contains(note), "{said}: {notes}");
-        for other in [behaves, unread, newer].iter().filter(|other| **other != note) {
+        for other in [behaves, unread, newer]
+            .iter()
+            .filter(|other| **other != note)
+        {
             assert!(!notes.contains(*other), "{said}: {notes}");
         }
     }
@@ -304,7 +394,11 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         server.change(|cluster| {
             cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
                 hpa["status"]["currentReplicas"] = json!(10);
-                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                for entry in hpa["metadata"]["managedFields"]
+                    .as_array_mut()
+                    .into_iter()
+                    .flatten()
+                {
                     if entry["subresource"] == "status" {
                         entry["time"] = json!("2026-11-21T07:07:13Z");
                     }
@@ -315,7 +409,10 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     });
     let watched = "1 more, at 2026-11-21T07:06:59Z";
     let basis = answer["basis"].as_array().expect("a basis");
-    assert!(basis.iter().any(|basis| basis["value"] == watched), "{basis:#?}");
+    assert!(
+        basis.iter().any(|basis| basis["value"] == watched),
+        "{basis:#?}"
+    );
     let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
     fs::remove_file(&file).expect("it was there");
     for part in ["outcome", "range", "memory", "upcoming"] {
@@ -346,22 +443,31 @@ fn held(target: &str) -> Cluster {
         ("2026-11-21T07:06:44Z", "ScaleDownStabilized"),
         ("2026-11-21T07:06:59Z", "ScaleDownStabilized"),
     ] {
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
-            hpa["spec"]["metrics"] = metrics.clone();
-            hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
-            // The recorded events are about another one.
-            hpa["metadata"]["uid"] = json!("held");
-            for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
-                let status = entry["subresource"] == "status";
-                entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
-            }
-            let status = &mut hpa["status"];
-            status["currentReplicas"] = json!(10);
-            status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
-            status["conditions"][0]["reason"] = json!(reason);
-            status["conditions"][2]["reason"] = json!("DesiredWithinRange");
-            status["conditions"][2]["status"] = json!("False");
-        });
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["default", NAME],
+            |hpa| {
+                hpa["spec"]["metrics"] = metrics.clone();
+                hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+                // The recorded events are about another one.
+                hpa["metadata"]["uid"] = json!("held");
+                for entry in hpa["metadata"]["managedFields"]
+                    .as_array_mut()
+                    .into_iter()
+                    .flatten()
+                {
+                    let status = entry["subresource"] == "status";
+                    entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
+                }
+                let status = &mut hpa["status"];
+                status["currentReplicas"] = json!(10);
+                status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
+                status["conditions"][0]["reason"] = json!(reason);
+                status["conditions"][2]["reason"] = json!("DesiredWithinRange");
+                status["conditions"][2]["status"] = json!("False");
+            },
+        );
     }
     lease(&mut cluster);
     cluster
@@ -384,7 +490,12 @@ fn states_are_looked_at_for_what_is_assumed() {
     assert!(states_asked_for(&server).is_empty());
     let answer = predict(&config, &["--target=cpu=250m"]).answer();
     assert_eq!(answer["proposal"], 5);
-    assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
+    assert_eq!(
+        answer["range"],
+        json!({"min": 10, "max": 10}),
+        "{:#}",
+        answer["basis"]
+    );
     assert_eq!(states_asked_for(&server), [200, 200]);
 }
 
@@ -393,11 +504,19 @@ fn states_are_looked_at_for_what_is_assumed() {
 fn states_that_the_server_still_has_are_looked_at() {
     let look = |cluster: Cluster| {
         let server = Server::start(cluster);
-        (explain(&server, &["-o", "json"]).answer(), states_asked_for(&server))
+        (
+            explain(&server, &["-o", "json"]).answer(),
+            states_asked_for(&server),
+        )
     };
     // The ten were recommended until 07:06:44; nothing before that matters any more.
     let (answer, asked) = look(held("250m"));
-    assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
+    assert_eq!(
+        answer["range"],
+        json!({"min": 10, "max": 10}),
+        "{:#}",
+        answer["basis"]
+    );
     assert_eq!(asked, [200, 200]);
     // Since then up to nine were.
     let upcoming = &answer["upcoming"];
@@ -456,7 +575,11 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
                 // The recorded events are about another one.
                 hpa["metadata"]["uid"] = json!("held");
                 hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
-                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                for entry in hpa["metadata"]["managedFields"]
+                    .as_array_mut()
+                    .into_iter()
+                    .flatten()
+                {
                     let status = entry["subresource"] == "status";
                     entry["time"] = json!(if status { at(time) } else { at("05:00:00") });
                 }
@@ -487,9 +610,16 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
         let server = Server::start(held(target_changed));
         let answer = explain(&server, &["-o", "json", "--save", path]).answer();
         let requests = server.requests();
-        let exact = requests.iter().filter(|it| it.parameter("resourceVersionMatch").is_some());
+        let exact = requests
+            .iter()
+            .filter(|it| it.parameter("resourceVersionMatch").is_some());
         let exact = exact.filter(|it| it.path.ends_with("/deployments")).count();
-        assert_eq!((&answer["range"], exact), (&replicas, asked), "{:#}", answer["basis"]);
+        assert_eq!(
+            (&answer["range"], exact),
+            (&replicas, asked),
+            "{:#}",
+            answer["basis"]
+        );
         let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
         for part in ["outcome", "range", "memory", "upcoming"] {
             assert_eq!(again[part], answer[part], "{part}");
@@ -508,28 +638,43 @@ fn the_targets_events_tell_of_others_who_scale() {
         let uid = &exchange("hpa").response.body["metadata"]["uid"];
         let events = exchange("events of the hpa").response.body;
         let events = events["items"].as_array().expect("events");
-        for event in events.iter().filter(|event| event["involvedObject"]["uid"] != *uid) {
+        for event in events
+            .iter()
+            .filter(|event| event["involvedObject"]["uid"] != *uid)
+        {
             let name = event["metadata"]["name"].as_str().expect("a name");
             cluster.remove("v1", "Event", ["default", name]);
         }
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
-            hpa["spec"]["maxReplicas"] = json!(30);
-            hpa["spec"]["behavior"] = json!({"scaleUp": {
-                "policies": [{"type": "Pods", "value": 10, "periodSeconds": 40}],
-            }});
-            hpa["status"]["conditions"][2]["reason"] = json!("ScaleUpLimit");
-        });
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["default", NAME],
+            |hpa| {
+                hpa["spec"]["maxReplicas"] = json!(30);
+                hpa["spec"]["behavior"] = json!({"scaleUp": {
+                    "policies": [{"type": "Pods", "value": 10, "periodSeconds": 40}],
+                }});
+                hpa["status"]["conditions"][2]["reason"] = json!("ScaleUpLimit");
+            },
+        );
         cluster
     };
     let about_target = |server: &Server| {
         let asked = server.requests().into_iter();
         let fields = asked.filter_map(|it| it.parameter("fieldSelector").map(str::to_owned));
-        fields.filter(|fields| fields.contains("involvedObject.kind=Deployment")).count()
+        fields
+            .filter(|fields| fields.contains("involvedObject.kind=Deployment"))
+            .count()
     };
     // From 4 to 10 within the period, so four more may follow; ten if the controller is new.
     let server = Server::start(limited());
     let answer = explain(&server, &["-o", "json"]).answer();
-    assert_eq!(answer["range"], json!({"min": 14, "max": 20}), "{:#}", answer["basis"]);
+    assert_eq!(
+        answer["range"],
+        json!({"min": 14, "max": 20}),
+        "{:#}",
+        answer["basis"]
+    );
     assert_eq!(about_target(&server), 1);
 
     let mut cluster = limited();
@@ -548,9 +693,17 @@ fn the_targets_events_tell_of_others_who_scale() {
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
     // Anything may have been added or removed.
-    assert_eq!(answer["range"], json!({"min": 10, "max": 30}), "{:#}", answer["basis"]);
+    assert_eq!(
+        answer["range"],
+        json!({"min": 10, "max": 30}),
+        "{:#}",
+        answer["basis"]
+    );
     let basis = answer["basis"].as_array().expect("what it rests on");
-    let source = basis.iter().find(|it| it["item"] == "scale events").map(|it| &it["source"]);
+    let source = basis
+        .iter()
+        .find(|it| it["item"] == "scale events")
+        .map(|it| &it["source"]);
     let source = source.and_then(Value::as_str).unwrap_or_default();
     let other = "another change: Scaled up replica set nginx-deployment-596d9ffddd from 4 to 7";
     assert!(source.ends_with(other), "{source}");

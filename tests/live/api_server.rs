@@ -31,7 +31,14 @@ fn get(server: &Server, path: &str) -> Response {
 /// Returns the names of the items in a list.
 fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().into_iter().flatten();
-    items.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned()).collect()
+    items
+        .map(|item| {
+            item["metadata"]["name"]
+                .as_str()
+                .expect("a name")
+                .to_owned()
+        })
+        .collect()
 }
 
 #[test]
@@ -49,7 +56,11 @@ fn recorded_requests_are_answered_as_they_were() {
     let server = server(|cluster| {
         cluster.clock(Clock::Recorded);
         // It had not reached these backends yet at that time.
-        for group in ["custom.metrics.k8s.io", "external.metrics.k8s.io", "metrics.k8s.io"] {
+        for group in [
+            "custom.metrics.k8s.io",
+            "external.metrics.k8s.io",
+            "metrics.k8s.io",
+        ] {
             cluster.make_stale(group);
         }
     });
@@ -142,25 +153,43 @@ fn discovery_has_both_forms_and_follows_what_is_served() {
     let accept = format!("{accept},application/json");
     let mut client = admin(&server).header("Accept", &accept);
     let aggregated = client.get("/apis").expect("an answer").json();
-    let last = aggregated["items"].as_array().and_then(|items| items.last());
+    let last = aggregated["items"]
+        .as_array()
+        .and_then(|items| items.last());
     assert_eq!(last.expect("a group")["metadata"]["name"], "argoproj.io");
 
     let statuses = [
-        ("/apis/metrics.k8s.io/v1beta1/namespaces/default/pods", "text/plain; charset=utf-8"),
+        (
+            "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods",
+            "text/plain; charset=utf-8",
+        ),
         ("/apis/metrics.k8s.io", "text/plain; charset=utf-8"),
         (
             "/apis/argoproj.io/v1alpha1/namespaces/default/experiments/x/scale",
             "text/plain; charset=utf-8",
         ),
-        ("/apis/argoproj.io/v1alpha1/namespaces/default/others", "text/plain; charset=utf-8"),
+        (
+            "/apis/argoproj.io/v1alpha1/namespaces/default/others",
+            "text/plain; charset=utf-8",
+        ),
         ("/nothing", "text/plain; charset=utf-8"),
         (HPA, "application/json"),
-        ("/apis/apps/v1/namespaces/default/others", "application/json"),
-        ("/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/x", "application/json"),
+        (
+            "/apis/apps/v1/namespaces/default/others",
+            "application/json",
+        ),
+        (
+            "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/x",
+            "application/json",
+        ),
     ];
     for (path, content_type) in statuses {
         let got = get(&server, path);
-        assert_eq!((got.status, got.header("content-type")), (404, content_type), "{path}");
+        assert_eq!(
+            (got.status, got.header("content-type")),
+            (404, content_type),
+            "{path}"
+        );
     }
 }
 
@@ -201,7 +230,11 @@ fn rights_are_checked_for_whoever_it_really_is() {
     );
     let mut client = admin(&server).header("Impersonate-User", "viewer");
     let refused = client.get(PODS).expect("an answer");
-    assert!(refused.text().contains("User \\\"viewer\\\" cannot list"), "{}", refused.text());
+    assert!(
+        refused.text().contains("User \\\"viewer\\\" cannot list"),
+        "{}",
+        refused.text()
+    );
     let mut client = Client::connect(&server, &Auth::Token("viewer"))
         .expect("a connection")
         .header("Impersonate-User", "admin");
@@ -210,7 +243,11 @@ fn rights_are_checked_for_whoever_it_really_is() {
         "users \"admin\" is forbidden: User \"viewer\" cannot impersonate resource \"users\" in \
          API group \"\" at the cluster scope"
     );
-    let users: Vec<_> = server.requests().into_iter().map(|request| request.user).collect();
+    let users: Vec<_> = server
+        .requests()
+        .into_iter()
+        .map(|request| request.user)
+        .collect();
     assert_eq!(users[users.len() - 2..], [Some("viewer".to_owned()), None]);
 }
 
@@ -220,21 +257,31 @@ fn requests_are_logged_with_their_connections_and_counted_in_rounds() {
         cluster.latency(Duration::from_millis(150));
     });
     let mut first = admin(&server).header("Impersonate-User", "admin");
-    first.get(&format!("{HPA}/nginx-deployment")).expect("an answer");
+    first
+        .get(&format!("{HPA}/nginx-deployment"))
+        .expect("an answer");
     std::thread::scope(|scope| {
         for path in ["/version", "/apis", "/api"] {
             scope.spawn(|| get(&server, path));
         }
     });
-    first.get(&format!("{PODS}?labelSelector=app%3Dnginx&limit=1")).expect("an answer");
+    first
+        .get(&format!("{PODS}?labelSelector=app%3Dnginx&limit=1"))
+        .expect("an answer");
     assert_eq!(server.rounds(), 3);
     let requests = server.requests();
     assert_eq!((requests.len(), server.connections()), (5, 4));
     let last = &requests[4];
-    assert_eq!((last.connection, last.path.as_str()), (requests[0].connection, PODS));
+    assert_eq!(
+        (last.connection, last.path.as_str()),
+        (requests[0].connection, PODS)
+    );
     assert_eq!(last.parameter("labelSelector"), Some("app=nginx"));
     assert_eq!(last.header("impersonate-user"), Some("admin"));
-    assert_eq!(last.header("authorization"), Some("Bearer secret-token-of-admin"));
+    assert_eq!(
+        last.header("authorization"),
+        Some("Bearer secret-token-of-admin")
+    );
     assert_eq!((last.method.as_str(), last.status), ("GET", 200));
     assert!(last.done.expect("it is answered") - last.at >= Duration::from_millis(300));
 }

@@ -45,7 +45,11 @@ pub(super) fn apply(server: &Server, more: &[&str]) -> Ran {
 
 /// Returns the writes that the server received, whatever it did with them.
 pub(super) fn writes(server: &Server) -> Vec<Recorded> {
-    server.requests().into_iter().filter(|request| request.method != "GET").collect()
+    server
+        .requests()
+        .into_iter()
+        .filter(|request| request.method != "GET")
+        .collect()
 }
 
 /// Returns the current scale of the target.
@@ -92,15 +96,41 @@ fn check(name: &str, faults: Vec<(When, Fault)>, flags: &[&str], want: &Want) ->
     let server = Server::start(cluster);
     let before = scale(&server);
     let ran = apply(&server, &[&["--yes"], flags].concat());
-    assert_eq!(ran.code, Some(want.code), "{name}: {}{}", ran.stdout, ran.stderr);
-    let told = if want.code == 0 { &ran.stdout } else { &ran.stderr };
-    assert!(told.contains(want.told), "{name}: no {:?} in: {told}", want.told);
+    assert_eq!(
+        ran.code,
+        Some(want.code),
+        "{name}: {}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let told = if want.code == 0 {
+        &ran.stdout
+    } else {
+        &ran.stderr
+    };
+    assert!(
+        told.contains(want.told),
+        "{name}: no {:?} in: {told}",
+        want.told
+    );
     let writes = writes(&server);
     assert_eq!(writes.len(), want.sent, "{name}");
     for write in &writes {
-        assert_eq!((write.method.as_str(), write.path.as_str()), ("PUT", SCALE), "{name}");
-        assert_eq!(write.query, [("fieldManager".to_owned(), "kubectl-hpa".to_owned())], "{name}");
-        assert_eq!(write.header("content-type"), Some("application/json"), "{name}");
+        assert_eq!(
+            (write.method.as_str(), write.path.as_str()),
+            ("PUT", SCALE),
+            "{name}"
+        );
+        assert_eq!(
+            write.query,
+            [("fieldManager".to_owned(), "kubectl-hpa".to_owned())],
+            "{name}"
+        );
+        assert_eq!(
+            write.header("content-type"),
+            Some("application/json"),
+            "{name}"
+        );
         let agent = write.header("user-agent").unwrap_or_default();
         assert!(agent.starts_with("kubectl-hpa/"), "{name}: {agent}");
         let body: Value = serde_json::from_slice(&write.body).expect("JSON");
@@ -136,7 +166,12 @@ fn get(nth: usize) -> When {
 
 #[test]
 fn it_is_written_once() {
-    let want = Want { code: 0, sent: 1, replicas: 4, told: "\ndeployment.apps/web scaled\n" };
+    let want = Want {
+        code: 0,
+        sent: 1,
+        replicas: 4,
+        told: "\ndeployment.apps/web scaled\n",
+    };
     let ran = check("plain", vec![], &[], &want);
     assert!(ran.stdout.contains("\n  SCALE UP 2 "), "{}", ran.stdout);
     let line = " 4 replicas, replacing resourceVersion ";
@@ -202,13 +237,20 @@ fn what_moves_before_the_write_keeps_it_back() {
             "target written",
             get(2),
             |cluster| {
-                cluster
-                    .edit("apps/v1", "Deployment", WEB, |it| it["status"]["replicas"] = json!(1));
+                cluster.edit("apps/v1", "Deployment", WEB, |it| {
+                    it["status"]["replicas"] = json!(1);
+                });
             },
             2,
             "the target was written: Expected resource version to be ",
         ),
-        ("another target", get(2), recreate, 2, "the target was replaced: Expected uid to be "),
+        (
+            "another target",
+            get(2),
+            recreate,
+            2,
+            "the target was replaced: Expected uid to be ",
+        ),
         (
             "no HPA",
             hpa_path(),
@@ -220,7 +262,12 @@ fn what_moves_before_the_write_keeps_it_back() {
         ),
     ];
     for (name, when, change, replicas, told) in cases {
-        let want = Want { code: 6, sent: 0, replicas, told };
+        let want = Want {
+            code: 6,
+            sent: 0,
+            replicas,
+            told,
+        };
         let ran = check(name, vec![(when, Fault::Before(change))], &[], &want);
         assert!(ran.stderr.contains("or use --retry\n"), "{}", ran.stderr);
     }
@@ -237,10 +284,20 @@ fn what_moves_at_the_write_keeps_it_out() {
              deployments.apps \"web\": the object has been modified; please apply your changes to \
              the latest version and try again; nothing written\n",
         ),
-        ("another target", recreate, 2, "Precondition failed: UID in precondition: "),
+        (
+            "another target",
+            recreate,
+            2,
+            "Precondition failed: UID in precondition: ",
+        ),
     ];
     for (name, change, replicas, told) in cases {
-        let want = Want { code: 6, sent: 1, replicas, told };
+        let want = Want {
+            code: 6,
+            sent: 1,
+            replicas,
+            told,
+        };
         check(name, vec![(put(), Fault::Before(change))], &[], &want);
     }
     let mut cluster = cluster();
@@ -253,7 +310,10 @@ fn what_moves_at_the_write_keeps_it_out() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes"]);
     assert_eq!((ran.code, writes(&server).len()), (Some(6), 1));
-    assert!(ran.stderr.contains("deployments.apps \"web\" not found; nothing written\n"));
+    assert!(
+        ran.stderr
+            .contains("deployments.apps \"web\" not found; nothing written\n")
+    );
 }
 
 #[test]
@@ -276,9 +336,18 @@ fn it_starts_over_as_often_as_it_may() {
 
     let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
     let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
-    let want = Want { code: 0, sent: 2, replicas: 4, told: "scaled" };
+    let want = Want {
+        code: 0,
+        sent: 2,
+        replicas: 4,
+        told: "scaled",
+    };
     let ran = check("hostile", faults, &["--retry=1"], &want);
-    assert!(ran.stderr.contains("held by ^[[31mme: retrying (1 of 1)\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("held by ^[[31mme: retrying (1 of 1)\n"),
+        "{}",
+        ran.stderr
+    );
 
     let again = (
         When::on(&format!("{HPAS}/web")),
@@ -286,21 +355,47 @@ fn it_starts_over_as_often_as_it_may() {
             hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(9));
         }),
     );
-    let want = Want { code: 6, sent: 0, replicas: 2, told: "; nothing written\n" };
+    let want = Want {
+        code: 6,
+        sent: 0,
+        replicas: 2,
+        told: "; nothing written\n",
+    };
     let ran = check("always", vec![again], &["--retry=2"], &want);
-    assert_eq!(ran.stderr.matches(": retrying (").count(), 2, "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr.matches(": retrying (").count(),
+        2,
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
 fn preconditions_of_the_command_line_are_kept() {
     for (flags, told) in [
-        (["--current-replicas=3"], "error: Expected replicas to be 3, was 2; nothing written\n"),
-        (["--resource-version=1"], "error: Expected resource version to be 1, was "),
+        (
+            ["--current-replicas=3"],
+            "error: Expected replicas to be 3, was 2; nothing written\n",
+        ),
+        (
+            ["--resource-version=1"],
+            "error: Expected resource version to be 1, was ",
+        ),
     ] {
-        let want = Want { code: 6, sent: 0, replicas: 2, told };
+        let want = Want {
+            code: 6,
+            sent: 0,
+            replicas: 2,
+            told,
+        };
         check("unmet", vec![], &flags, &want);
     }
-    let want = Want { code: 0, sent: 1, replicas: 4, told: "scaled" };
+    let want = Want {
+        code: 0,
+        sent: 1,
+        replicas: 4,
+        told: "scaled",
+    };
     check("met", vec![], &["--current-replicas=2"], &want);
 }
 
@@ -323,10 +418,38 @@ fn a_server_that_refuses_or_fails_is_settled() {
     let open = "and the write may still take effect while its resourceVersion is ";
     let deaf = "Internal error occurred: failed calling webhook \"freeze.example.com\": EOF";
     for (name, faults, code, sent, replicas, told) in [
-        ("webhook", unheard(refusal(403, "Forbidden", webhook)), 1, 1, 2, webhook),
-        ("webhook", unheard(refusal(400, "BadRequest", webhook)), 1, 1, 2, webhook),
-        ("quota", unheard(refusal(403, "Forbidden", quota)), 1, 1, 2, quota),
-        ("422", unheard(refusal(422, "Invalid", invalid)), 1, 1, 2, invalid),
+        (
+            "webhook",
+            unheard(refusal(403, "Forbidden", webhook)),
+            1,
+            1,
+            2,
+            webhook,
+        ),
+        (
+            "webhook",
+            unheard(refusal(400, "BadRequest", webhook)),
+            1,
+            1,
+            2,
+            webhook,
+        ),
+        (
+            "quota",
+            unheard(refusal(403, "Forbidden", quota)),
+            1,
+            1,
+            2,
+            quota,
+        ),
+        (
+            "422",
+            unheard(refusal(422, "Invalid", invalid)),
+            1,
+            1,
+            2,
+            invalid,
+        ),
         (
             "429",
             unheard(Fault::TooManyRequests(None)),
@@ -355,11 +478,21 @@ fn a_server_that_refuses_or_fails_is_settled() {
             "scaled",
         ),
         ("503", unheard(Fault::Unavailable(None)), 7, 2, 2, open),
-        ("503, but it acted", vec![(put(), Fault::Unavailable(None))], 0, 1, 4, written),
+        (
+            "503, but it acted",
+            vec![(put(), Fault::Unavailable(None))],
+            0,
+            1,
+            4,
+            written,
+        ),
         ("500", unheard(Fault::InternalError), 7, 2, 2, open),
         (
             "500 once",
-            vec![(put().first(1), Fault::Unheard), (put().first(1), Fault::InternalError)],
+            vec![
+                (put().first(1), Fault::Unheard),
+                (put().first(1), Fault::InternalError),
+            ],
             0,
             2,
             4,
@@ -370,16 +503,40 @@ fn a_server_that_refuses_or_fails_is_settled() {
             vec![
                 (put(), Fault::Unheard),
                 (put(), Fault::InternalError),
-                (get(6), Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa"))),
+                (
+                    get(6),
+                    Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")),
+                ),
             ],
             0,
             2,
             4,
             "managedFields show that it was written",
         ),
-        ("500 of a webhook", unheard(refusal(500, "", webhook)), 1, 1, 2, webhook),
-        ("500, no webhook", unheard(refusal(500, "InternalError", deaf)), 1, 1, 2, deaf),
-        ("500, but it acted", vec![(put(), Fault::InternalError)], 0, 1, 4, written),
+        (
+            "500 of a webhook",
+            unheard(refusal(500, "", webhook)),
+            1,
+            1,
+            2,
+            webhook,
+        ),
+        (
+            "500, no webhook",
+            unheard(refusal(500, "InternalError", deaf)),
+            1,
+            1,
+            2,
+            deaf,
+        ),
+        (
+            "500, but it acted",
+            vec![(put(), Fault::InternalError)],
+            0,
+            1,
+            4,
+            written,
+        ),
         // The store may still execute it.
         (
             "500 of a store that is late",
@@ -391,13 +548,23 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ),
         (
             "504 once",
-            vec![(put().first(1), Fault::Unheard), (put().first(1), Fault::Timeout)],
+            vec![
+                (put().first(1), Fault::Unheard),
+                (put().first(1), Fault::Timeout),
+            ],
             0,
             2,
             4,
             "sent again with the same resourceVersion",
         ),
-        ("504, but it acted", vec![(put(), Fault::Timeout)], 0, 1, 4, written),
+        (
+            "504, but it acted",
+            vec![(put(), Fault::Timeout)],
+            0,
+            1,
+            4,
+            written,
+        ),
         ("101, but it acted", answered(101), 0, 1, 4, own),
         ("302, but it acted", answered(302), 0, 1, 4, own),
         ("403 of a proxy, but it acted", answered(403), 0, 1, 4, own),
@@ -424,8 +591,22 @@ fn a_server_that_refuses_or_fails_is_settled() {
              effect while its resourceVersion is ",
         ),
     ] {
-        let ran = check(name, faults, &[], &Want { code, sent, replicas, told });
-        assert!(!ran.stderr.contains("missing permission"), "{name}: {}", ran.stderr);
+        let ran = check(
+            name,
+            faults,
+            &[],
+            &Want {
+                code,
+                sent,
+                replicas,
+                told,
+            },
+        );
+        assert!(
+            !ran.stderr.contains("missing permission"),
+            "{name}: {}",
+            ran.stderr
+        );
     }
 }
 
@@ -438,13 +619,44 @@ fn a_lost_answer_is_settled_by_reading() {
     for (name, faults, code, sent, replicas, told) in [
         ("timeout after", vec![(put(), Fault::Hang)], 0, 1, 4, own),
         ("timeout before", unheard(Fault::Hang), 0, 2, 4, again),
-        ("cut after", vec![(put(), Fault::CutBeforeHead)], 0, 1, 4, own),
-        ("cut in the answer", vec![(put(), Fault::CutInBody)], 0, 1, 4, own),
-        ("an answer that is not JSON", vec![(put(), Fault::InvalidJson)], 0, 1, 4, own),
-        ("as told", vec![(put(), Fault::InvalidJson)], 0, 1, 4, "invalid response for PUT "),
+        (
+            "cut after",
+            vec![(put(), Fault::CutBeforeHead)],
+            0,
+            1,
+            4,
+            own,
+        ),
+        (
+            "cut in the answer",
+            vec![(put(), Fault::CutInBody)],
+            0,
+            1,
+            4,
+            own,
+        ),
+        (
+            "an answer that is not JSON",
+            vec![(put(), Fault::InvalidJson)],
+            0,
+            1,
+            4,
+            own,
+        ),
+        (
+            "as told",
+            vec![(put(), Fault::InvalidJson)],
+            0,
+            1,
+            4,
+            "invalid response for PUT ",
+        ),
         (
             "cut, and both arrive later",
-            vec![(put(), Fault::Late(Duration::from_secs(1))), (put(), Fault::CutBeforeHead)],
+            vec![
+                (put(), Fault::Late(Duration::from_secs(1))),
+                (put(), Fault::CutBeforeHead),
+            ],
             0,
             2,
             4,
@@ -464,7 +676,10 @@ fn a_lost_answer_is_settled_by_reading() {
         ),
         (
             "nothing can be read for a moment",
-            vec![(put(), Fault::CutBeforeHead), (get(3), Fault::InternalError)],
+            vec![
+                (put(), Fault::CutBeforeHead),
+                (get(3), Fault::InternalError),
+            ],
             0,
             1,
             4,
@@ -508,14 +723,28 @@ fn a_lost_answer_is_settled_by_reading() {
         ),
         (
             "lost, and another target",
-            vec![(put(), Fault::Unheard), (put(), Fault::CutBeforeHead), others(recreate)],
+            vec![
+                (put(), Fault::Unheard),
+                (put(), Fault::CutBeforeHead),
+                others(recreate),
+            ],
             7,
             1,
             2,
             "the target was replaced by another one of the same name",
         ),
     ] {
-        check(name, faults, &["--request-timeout=1s"], &Want { code, sent, replicas, told });
+        check(
+            name,
+            faults,
+            &["--request-timeout=1s"],
+            &Want {
+                code,
+                sent,
+                replicas,
+                told,
+            },
+        );
     }
 }
 
@@ -523,7 +752,12 @@ fn a_lost_answer_is_settled_by_reading() {
 /// API server answers with such a code.
 #[test]
 fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
-    let conflict = || (put(), refusal(409, "Conflict", "the object has been modified"));
+    let conflict = || {
+        (
+            put(),
+            refusal(409, "Conflict", "the object has been modified"),
+        )
+    };
     let used = || Fault::Answer(Answer::json(226, "{}".to_owned()));
     let own = "managedFields show that it was written";
     let same = "deployment.apps/web already has 4 replicas\n";
@@ -536,7 +770,10 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
         ("a conflict with itself", vec![conflict()], 0, 1, 4, same),
         (
             "a conflict with another run that wrote the same",
-            vec![(put(), Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")))],
+            vec![(
+                put(),
+                Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")),
+            )],
             0,
             1,
             4,
@@ -585,7 +822,17 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
             "sent again with the same resourceVersion",
         ),
     ] {
-        check(name, faults, &[], &Want { code, sent, replicas, told });
+        check(
+            name,
+            faults,
+            &[],
+            &Want {
+                code,
+                sent,
+                replicas,
+                told,
+            },
+        );
     }
 }
 
@@ -598,13 +845,23 @@ fn a_success_that_does_not_prove_the_write_is_settled_by_reading() {
     let version = before["metadata"]["resourceVersion"].clone();
     type ChangeScale = fn(&mut Value, &Value);
     let answers: [(&str, ChangeScale); 8] = [
-        ("another name", |scale, _| scale["metadata"]["name"] = json!("api")),
-        ("another namespace", |scale, _| scale["metadata"]["namespace"] = json!("shop")),
-        ("another uid", |scale, _| scale["metadata"]["uid"] = json!("another")),
+        ("another name", |scale, _| {
+            scale["metadata"]["name"] = json!("api");
+        }),
+        ("another namespace", |scale, _| {
+            scale["metadata"]["namespace"] = json!("shop");
+        }),
+        ("another uid", |scale, _| {
+            scale["metadata"]["uid"] = json!("another");
+        }),
         ("no metadata", |scale, _| scale["metadata"] = json!(null)),
         ("no uid", |scale, _| scale["metadata"]["uid"] = json!(null)),
-        ("no version", |scale, _| scale["metadata"]["resourceVersion"] = json!("")),
-        ("another kind", |scale, _| scale["kind"] = json!("Deployment")),
+        ("no version", |scale, _| {
+            scale["metadata"]["resourceVersion"] = json!("");
+        }),
+        ("another kind", |scale, _| {
+            scale["kind"] = json!("Deployment");
+        }),
         ("the version from before", |scale, version| {
             scale["metadata"]["resourceVersion"] = version.clone();
         }),
@@ -615,25 +872,45 @@ fn a_success_that_does_not_prove_the_write_is_settled_by_reading() {
         answer["metadata"]["resourceVersion"] = json!("99999999");
         change(&mut answer, &version);
         let fault = || Fault::Answer(Answer::json(200, answer.to_string()));
-        let want = Want { code: 0, sent: 1, replicas: 4, told: own };
+        let want = Want {
+            code: 0,
+            sent: 1,
+            replicas: 4,
+            told: own,
+        };
         check(name, vec![(put(), fault())], &[], &want);
         // The same where nothing was executed.
         let unheard = vec![(put().first(1), Fault::Unheard), (put().first(1), fault())];
-        let want = Want { code: 0, sent: 2, replicas: 4, told: again };
+        let want = Want {
+            code: 0,
+            sent: 2,
+            replicas: 4,
+            told: again,
+        };
         check(name, unheard, &[], &want);
     }
 }
 
 #[test]
 fn dry_runs_write_nothing() {
-    for (flag, sent, told) in [("client", 0, "(dry run)\n"), ("server", 1, "(server dry run)\n")] {
+    for (flag, sent, told) in [
+        ("client", 0, "(dry run)\n"),
+        ("server", 1, "(server dry run)\n"),
+    ] {
         let server = Server::start(cluster());
         let ran = apply(&server, &[&format!("--dry-run={flag}"), "--event"]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(ran.stdout.contains(&format!("\ndeployment.apps/web scaled {told}")));
+        assert!(
+            ran.stdout
+                .contains(&format!("\ndeployment.apps/web scaled {told}"))
+        );
         let writes = writes(&server);
         assert_eq!(writes.len(), 2 * sent);
-        assert!(writes.iter().all(|write| write.parameter("dryRun") == Some("All")));
+        assert!(
+            writes
+                .iter()
+                .all(|write| write.parameter("dryRun") == Some("All"))
+        );
         assert_eq!(scale(&server)["spec"]["replicas"], 2);
     }
     let mut cluster = cluster();
@@ -642,7 +919,11 @@ fn dry_runs_write_nothing() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--dry-run=server"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains(&format!("{text}; nothing written\n")), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("{text}; nothing written\n")),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// A webhook may write something other than requested.
@@ -651,7 +932,11 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
     let before = scale(&Server::start(cluster()));
     let version = &before["metadata"]["resourceVersion"];
     // What is undone is not stored, and keeps its version.
-    for (made, version) in [(2, version), (2, &json!("99999999")), (3, &json!("99999999"))] {
+    for (made, version) in [
+        (2, version),
+        (2, &json!("99999999")),
+        (3, &json!("99999999")),
+    ] {
         let mut cluster = cluster();
         let mut other = before.clone();
         other["spec"]["replicas"] = json!(made);
@@ -668,11 +953,23 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
             assert!(!ran.stdout.contains("scaled"), "{}", ran.stdout);
             assert!(ran.stderr.contains(&told), "{}", ran.stderr);
             let named = apply(&server, &[flag, "-o", "name"]);
-            assert_eq!((named.code, &*named.stdout), (Some(8), ""), "{}", named.stderr);
+            assert_eq!(
+                (named.code, &*named.stdout),
+                (Some(8), ""),
+                "{}",
+                named.stderr
+            );
             assert!(named.stderr.contains(&told), "{}", named.stderr);
         }
         // Status and event would differ from reality.
-        let flags = ["--yes", "-o", "json", "--event", "--write-status", "--force-write-status"];
+        let flags = [
+            "--yes",
+            "-o",
+            "json",
+            "--event",
+            "--write-status",
+            "--force-write-status",
+        ];
         let before = writes(&server).len();
         let answer: Value = serde_json::from_str(&apply(&server, &flags).stdout).expect("JSON");
         assert_eq!(
@@ -690,13 +987,24 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     let server = Server::start(cluster());
-    apply(&server, &[])
-        .fails(2, &["stdin or stderr is not a terminal", "hint: use --yes to write without"]);
+    apply(&server, &[]).fails(
+        2,
+        &[
+            "stdin or stderr is not a terminal",
+            "hint: use --yes to write without",
+        ],
+    );
     let now = ["--yes", "--now=2026-11-21T06:00:00Z"];
     apply(&server, &now).fails(2, &["apply works on the current state"]);
     for (flags, told) in [
-        (["--dry-run=client", "--wait"], "--wait and --dry-run exclude each other"),
-        (["--yes", "--current-replicas=-1"], "invalid value '-1' for '--current-replicas <N>'"),
+        (
+            ["--dry-run=client", "--wait"],
+            "--wait and --dry-run exclude each other",
+        ),
+        (
+            ["--yes", "--current-replicas=-1"],
+            "invalid value '-1' for '--current-replicas <N>'",
+        ),
         (
             ["--yes", "--resource-version="],
             "a value is required for '--resource-version <VERSION>'",
@@ -706,7 +1014,10 @@ fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     }
     assert!(server.requests().is_empty());
     let help = run(program().args(["help", "apply"])).stdout;
-    assert!(help.contains("--sync-period") && !help.contains("--now"), "{help}");
+    assert!(
+        help.contains("--sync-period") && !help.contains("--now"),
+        "{help}"
+    );
     assert!(!help.contains("with -f"), "{help}");
 }
 

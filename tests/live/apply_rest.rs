@@ -22,9 +22,12 @@ fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
 fn with_a_queue(hpa: &mut Value) {
     let metrics = &mut hpa["spec"]["metrics"];
     metrics[0]["resource"]["target"]["averageUtilization"] = json!(40);
-    metrics.as_array_mut().expect("a list").push(json!({"type": "External", "external": {
-        "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"},
-    }}));
+    metrics
+        .as_array_mut()
+        .expect("a list")
+        .push(json!({"type": "External", "external": {
+            "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"},
+        }}));
 }
 
 /// Returns the published object, validated by its schema.
@@ -42,22 +45,48 @@ fn answer(ran: &Ran) -> Value {
 #[test]
 fn the_schema_describes_what_is_printed_and_nothing_else() {
     let keys = |schema: &Value| -> BTreeSet<String> {
-        schema["properties"].as_object().expect("properties").keys().cloned().collect()
+        schema["properties"]
+            .as_object()
+            .expect("properties")
+            .keys()
+            .cloned()
+            .collect()
     };
     let mut more = keys(&schema::explanation());
     // The recorded state is of a past pass, which cannot be applied.
     more.remove("record");
-    let own = ["target", "change", "ignoresStabilization", "concerns", "next", "result"];
-    more.extend(own.into_iter().chain(["status", "event", "wait"]).map(str::to_owned));
+    let own = [
+        "target",
+        "change",
+        "ignoresStabilization",
+        "concerns",
+        "next",
+        "result",
+    ];
+    more.extend(
+        own.into_iter()
+            .chain(["status", "event", "wait"])
+            .map(str::to_owned),
+    );
     assert_eq!(keys(&schema::apply_result()), more);
 
     let server = Server::start(cluster());
-    let flags = ["--dry-run=server", "--event", "--write-status", "--force-write-status"];
+    let flags = [
+        "--dry-run=server",
+        "--event",
+        "--write-status",
+        "--force-write-status",
+    ];
     let printed = |form: &str| apply(&server, &[&["-o", form], &flags[..]].concat());
     let right = answer(&printed("json"));
     let yaml: Value = serde_yaml::from_str(&printed("yaml").stdout).expect("YAML is printed");
     // The difference between the clocks of server and test changes by the second.
-    for field in right.as_object().expect("an object").keys().filter(|key| *key != "notes") {
+    for field in right
+        .as_object()
+        .expect("an object")
+        .keys()
+        .filter(|key| *key != "notes")
+    {
         assert_eq!(yaml[field], right[field], "{field}");
     }
     schema::fits_elsewhere("apply-result", &right);
@@ -83,7 +112,10 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
         ("/event", "written", &json!(1)),
     ] {
         let mut wrong = right.clone();
-        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        let object = wrong
+            .pointer_mut(at)
+            .and_then(Value::as_object_mut)
+            .expect("an object");
         match value {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
@@ -149,7 +181,11 @@ fn what_is_never_written() {
         (
             "shared pods",
             |cluster| {
-                cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", "web"], &json!({}));
+                cluster.hpa(
+                    ["default", "twin"],
+                    ["apps/v1", "Deployment", "web"],
+                    &json!({}),
+                );
             },
             6,
             "error: the controller does not scale it (AmbiguousSelector): ",
@@ -235,17 +271,30 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let ran = apply_as(&server, "bob", &["--yes"]);
         assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
-        let hint = ran.stderr.lines().find(|line| line.contains("hint: ")).expect("a hint");
-        assert!(hint.ends_with("use --force-uncertain to write anyway"), "{code}: {hint}");
+        let hint = ran
+            .stderr
+            .lines()
+            .find(|line| line.contains("hint: "))
+            .expect("a hint");
+        assert!(
+            hint.ends_with("use --force-uncertain to write anyway"),
+            "{code}: {hint}"
+        );
         let observes = "hint: use --observe 30m20s to watch the HPA first, --prometheus to read its history, or --history none if";
         assert_eq!(hint.contains(observes), code == "memory", "{hint}");
         assert!(writes(&server).is_empty(), "{code}");
 
         let forced = apply_as(&server, "bob", &["--yes", "--force-uncertain"]);
         assert_eq!(forced.code, Some(0), "{code}: {}", forced.stderr);
-        let named = format!("forced with --force-uncertain: {}", &told[..told.len().min(20)]);
-        let named =
-            if code == "metrics" { "forced with --force-uncertain: queue failed" } else { &named };
+        let named = format!(
+            "forced with --force-uncertain: {}",
+            &told[..told.len().min(20)]
+        );
+        let named = if code == "metrics" {
+            "forced with --force-uncertain: queue failed"
+        } else {
+            &named
+        };
         assert!(forced.stdout.contains(named), "{code}: {}", forced.stdout);
         assert_eq!(writes(&server).len(), 1, "{code}");
 
@@ -254,8 +303,16 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         cluster.grant("bob");
         change(&mut cluster);
         let server = Server::start(cluster);
-        let short = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
-        assert_eq!(short.stdout, "deployment.apps/web\n", "{code}: {}", short.stderr);
+        let short = apply_as(
+            &server,
+            "bob",
+            &["--yes", "--force-uncertain", "-o", "name"],
+        );
+        assert_eq!(
+            short.stdout, "deployment.apps/web\n",
+            "{code}: {}",
+            short.stderr
+        );
         assert!(short.stderr.contains(named), "{code}: {}", short.stderr);
     }
 }
@@ -282,7 +339,13 @@ fn a_controller_that_is_down_is_replaced_without_force() {
         lease(&mut cluster, renewed);
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes"]);
-        assert_eq!(ran.code, Some(code), "{renewed}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(code),
+            "{renewed}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         assert_eq!(writes(&server).len(), usize::from(code == 0), "{renewed}");
         assert_eq!(
             ran.stdout.contains("SCALE UP 2 → 5: CONTROLLER SILENT"),
@@ -300,7 +363,9 @@ fn a_controller_that_is_down_is_replaced_without_force() {
 fn a_negative_count_is_no_success() {
     let mut cluster = cluster();
     set(&mut cluster, 1 << 30, "kubectl");
-    hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(i32::MAX));
+    hpa(&mut cluster, |hpa| {
+        hpa["spec"]["maxReplicas"] = json!(i32::MAX);
+    });
     let server = Server::start(cluster);
     let refusal = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
                    than or equal to 0";
@@ -313,11 +378,26 @@ fn a_negative_count_is_no_success() {
     let file = directory().join(format!("negative-{}.json", std::process::id()));
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut live = program();
-    live.args(["explain", "web", "-n", "default", "--history=none", "--save"]).arg(&file);
+    live.args([
+        "explain",
+        "web",
+        "-n",
+        "default",
+        "--history=none",
+        "--save",
+    ])
+    .arg(&file);
     let live = run(live.env("KUBECONFIG", config.path()));
-    let saved = run(program().args(["explain", "web", "--history=none", "-f"]).arg(&file));
+    let saved = run(program()
+        .args(["explain", "web", "--history=none", "-f"])
+        .arg(&file));
     for ran in [live, saved] {
-        assert!(ran.stdout.contains("CANNOT SCALE 1073741824 "), "{}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stdout.contains("CANNOT SCALE 1073741824 "),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
     std::fs::remove_file(&file).expect("it was saved");
 }
@@ -325,7 +405,11 @@ fn a_negative_count_is_no_success() {
 /// An HPA beside it, with the condition of its last pass, on a target of this kind.
 fn neighbour(cluster: &mut Cluster, kind: [&str; 2], reason: Option<&str>) {
     let [api_version, kind] = kind;
-    cluster.hpa(["default", "other"], [api_version, kind, "other"], &json!({}));
+    cluster.hpa(
+        ["default", "other"],
+        [api_version, kind, "other"],
+        &json!({}),
+    );
     if let Some(reason) = reason {
         checked(cluster, ["default", "other"], reason);
     }
@@ -365,7 +449,11 @@ fn a_neighbour_blocks_only_if_its_pods_may_be_the_same() {
                       Deployment/other does not exist, but the controller may remember its selector; nothing \
                       written\n";
     let cases: [(&str, Change, Option<&str>); 5] = [
-        ("a target that never was", |cluster| neighbour(cluster, DEPLOYMENT, None), None),
+        (
+            "a target that never was",
+            |cluster| neighbour(cluster, DEPLOYMENT, None),
+            None,
+        ),
         (
             "a target that is gone, of an HPA that was compared",
             |cluster| {
@@ -379,7 +467,11 @@ fn a_neighbour_blocks_only_if_its_pods_may_be_the_same() {
             |cluster| neighbour(cluster, DEPLOYMENT, Some(FINE)),
             Some(remembered),
         ),
-        ("a kind that may not be read", |cluster| neighbour(cluster, ROLLOUT, None), Some(denied)),
+        (
+            "a kind that may not be read",
+            |cluster| neighbour(cluster, ROLLOUT, None),
+            Some(denied),
+        ),
         (
             "a kind that may not be read, of an HPA that was compared",
             |cluster| {
@@ -398,9 +490,23 @@ fn a_neighbour_blocks_only_if_its_pods_may_be_the_same() {
         change(&mut cluster);
         let server = Server::start(cluster);
         let ran = apply_as(&server, "bob", &["--yes", "--history=none"]);
-        assert_eq!(ran.code, Some(if told.is_some() { 6 } else { 0 }), "{name}: {}", ran.stderr);
-        assert!(ran.stderr.contains(told.unwrap_or_default()), "{name}: {}", ran.stderr);
-        assert_eq!(ran.stderr.contains("default/other"), told.is_some(), "{name}: {}", ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(if told.is_some() { 6 } else { 0 }),
+            "{name}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains(told.unwrap_or_default()),
+            "{name}: {}",
+            ran.stderr
+        );
+        assert_eq!(
+            ran.stderr.contains("default/other"),
+            told.is_some(),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_eq!(writes(&server).len(), usize::from(told.is_none()), "{name}");
     }
 }
@@ -412,7 +518,11 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     cluster.grant("bob");
     cluster.deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
-    let ran = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
+    let ran = apply_as(
+        &server,
+        "bob",
+        &["--yes", "--force-uncertain", "-o", "name"],
+    );
     let right = "hint: missing permission: list pods.metrics.k8s.io in the namespace default; ";
     let rule = "add to a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
     let told = "error: you may not read cpu, so what the controller would write is unknown; \
@@ -426,7 +536,10 @@ fn nothing_due_is_said_and_nothing_is_written() {
     let mut cluster = cluster();
     hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(2));
     let server = Server::start(cluster);
-    let ran = apply(&server, &["--yes", "--write-status", "--force-write-status", "--event"]);
+    let ran = apply(
+        &server,
+        &["--yes", "--write-status", "--force-write-status", "--event"],
+    );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let told = "\n  nothing due  stays at 2, so nothing is written. cpu proposes 5 replicas; the \
                 maximum is 2.\n";
@@ -434,7 +547,11 @@ fn nothing_due_is_said_and_nothing_is_written() {
     assert!(writes(&server).is_empty());
     let ran = apply(&server, &["--yes", "-o", "name"]);
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(0)));
-    assert!(ran.stderr.contains("stays at 2, so nothing is written."), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("stays at 2, so nothing is written."),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Returns the text about the controller's next sync.
@@ -463,7 +580,13 @@ fn what_comes_next_is_the_controllers_own_pass() {
             [5, 5],
             "The controller's next pass (within 15s) continues to 5: cpu proposes 5 replicas.",
         ),
-        (fits, vec![], "keeps", [4, 4], "The controller's next pass (within 15s) keeps 4: "),
+        (
+            fits,
+            vec![],
+            "keeps",
+            [4, 4],
+            "The controller's next pass (within 15s) keeps 4: ",
+        ),
         (
             down,
             vec!["--ignore-stabilization", "--recommendation=2@1m"],
@@ -483,12 +606,19 @@ fn what_comes_next_is_the_controllers_own_pass() {
         let mut cluster = cluster();
         change(&mut cluster);
         let server = Server::start(cluster);
-        let ran = apply(&server, &[&["--dry-run=client", "-o", "json"], &flags[..]].concat());
+        let ran = apply(
+            &server,
+            &[&["--dry-run=client", "-o", "json"], &flags[..]].concat(),
+        );
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let answer = answer(&ran);
         let next = &answer["next"];
         assert_eq!(next["verdict"], verdict, "{next:#}");
-        assert_eq!(next["replicas"], json!({"min": replicas[0], "max": replicas[1]}), "{next:#}");
+        assert_eq!(
+            next["replicas"],
+            json!({"min": replicas[0], "max": replicas[1]}),
+            "{next:#}"
+        );
         let message = next["message"].as_str().expect("text");
         assert!(message.contains(told), "{message}");
         assert!(message.contains("Its history "), "{message}");
@@ -509,7 +639,11 @@ fn stabilization_is_ignored_in_the_open() {
     };
     let (held, sent) = down(&[]);
     assert_eq!((held.code, sent), (Some(0), 0), "{}", held.stdout);
-    assert!(held.stdout.contains("nothing due  stays at 2"), "{}", held.stdout);
+    assert!(
+        held.stdout.contains("nothing due  stays at 2"),
+        "{}",
+        held.stdout
+    );
     let (ran, sent) = down(&["--ignore-stabilization"]);
     assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
     let told =
@@ -522,12 +656,17 @@ fn stabilization_is_ignored_in_the_open() {
 fn the_status_is_written_where_nobody_else_does() {
     let with = |renewed: Option<&str>, flags: &[&str]| {
         let mut cluster = cluster();
-        hpa(&mut cluster, |hpa| hpa["metadata"]["labels"] = json!({"team": "a"}));
+        hpa(&mut cluster, |hpa| {
+            hpa["metadata"]["labels"] = json!({"team": "a"});
+        });
         if let Some(renewed) = renewed {
             lease(&mut cluster, renewed);
         }
         let server = Server::start(cluster);
-        let ran = apply(&server, &[&["--yes", "--write-status", "-o", "json"], flags].concat());
+        let ran = apply(
+            &server,
+            &[&["--yes", "--write-status", "-o", "json"], flags].concat(),
+        );
         (server, ran)
     };
     for (renewed, told) in [
@@ -541,10 +680,18 @@ fn the_status_is_written_where_nobody_else_does() {
         let (server, ran) = with(renewed, &[]);
         assert_eq!(ran.code, Some(6), "{}", ran.stderr);
         assert!(ran.stderr.contains(told), "{}", ran.stderr);
-        assert!(ran.stderr.contains("hint: use --force-write-status to write"), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains("hint: use --force-write-status to write"),
+            "{}",
+            ran.stderr
+        );
         assert!(writes(&server).is_empty());
     }
-    for (renewed, flags) in [("07:01:00", &[][..]), ("07:07:12", &["--force-write-status"])] {
+    for (renewed, flags) in [
+        ("07:01:00", &[][..]),
+        ("07:07:12", &["--force-write-status"]),
+    ] {
         let (server, ran) = with(Some(renewed), flags);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let answer = answer(&ran);
@@ -552,11 +699,18 @@ fn the_status_is_written_where_nobody_else_does() {
         let writes = writes(&server);
         assert_eq!(writes.len(), 2);
         let status = &writes[1];
-        assert_eq!((&*status.method, &*status.path), ("PUT", &*format!("{HPAS}/web/status")));
+        assert_eq!(
+            (&*status.method, &*status.path),
+            ("PUT", &*format!("{HPAS}/web/status"))
+        );
         let body: Value = serde_json::from_slice(&status.body).expect("JSON");
         assert_eq!(body["status"], answer["outcome"]["status"]);
         assert_eq!(body["status"]["desiredReplicas"], 4);
-        assert_eq!(body["metadata"]["labels"], json!({"team": "a"}), "nothing else is taken away");
+        assert_eq!(
+            body["metadata"]["labels"],
+            json!({"team": "a"}),
+            "nothing else is taken away"
+        );
         assert!(body["metadata"]["resourceVersion"].is_string());
     }
     // Someone writes the HPA in between: the scale is written, the status is not.
@@ -568,10 +722,17 @@ fn the_status_is_written_where_nobody_else_does() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--write-status"]);
     assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
-    assert!(ran.stdout.contains("as the controller would write it (--write-status)\n"));
+    assert!(
+        ran.stdout
+            .contains("as the controller would write it (--write-status)\n")
+    );
     let told = "the status of the HPA was not written: Error from server (Conflict): ";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("\ndeployment.apps/web scaled\n"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// No other event has its name, which those who may send it may not be allowed to read.
@@ -586,14 +747,20 @@ fn an_event_that_exists_already_was_written() {
         ("Conflict", false, Value::Null, 7),
     ] {
         let mut cluster = cluster();
-        cluster.fault(When::on(events).method("POST"), refusal(409, reason, "not now"));
+        cluster.fault(
+            When::on(events).method("POST"),
+            refusal(409, reason, "not now"),
+        );
         if !may_read {
             let one = When::on(&format!("{events}/")).method("GET");
             cluster.fault(one, refusal(403, "Forbidden", "you cannot get events"));
         }
         let ran = apply(&Server::start(cluster), &["--yes", "--event", "-o", "json"]);
         let answer = answer(&ran);
-        assert_eq!(answer["event"]["written"], written, "{reason} {may_read}: {answer:#}");
+        assert_eq!(
+            answer["event"]["written"], written,
+            "{reason} {may_read}: {answer:#}"
+        );
         assert_eq!(ran.code, Some(code), "{reason} {may_read}: {}", ran.stderr);
     }
 }
@@ -603,14 +770,27 @@ fn an_event_that_exists_already_was_written() {
 fn a_run_that_another_one_preceded_writes_no_second_event() {
     let mut cluster = cluster();
     let scale = When::on(SCALE).method("PUT");
-    cluster.fault(scale, Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")));
+    cluster.fault(
+        scale,
+        Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")),
+    );
     let server = Server::start(cluster);
-    let flags = ["--yes", "--event", "--write-status", "--force-write-status", "-o", "json"];
+    let flags = [
+        "--yes",
+        "--event",
+        "--write-status",
+        "--force-write-status",
+        "-o",
+        "json",
+    ];
     let ran = apply(&server, &flags);
     let answer = answer(&ran);
     schema::fits_elsewhere("apply-result", &answer);
     let result = &answer["result"];
-    assert_eq!((&result["outcome"], &result["replicas"]), (&json!("already"), &json!(4)));
+    assert_eq!(
+        (&result["outcome"], &result["replicas"]),
+        (&json!("already"), &json!(4))
+    );
     let message = result["message"].as_str().unwrap_or_default();
     let told = "already 4 replicas: written by this run, or by another one of kubectl-hpa at the \
                 same time; Error from server (Conflict): ";
@@ -619,7 +799,12 @@ fn a_run_that_another_one_preceded_writes_no_second_event() {
     for extra in ["status", "event"] {
         assert_eq!(answer[extra], json!({"written": false, "error": error}));
     }
-    assert_eq!((ran.code, writes(&server).len()), (Some(1), 1), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, writes(&server).len()),
+        (Some(1), 1),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -632,7 +817,10 @@ fn the_event_is_in_the_controllers_words_and_our_name() {
     assert!(ran.stdout.contains(planned), "{}", ran.stdout);
     assert!(!ran.stdout.contains("(--write-status)"), "{}", ran.stdout);
     let writes = writes(&server);
-    assert_eq!((writes.len(), &*writes[1].path), (2, "/api/v1/namespaces/default/events"));
+    assert_eq!(
+        (writes.len(), &*writes[1].path),
+        (2, "/api/v1/namespaces/default/events")
+    );
     let event: Value = serde_json::from_slice(&writes[1].body).expect("JSON");
     for (field, want) in [
         ("type", json!("Normal")),
@@ -675,7 +863,13 @@ fn a_wait_follows_the_replicas() {
         });
     };
     for (change, wait, code, end, told) in [
-        (Some(ready), "--wait", 0, "ready", "all 4 replicas are ready"),
+        (
+            Some(ready),
+            "--wait",
+            0,
+            "ready",
+            "all 4 replicas are ready",
+        ),
         (
             Some(another),
             "--wait=30s",
@@ -683,9 +877,27 @@ fn a_wait_follows_the_replicas() {
             "changed",
             "kube-controller-manager has since set the replicas to 2",
         ),
-        (Some(gone), "--wait=30s", 1, "gone", "the target no longer exists"),
-        (Some(recreated), "--wait=30s", 1, "gone", "the target no longer exists"),
-        (None, "--wait=300ms", 1, "timedOut", "the replicas were not ready in time (0 are)"),
+        (
+            Some(gone),
+            "--wait=30s",
+            1,
+            "gone",
+            "the target no longer exists",
+        ),
+        (
+            Some(recreated),
+            "--wait=30s",
+            1,
+            "gone",
+            "the target no longer exists",
+        ),
+        (
+            None,
+            "--wait=300ms",
+            1,
+            "timedOut",
+            "the replicas were not ready in time (0 are)",
+        ),
     ] {
         let run = |more: &[&str]| {
             let mut cluster = cluster();
@@ -701,7 +913,10 @@ fn a_wait_follows_the_replicas() {
         let ran = run(&[]);
         assert_eq!(ran.code, Some(code), "{end}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains(told), "{end}: {}", ran.stdout);
-        assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{end}");
+        assert!(
+            ran.stdout.contains("\ndeployment.apps/web scaled\n"),
+            "{end}"
+        );
         let answer = answer(&run(&["-o", "json"]));
         assert_eq!(answer["wait"]["end"], end);
         assert_eq!(answer["result"]["outcome"], "written", "{end}");
@@ -732,8 +947,24 @@ fn a_signal_before_the_write_or_during_it() {
             0,
             "error: interrupted, nothing written\n",
         ),
-        ("during, written", vec![(put(), Fault::Hang)], "PUT", "-INT", 0, 1, "managedFields show"),
-        ("hung up", vec![(put(), Fault::Hang)], "PUT", "-HUP", 0, 1, "managedFields show"),
+        (
+            "during, written",
+            vec![(put(), Fault::Hang)],
+            "PUT",
+            "-INT",
+            0,
+            1,
+            "managedFields show",
+        ),
+        (
+            "hung up",
+            vec![(put(), Fault::Hang)],
+            "PUT",
+            "-HUP",
+            0,
+            1,
+            "managedFields show",
+        ),
         (
             "hung up before",
             vec![(When::on(pods), Fault::Hang)],
@@ -745,7 +976,10 @@ fn a_signal_before_the_write_or_during_it() {
         ),
         (
             "between two tries",
-            vec![(put(), Fault::Unheard), (put(), Fault::TooManyRequests(Some(5)))],
+            vec![
+                (put(), Fault::Unheard),
+                (put(), Fault::TooManyRequests(Some(5))),
+            ],
             "PUT",
             "-INT",
             130,
@@ -779,23 +1013,37 @@ fn a_signal_before_the_write_or_during_it() {
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-        command.args(["apply", "web", "-n", "default", "--yes"]).env("KUBECONFIG", config.path());
+        command
+            .args(["apply", "web", "-n", "default", "--yes"])
+            .env("KUBECONFIG", config.path());
         if name == "before the status" {
             command.args(["--write-status", "--force-write-status", "--event"]);
         }
         away(&mut command);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
         let begun = Instant::now();
         let has = |request: &super::api::Recorded| request.path == seen || request.method == seen;
         while !server.requests().iter().any(has) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{name}: nothing came");
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "{name}: nothing came"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
         let id = child.id().to_string();
-        let killed = std::process::Command::new("kill").args([signal, &id]).status();
+        let killed = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status();
         assert!(killed.expect("kill").success());
         let ran = Ran::of(&child.wait_with_output().expect("it ends"));
-        assert!(begun.elapsed() < Duration::from_secs(20), "{name}: it went on");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{name}: it went on"
+        );
         assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
         let text = format!("{}{}", ran.stdout, ran.stderr);
         assert!(text.contains(told), "{name}: {text}");
@@ -826,7 +1074,9 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
                     std::thread::sleep(Duration::from_secs(1));
                 }
                 let server = TcpStream::connect(api.address()).expect("the server");
-                let both = client.try_clone().and_then(|own| Ok((own, server.try_clone()?)));
+                let both = client
+                    .try_clone()
+                    .and_then(|own| Ok((own, server.try_clone()?)));
                 let (mut from, mut to) = both.expect("copies");
                 std::thread::spawn(move || std::io::copy(&mut from, &mut to));
                 let (mut from, mut to) = (server, client);
@@ -835,16 +1085,26 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
         }
     });
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-    command.args(["apply", "web", "-n", "default", "--yes"]).env("KUBECONFIG", config.path());
+    command
+        .args(["apply", "web", "-n", "default", "--yes"])
+        .env("KUBECONFIG", config.path());
     away(&mut command);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
     let begun = Instant::now();
     while !held.load(Ordering::SeqCst) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no connection for the write");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "no connection for the write"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
-    let killed =
-        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(killed.expect("kill").success());
     let ran = Ran::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
@@ -867,14 +1127,34 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
     };
     for path in [status, events] {
         let all = || When::on(path);
-        let write = || if path == events { all().method("POST") } else { all().method("PUT") };
+        let write = || {
+            if path == events {
+                all().method("POST")
+            } else {
+                all().method("PUT")
+            }
+        };
         let first = || write().first(1);
         let denied: Change = |cluster| {
             cluster.deny("bob", "get", "events");
         };
         for (name, faults, change, code, sent, written) in [
-            ("cut after", vec![(write(), Fault::CutBeforeHead)], None, 0, 1, json!(true)),
-            ("500 after", vec![(write(), Fault::InternalError)], None, 0, 1, json!(true)),
+            (
+                "cut after",
+                vec![(write(), Fault::CutBeforeHead)],
+                None,
+                0,
+                1,
+                json!(true),
+            ),
+            (
+                "500 after",
+                vec![(write(), Fault::InternalError)],
+                None,
+                0,
+                1,
+                json!(true),
+            ),
             (
                 "cut before",
                 vec![(first(), Fault::Unheard), (first(), Fault::CutBeforeHead)],
@@ -904,7 +1184,10 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             ),
             (
                 "never heard",
-                vec![(write(), Fault::Unheard), (write(), Fault::Unavailable(None))],
+                vec![
+                    (write(), Fault::Unheard),
+                    (write(), Fault::Unavailable(None)),
+                ],
                 None,
                 7,
                 2,
@@ -927,13 +1210,19 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             let extra = &answer[if path == events { "event" } else { "status" }];
             assert_eq!(extra["written"], written, "{name} {path}");
             assert_eq!(answer["result"]["outcome"], "written", "{name} {path}");
-            let open = match path == events {
-                true => "it does not exist or cannot be read, and may still arrive",
-                false => "the HPA is unchanged, and the write may still take effect",
+            let open = if path == events {
+                "it does not exist or cannot be read, and may still arrive"
+            } else {
+                "the HPA is unchanged, and the write may still take effect"
             };
             let open = format!("unknown whether it was written: {open}");
             let is_known = !ran.stderr.contains(&open);
-            assert_eq!(is_known, !written.is_null(), "{name} {path}: {}", ran.stderr);
+            assert_eq!(
+                is_known,
+                !written.is_null(),
+                "{name} {path}: {}",
+                ran.stderr
+            );
             assert_eq!(writes(&server).len(), 1 + sent, "{name} {path}");
         }
     }
@@ -963,7 +1252,10 @@ fn a_wait_rides_out_faults_until_its_own_end() {
     for (name, faults, wait, code, told) in [
         (
             "fails",
-            vec![(target().nth(6), Fault::InternalError), (target().nth(7), Fault::Before(ready))],
+            vec![
+                (target().nth(6), Fault::InternalError),
+                (target().nth(7), Fault::Before(ready)),
+            ],
             "--wait=30s",
             0,
             "all 4 replicas are ready",
@@ -987,7 +1279,10 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             "answers after the end",
             vec![
                 (target().nth(5), Fault::Before(ready)),
-                (target().from(5), Fault::DelayAnswer(Duration::from_millis(100))),
+                (
+                    target().from(5),
+                    Fault::DelayAnswer(Duration::from_millis(100)),
+                ),
             ],
             "--wait=1ms",
             0,
@@ -995,7 +1290,10 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         ),
         (
             "is denied",
-            vec![(target().from(6), Fault::Answer(status(403, "Forbidden", "not you", None)))],
+            vec![(
+                target().from(6),
+                Fault::Answer(status(403, "Forbidden", "not you", None)),
+            )],
             "--wait=3s",
             1,
             "error: failed to wait: Error from server (Forbidden): not you",
@@ -1011,7 +1309,10 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
         let text = format!("{}{}", ran.stdout, ran.stderr);
         assert!(text.contains(told), "{name}: {text}");
-        assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{name}");
+        assert!(
+            ran.stdout.contains("\ndeployment.apps/web scaled\n"),
+            "{name}"
+        );
     }
 }
 
@@ -1023,8 +1324,14 @@ fn a_wait_looks_more_and_more_rarely() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let target = SCALE.strip_suffix("/scale").expect("a subresource");
     let requests = server.requests();
-    let written = requests.iter().position(|request| request.method == "PUT").expect("a write");
-    let looks = requests[written..].iter().filter(|request| request.path == target).count();
+    let written = requests
+        .iter()
+        .position(|request| request.method == "PUT")
+        .expect("a write");
+    let looks = requests[written..]
+        .iter()
+        .filter(|request| request.path == target)
+        .count();
     assert!((2..=4).contains(&looks), "{looks}");
 }
 
@@ -1032,20 +1339,32 @@ fn a_wait_looks_more_and_more_rarely() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_written_is_told_where_standard_output_is_full() {
-    for (form, flag, code) in
-        [("name", "--event", 0), ("json", "--event", 0), ("name", "--dry-run=server", 1)]
-    {
+    for (form, flag, code) in [
+        ("name", "--event", 0),
+        ("json", "--event", 0),
+        ("name", "--dry-run=server", 1),
+    ] {
         let server = Server::start(cluster());
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag]);
         command.env("KUBECONFIG", config.path());
         away(&mut command);
-        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
-        let ran = command.stdout(full).stderr(Stdio::piped()).output().expect("it runs");
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a device");
+        let ran = command
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("it runs");
         let told = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(code), "{told}");
-        assert!(told.contains("error: failed to write the answer: No space left"), "{told}");
+        assert!(
+            told.contains("error: failed to write the answer: No space left"),
+            "{told}"
+        );
         let written =
             told.contains("deployment.apps/web was written and has 4 replicas, event written\n");
         assert_eq!(written, code == 0, "{told}");
@@ -1064,7 +1383,9 @@ fn on_a_terminal_it_asks() {
     };
     let another: Change = |cluster| hpa(cluster, |hpa| hpa["metadata"]["uid"] = json!("another"));
     let recreated: Change = |cluster| {
-        cluster.edit("apps/v1", "Deployment", WEB, |it| it["metadata"]["uid"] = json!("another"));
+        cluster.edit("apps/v1", "Deployment", WEB, |it| {
+            it["metadata"]["uid"] = json!("another");
+        });
     };
     let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
     for (typed, meanwhile, code, sent, told) in [
@@ -1100,12 +1421,27 @@ fn on_a_terminal_it_asks() {
             "error: the target was deleted and recreated after your confirmation; nothing written",
         ),
         ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
-        ("\u{4}", None, 1, 0, "\r\nerror: declined; nothing written\r\n"),
-        ("\u{3}", None, 130, 0, "error: interrupted, nothing written\r\n"),
+        (
+            "\u{4}",
+            None,
+            1,
+            0,
+            "\r\nerror: declined; nothing written\r\n",
+        ),
+        (
+            "\u{3}",
+            None,
+            130,
+            0,
+            "error: interrupted, nothing written\r\n",
+        ),
     ] {
         let mut cluster = cluster();
         if let Some(change) = meanwhile {
-            cluster.fault(When::on(&format!("{HPAS}/web")).nth(2), Fault::Before(change));
+            cluster.fault(
+                When::on(&format!("{HPAS}/web")).nth(2),
+                Fault::Before(change),
+            );
         }
         let slow = Fault::DelayAnswer(Duration::from_millis(300));
         cluster.fault(When::on(&format!("{HPAS}/web")).nth(1), slow);
@@ -1117,13 +1453,18 @@ fn on_a_terminal_it_asks() {
             config.path().display()
         );
         let mut command = std::process::Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         away(&mut command);
         // Messages are wrapped for a terminal.
         command.env("COLUMNS", "200");
         let mut child = command.spawn().expect("script of util-linux");
-        let (mut input, mut output) =
-            (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (mut input, mut output) = (
+            child.stdin.take().expect("a pipe"),
+            child.stdout.take().expect("a pipe"),
+        );
         // What is typed before the prompt is not an answer to it.
         input.write_all(b"y\n").expect("it listens");
         let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
@@ -1137,9 +1478,17 @@ fn on_a_terminal_it_asks() {
             }
         }
         let shown = String::from_utf8_lossy(&shown);
-        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{typed:?}: {shown}");
+        assert_eq!(
+            child.wait().expect("it ends").code(),
+            Some(code),
+            "{typed:?}: {shown}"
+        );
         assert!(shown.contains(told), "{typed:?}: {shown}");
-        assert_eq!(shown.matches("NEXT PASS OF").count(), 1, "{typed:?}: {shown}");
+        assert_eq!(
+            shown.matches("NEXT PASS OF").count(),
+            1,
+            "{typed:?}: {shown}"
+        );
         assert_eq!(writes(&server).len(), sent, "{typed:?}");
     }
 }
@@ -1155,11 +1504,16 @@ fn what_speaks_against_a_write_is_shown_before_it() {
         ran.stdout
     };
     let limited = shown(3);
-    let (finding, write) =
-        (limited.find("\n  at-max: the metrics propose "), limited.find("\nWRITE\n"));
+    let (finding, write) = (
+        limited.find("\n  at-max: the metrics propose "),
+        limited.find("\nWRITE\n"),
+    );
     assert!(finding.is_some() && finding < write, "{limited}");
     let plain = shown(10);
-    assert!(plain.contains("\nWRITE\n") && !plain.contains("\nFINDINGS\n"), "{plain}");
+    assert!(
+        plain.contains("\nWRITE\n") && !plain.contains("\nFINDINGS\n"),
+        "{plain}"
+    );
 }
 
 /// A custom kind has its scale where discovery says.
@@ -1189,12 +1543,28 @@ fn a_kind_of_ones_own_is_scaled_too() {
     });
     // Scale and target are read twice before the write, and the target once more.
     let first_look = When::on(target).method("GET").nth(6);
-    cluster.fault(first_look, Fault::Answer(Answer::json(200, sized.to_string())));
+    cluster.fault(
+        first_look,
+        Fault::Answer(Answer::json(200, sized.to_string())),
+    );
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--wait"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("\nrollout.argoproj.io/web scaled\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("all 4 replicas are ready\n"), "{}", ran.stdout);
-    let [write] = &writes(&server)[..] else { panic!("not one write") };
-    assert_eq!((&*write.method, &*write.path), ("PUT", &*format!("{target}/scale")));
+    assert!(
+        ran.stdout.contains("\nrollout.argoproj.io/web scaled\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("all 4 replicas are ready\n"),
+        "{}",
+        ran.stdout
+    );
+    let [write] = &writes(&server)[..] else {
+        panic!("not one write")
+    };
+    assert_eq!(
+        (&*write.method, &*write.path),
+        ("PUT", &*format!("{target}/scale"))
+    );
 }

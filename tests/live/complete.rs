@@ -15,7 +15,9 @@ const LIMIT: Duration = Duration::from_secs(3);
 
 fn cluster() -> Cluster {
     let mut cluster = recorded();
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
     let namespaces = r#"{"apiVersion":"v1","kind":"NamespaceList","metadata":{},
         "items":[{"metadata":{"name":"default"}},{"metadata":{"name":"shop"}}]}"#;
     let answer = Answer::json(200, namespaces.to_owned());
@@ -39,7 +41,11 @@ fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
         .env("KUBECONFIG", config.path());
     let begun = Instant::now();
     let ran = run(command.args(words));
-    assert!(begun.elapsed() < LIMIT, "{words:?} took {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < LIMIT,
+        "{words:?} took {:?}",
+        begun.elapsed()
+    );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     ran
 }
@@ -53,12 +59,21 @@ fn each_place_has_its_candidates() {
         (&["explain", "-n", ""][..], "default\nshop\n:4\n"),
         (&["explain", ""], &*hpa),
         (&["explain", "nginx"], &hpa),
-        (&["explain", "-n", "shop", "c"], "cart\tDeployment/cart\n:4\n"),
+        (
+            &["explain", "-n", "shop", "c"],
+            "cart\tDeployment/cart\n:4\n",
+        ),
         (&["explain", "-n", "none", ""], ":4\n"),
         (&["explain", NAME, ""], ":4\n"),
-        (&["explain", "-n", "shop", "cart", ""], "web\tDeployment/web\n:4\n"),
+        (
+            &["explain", "-n", "shop", "cart", ""],
+            "web\tDeployment/web\n:4\n",
+        ),
         (&["explain", "shop/w"], "shop/web\tDeployment/web\n:4\n"),
-        (&["explain", "-n", "shop", "deploy", "c"], "cart\thpa/cart\n:4\n"),
+        (
+            &["explain", "-n", "shop", "deploy", "c"],
+            "cart\thpa/cart\n:4\n",
+        ),
         (&["predict", "-n", "shop", "cart", ""], ":4\n"),
         (&["predict", "--metric", ""], "cpu=\tcpu\n:6\n"),
         (&["explain", "--context", ""], "test\n:4\n"),
@@ -67,7 +82,10 @@ fn each_place_has_its_candidates() {
         (&["explain", "--context", "other", ""], ":4\n"),
         (&["predict", NAME, "--metric", ""], "cpu=\tcpu\n:6\n"),
         (&["predict", NAME, "--pod", "x:"], "x:cpu=\tcpu\n:6\n"),
-        (&["predict", NAME, "--expect", "metric.cpu.u"], "metric.cpu.utilization\n:4\n"),
+        (
+            &["predict", NAME, "--expect", "metric.cpu.u"],
+            "metric.cpu.utilization\n:4\n",
+        ),
         (
             &["predict", NAME, "--expect", "desired <= 3 and not lim"],
             "desired <= 3 and not limited\n:4\n",
@@ -80,11 +98,22 @@ fn each_place_has_its_candidates() {
         let ran = complete("kubectl_complete-hpa", words, &config);
         assert_eq!((&*ran.stdout, &*ran.stderr), (lines, ""), "{words:?}");
     }
-    let pods = complete("kubectl_complete-hpa", &["predict", NAME, "--missing", ""], &config);
+    let pods = complete(
+        "kubectl_complete-hpa",
+        &["predict", NAME, "--missing", ""],
+        &config,
+    );
     let pods: Vec<&str> = pods.stdout.lines().collect();
-    assert!(pods.len() == 3 && pods[0].starts_with(NAME) && pods[2] == ":4", "{pods:?}");
+    assert!(
+        pods.len() == 3 && pods[0].starts_with(NAME) && pods[2] == ":4",
+        "{pods:?}"
+    );
     // The verb is in the name of the executable.
-    let ran = complete("kubectl_complete-hpa_predict", &[NAME, "--metric", ""], &config);
+    let ran = complete(
+        "kubectl_complete-hpa_predict",
+        &[NAME, "--metric", ""],
+        &config,
+    );
     assert_eq!(ran.stdout, "cpu=\tcpu\n:6\n");
 }
 
@@ -96,8 +125,14 @@ fn kubectl_asks_for_them() {
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("admin"));
     for (words, lines) in [
-        (&["hpa", "explain", "-n", "shop", "c"][..], "cart\tDeployment/cart\n:4\n"),
-        (&["hpa-explain", "-n", "shop", "c"], "cart\tDeployment/cart\n:4\n"),
+        (
+            &["hpa", "explain", "-n", "shop", "c"][..],
+            "cart\tDeployment/cart\n:4\n",
+        ),
+        (
+            &["hpa-explain", "-n", "shop", "c"],
+            "cart\tDeployment/cart\n:4\n",
+        ),
         (&["hpa-predict", NAME, "--target", ""], "cpu=\tcpu\n:6\n"),
         (
             &["hpa", "expl"],
@@ -112,9 +147,12 @@ fn kubectl_asks_for_them() {
 #[test]
 fn nothing_comes_in_time_where_nobody_answers() {
     let ask = ["explain", "-n", "shop", ""];
-    for fault in
-        [Fault::Hang, Fault::InternalError, Fault::InvalidJson, Fault::Unavailable(Some(1))]
-    {
+    for fault in [
+        Fault::Hang,
+        Fault::InternalError,
+        Fault::InvalidJson,
+        Fault::Unavailable(Some(1)),
+    ] {
         let mut cluster = cluster();
         cluster.fault(When::on("/"), fault);
         let server = Server::start(cluster);
@@ -131,7 +169,9 @@ fn nothing_comes_in_time_where_nobody_answers() {
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("bob"));
     server.change(|cluster| {
-        cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+        cluster
+            .grant("bob")
+            .deny("bob", "list", "horizontalpodautoscalers.autoscaling");
     });
     let ran = complete("kubectl_complete-hpa", &ask, &config);
     assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
@@ -151,7 +191,11 @@ fn credential_plugins_are_run_without_a_word() {
         (Exec::Missing, ":4\n"),
     ] {
         let config = server.kubeconfig(&Auth::Exec(exec));
-        let ran = complete("kubectl_complete-hpa", &["explain", "-n", "shop", "c"], &config);
+        let ran = complete(
+            "kubectl_complete-hpa",
+            &["explain", "-n", "shop", "c"],
+            &config,
+        );
         assert_eq!((&*ran.stdout, &*ran.stderr), (lines, ""), "{exec:?}");
     }
 }
@@ -165,7 +209,11 @@ fn nothing_of_a_kubeconfig_but_names_shows() {
         config["clusters"][0]["cluster"]["server"] =
             "https://me:secret-password@127.0.0.1:1".into();
     });
-    let ran = complete("kubectl_complete-hpa", &["explain", "--cluster", ""], &config);
+    let ran = complete(
+        "kubectl_complete-hpa",
+        &["explain", "--cluster", ""],
+        &config,
+    );
     assert_eq!((&*ran.stdout, &*ran.stderr), ("test-cluster\n:4\n", ""));
     let config = server.kubeconfig(&Auth::None);
     config.edit(|config| {
@@ -180,9 +228,16 @@ fn a_file_that_never_ends_is_not_waited_for() {
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("admin"));
     let pipe = config.directory().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .expect("mkfifo");
     assert!(made.success());
     let pipe = pipe.to_str().expect("a path");
-    let ran = complete("kubectl_complete-hpa", &["explain", "-f", pipe, ""], &config);
+    let ran = complete(
+        "kubectl_complete-hpa",
+        &["explain", "-f", pipe, ""],
+        &config,
+    );
     assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
 }

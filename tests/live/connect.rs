@@ -33,8 +33,10 @@ fn closed_port() -> u16 {
 #[test]
 fn kubeconfigs_that_are_not_there_or_not_readable() {
     let bare = ["explain", NAME];
-    run(program().args(bare))
-        .fails(1, &["error: no kubeconfig found (looked at /nonexistent/.kube/config)\n"]);
+    run(program().args(bare)).fails(
+        1,
+        &["error: no kubeconfig found (looked at /nonexistent/.kube/config)\n"],
+    );
     let server = server_with(|_| {});
     let config = admin(&server);
     let broken = config.directory().join("broken");
@@ -46,8 +48,13 @@ fn kubeconfigs_that_are_not_there_or_not_readable() {
         .env("KUBECONFIG", &broken)
         .env("KUBERNETES_SERVICE_HOST", "127.0.0.1"))
     .fails(1, &["error: error loading config file ", &text, "line "]);
-    run(program().args(bare).args(["--kubeconfig", "/nonexistent/config"]))
-        .fails(1, &["error: stat /nonexistent/config: no such file or directory\n"]);
+    run(program()
+        .args(bare)
+        .args(["--kubeconfig", "/nonexistent/config"]))
+    .fails(
+        1,
+        &["error: stat /nonexistent/config: no such file or directory\n"],
+    );
     for (flag, error) in [
         (
             "--context",
@@ -72,10 +79,14 @@ fn of_a_list_of_kubeconfigs_one_may_be_missing() {
     let server = server_with(|_| {});
     let config = admin(&server);
     let list = std::env::join_paths(["/nonexistent/config".into(), config.path()]).expect("a list");
-    for (flags, stderr) in
-        [(vec![], ""), (vec!["-v", "1"], "no kubeconfig at /nonexistent/config\n")]
-    {
-        let ran = run(program().args(["explain", NAME]).args(flags).env("KUBECONFIG", &list));
+    for (flags, stderr) in [
+        (vec![], ""),
+        (vec!["-v", "1"], "no kubeconfig at /nonexistent/config\n"),
+    ] {
+        let ran = run(program()
+            .args(["explain", NAME])
+            .args(flags)
+            .env("KUBECONFIG", &list));
         assert_eq!((ran.code, &*ran.stderr), (Some(0), stderr));
     }
 }
@@ -90,8 +101,10 @@ fn servers_that_cannot_be_reached() {
         "The connection to the server {closed} was refused - did you specify the right host or port?\n"
     );
     explain_with(&config, &["-s", &format!("https://{closed}")]).fails(1, &[&refused]);
-    explain_with(&config, &["-s", "https://no-such-host.invalid:6443"])
-        .fails(1, &["Unable to connect to the server: cannot resolve host no-such-host.invalid: "]);
+    explain_with(&config, &["-s", "https://no-such-host.invalid:6443"]).fails(
+        1,
+        &["Unable to connect to the server: cannot resolve host no-such-host.invalid: "],
+    );
     let silent = server_with(|cluster| {
         cluster.transport(Transport::Silent);
     });
@@ -143,8 +156,23 @@ fn explain_through(server: &Server, proxy: &str) -> Ran {
     let config = admin(server);
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
     let mut command = program();
-    command.args(["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"]);
-    command.args(["-o", "json", "-v", "9", "--request-timeout", "2s", "--kubeconfig"]);
+    command.args([
+        "explain",
+        NAME,
+        "-s",
+        &elsewhere,
+        "--tls-server-name",
+        "127.0.0.1",
+    ]);
+    command.args([
+        "-o",
+        "json",
+        "-v",
+        "9",
+        "--request-timeout",
+        "2s",
+        "--kubeconfig",
+    ]);
     run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
 }
 
@@ -189,7 +217,10 @@ fn proxies_that_do_not_let_through() {
     ] {
         let proxy = Proxy::start(gate);
         let named = |by: &str| {
-            format!("Unable to connect to the server: proxy {} (from {by}): {cause}", proxy.url(""))
+            format!(
+                "Unable to connect to the server: proxy {} (from {by}): {cause}",
+                proxy.url("")
+            )
         };
         explain_through(&server, &proxy.url("me:secret-password-of-old"))
             .fails(1, &[&named("HTTPS_PROXY"), hint]);
@@ -213,11 +244,21 @@ fn proxies_are_named_without_their_users() {
     let proxy = format!("http://me:secret-password@127.0.0.1:{port}");
     // An address of this machine other than the loopback's, which is never proxied.
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
-    let arguments = ["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"];
+    let arguments = [
+        "explain",
+        NAME,
+        "-s",
+        &elsewhere,
+        "--tls-server-name",
+        "127.0.0.1",
+    ];
     for (no_proxy, warns) in [
         ("", None),
         ("0.0.0.0", Some("")),
-        (":80,0.0.0.0", Some("Warning: NO_PROXY: the entry \":80\" is ignored\n")),
+        (
+            ":80,0.0.0.0",
+            Some("Warning: NO_PROXY: the entry \":80\" is ignored\n"),
+        ),
     ] {
         let mut command = program();
         command.args(arguments).env("KUBECONFIG", config.path());
@@ -272,7 +313,10 @@ fn certificates_that_are_right_by_another_name_or_not_looked_at() {
         config.edit(|config| {
             let cluster = &mut config["clusters"][0]["cluster"];
             if field.0.starts_with("insecure") {
-                cluster.as_object_mut().expect("a map").remove("certificate-authority-data");
+                cluster
+                    .as_object_mut()
+                    .expect("a map")
+                    .remove("certificate-authority-data");
             }
             cluster[field.0] = field.1.clone();
         });
@@ -290,12 +334,22 @@ fn certificates_that_are_right_by_another_name_or_not_looked_at() {
 fn credentials_that_are_wrong() {
     let server = server_with(|_| {});
     for auth in [Auth::BadToken, Auth::BadCertificate] {
-        explain_with(&server.kubeconfig(&auth), &[])
-            .fails(1, &["error: You must be logged in to the server (Unauthorized)\n"]);
+        explain_with(&server.kubeconfig(&auth), &[]).fails(
+            1,
+            &["error: You must be logged in to the server (Unauthorized)\n"],
+        );
     }
-    explain_with(&server.kubeconfig(&Auth::None), &[])
-        .fails(1, &["Error from server (Forbidden): ", "User \"system:anonymous\" cannot get"]);
-    for auth in [Auth::Certificate("admin"), Auth::Exec(Exec::Certificate("admin"))] {
+    explain_with(&server.kubeconfig(&Auth::None), &[]).fails(
+        1,
+        &[
+            "Error from server (Forbidden): ",
+            "User \"system:anonymous\" cannot get",
+        ],
+    );
+    for auth in [
+        Auth::Certificate("admin"),
+        Auth::Exec(Exec::Certificate("admin")),
+    ] {
         let ran = explain_with(&server.kubeconfig(&auth), &[]);
         assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     }
@@ -308,9 +362,15 @@ fn credential_plugins() {
     for (exec, parts) in [
         (
             Exec::Fails,
-            vec!["not logged in\n", "exec: executable /bin/sh failed with exit code 3\n"],
+            vec![
+                "not logged in\n",
+                "exec: executable /bin/sh failed with exit code 3\n",
+            ],
         ),
-        (Exec::Garbage, vec!["exec: executable /bin/sh did not print an ExecCredential\n"]),
+        (
+            Exec::Garbage,
+            vec!["exec: executable /bin/sh did not print an ExecCredential\n"],
+        ),
         (
             Exec::Missing,
             vec![
@@ -322,7 +382,10 @@ fn credential_plugins() {
         for verbosity in ["0", "9"] {
             let config = server.kubeconfig(&Auth::Exec(exec));
             let ran = explain_with(&config, &["-v", verbosity]);
-            ran.fails(1, &["Unable to connect to the server: getting credentials: "]);
+            ran.fails(
+                1,
+                &["Unable to connect to the server: getting credentials: "],
+            );
             ran.fails(1, &parts);
         }
     }
@@ -343,7 +406,10 @@ fn a_plugin_gets_no_input() {
     fs::write(&script, format!("cat > '{}'\n{text}", input.display())).expect("a script");
     let explain = |more: &[&str]| {
         let mut command = program();
-        command.args(["explain", NAME, "-n", "default"]).args(more).arg("--kubeconfig");
+        command
+            .args(["explain", NAME, "-n", "default"])
+            .args(more)
+            .arg("--kubeconfig");
         run(command.arg(config.path()).write_stdin("kind: Nothing\n"))
     };
     explain(&["-o", "json"]).answer();
@@ -351,8 +417,10 @@ fn a_plugin_gets_no_input() {
     assert_eq!(config.exec_runs().len(), 1);
     let told: serde_json::Value = serde_json::from_str(&config.exec_runs()[0]).expect("JSON");
     assert_eq!(told["spec"]["interactive"], false);
-    explain(&["-f", "-"])
-        .fails(2, &["no HorizontalPodAutoscaler default/nginx-deployment in the input"]);
+    explain(&["-f", "-"]).fails(
+        2,
+        &["no HorizontalPodAutoscaler default/nginx-deployment in the input"],
+    );
     assert_eq!(config.exec_runs().len(), 1);
 }
 
@@ -375,7 +443,10 @@ fn a_token_of_an_identity_provider_is_used_as_it_is() {
             "client-id": "kubernetes",
             "client-secret": "secret-password",
         });
-        provider.as_object_mut().expect("it").extend(more.as_object().expect("it").clone());
+        provider
+            .as_object_mut()
+            .expect("it")
+            .extend(more.as_object().expect("it").clone());
         config.edit(|config| {
             config["users"][0]["user"] =
                 json!({"auth-provider": {"name": "oidc", "config": provider}});
@@ -416,12 +487,18 @@ fn a_token_with_a_control_character_is_not_sent() {
         assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
     };
     user(json!({"token": format!("{token}\n")}));
-    one_line(&explain_with(&config, &[]), "the token of user \"test-user\" in the kubeconfig");
+    one_line(
+        &explain_with(&config, &[]),
+        "the token of user \"test-user\" in the kubeconfig",
+    );
     user(json!({}));
     one_line(&explain_with(&config, &["--token", &two_lines]), "--token");
     fs::write(&file, &two_lines).expect("a file");
     user(json!({"tokenFile": file}));
-    one_line(&explain_with(&config, &[]), &format!("the token in file {file:?}"));
+    one_line(
+        &explain_with(&config, &[]),
+        &format!("the token in file {file:?}"),
+    );
     assert!(server.requests().is_empty());
     // Whitespace around the one token in a file is trimmed, as in kubectl.
     fs::write(&file, format!("\n {token}\t\r\n")).expect("a file");
@@ -451,7 +528,9 @@ fn no_plugin_is_run_from_the_current_directory() {
     let explain = |command: &str, path: &str| {
         config.edit(|config| config["users"][0]["user"]["exec"]["command"] = command.into());
         let mut run_here = program();
-        run_here.args(["explain", NAME, "-o", "json", "--kubeconfig"]).arg(config.path());
+        run_here
+            .args(["explain", NAME, "-o", "json", "--kubeconfig"])
+            .arg(config.path());
         run(run_here.current_dir(directory).env("PATH", path))
     };
     let relative = "Unable to connect to the server: getting credentials: exec: executable \
@@ -474,7 +553,9 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
     let config = admin(&server);
     let explain = |name: &str, more: &[&str]| {
         let mut command = program();
-        command.args(["explain", name, "--kubeconfig"]).arg(config.path());
+        command
+            .args(["explain", name, "--kubeconfig"])
+            .arg(config.path());
         run(command.args(more))
     };
     for (place, port) in [
@@ -516,9 +597,17 @@ fn a_plugin_is_asked_again_once() {
         });
         let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
         let ran = explain_with(&config, &["-o", "json"]);
-        assert_eq!((ran.code, config.exec_runs().len()), (code, runs), "{}", ran.stderr);
+        assert_eq!(
+            (ran.code, config.exec_runs().len()),
+            (code, runs),
+            "{}",
+            ran.stderr
+        );
         if code == Some(1) {
-            ran.fails(1, &["error: You must be logged in to the server (Unauthorized)\n"]);
+            ran.fails(
+                1,
+                &["error: You must be logged in to the server (Unauthorized)\n"],
+            );
         }
     }
 }
@@ -532,7 +621,10 @@ fn nothing_that_identifies_goes_over_plain_http() {
     });
     let ran = explain_with(&admin(&server), &["-o", "json"]);
     ran.answer();
-    assert_eq!(ran.stderr, "Warning: credentials are not sent over plain HTTP\n");
+    assert_eq!(
+        ran.stderr,
+        "Warning: credentials are not sent over plain HTTP\n"
+    );
     let sent = server.requests();
     assert!(!sent.is_empty() && sent.iter().all(|r| r.header("authorization").is_none()));
 }
@@ -546,7 +638,14 @@ fn explain_and<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn what_describes_a_connection_is_never_written() {
     let server = server_with(|_| {});
     let config = admin(&server);
-    let place = |name: &str| config.directory().join(name).to_str().expect("UTF-8").to_owned();
+    let place = |name: &str| {
+        config
+            .directory()
+            .join(name)
+            .to_str()
+            .expect("UTF-8")
+            .to_owned()
+    };
     let [file, link, token, ca, kuberc] =
         ["config", "link", "token", "ca.pem", "kuberc"].map(place);
     fs::create_dir_all(place(".kube")).expect("a directory");
@@ -565,23 +664,54 @@ fn what_describes_a_connection_is_never_written() {
     let expect = &["predict", "web", "--expect", "desired<99"][..];
     let told = "the file describes the connection to a cluster";
     for (args, variable, over) in [
-        (explain_and(&["--kubeconfig", &file, "--save", &file]), ("", ""), &file),
-        (explain_and(&["--save", &file]), ("KUBECONFIG", &*file), &file),
+        (
+            explain_and(&["--kubeconfig", &file, "--save", &file]),
+            ("", ""),
+            &file,
+        ),
+        (
+            explain_and(&["--save", &file]),
+            ("KUBECONFIG", &*file),
+            &file,
+        ),
         (explain_and(&["--save", &file]), ("KUBECONFIG", list), &file),
-        (explain_and(&["--save", &file]), ("KUBECONFIG", &link), &file),
+        (
+            explain_and(&["--save", &file]),
+            ("KUBECONFIG", &link),
+            &file,
+        ),
         (
             explain_and(&["--save", &place(".kube/config")]),
             ("HOME", &place("")),
             &place(".kube/config"),
         ),
-        (explain_and(&["--save", &kuberc]), ("KUBERC", &kuberc), &kuberc),
         (
-            explain_and(&["--kubeconfig", &file, "--certificate-authority", &ca, "--save", &ca]),
+            explain_and(&["--save", &kuberc]),
+            ("KUBERC", &kuberc),
+            &kuberc,
+        ),
+        (
+            explain_and(&[
+                "--kubeconfig",
+                &file,
+                "--certificate-authority",
+                &ca,
+                "--save",
+                &ca,
+            ]),
             ("", ""),
             &ca,
         ),
-        ([expect, shop, &["--kubeconfig", &*file, &junit][..]].concat(), ("", ""), &file),
-        ([expect, shop, &[&*junit][..]].concat(), ("KUBECONFIG", &file), &file),
+        (
+            [expect, shop, &["--kubeconfig", &*file, &junit][..]].concat(),
+            ("", ""),
+            &file,
+        ),
+        (
+            [expect, shop, &[&*junit][..]].concat(),
+            ("KUBECONFIG", &file),
+            &file,
+        ),
     ] {
         let before = fs::read(over).expect("the file");
         let mut command = program();
@@ -633,31 +763,72 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
     let long = long.to_str().expect("UTF-8");
     let told = "it has more than 16777216 bytes\n";
     run(program().args(["explain", NAME, "--kubeconfig", long])).fails(1, &[told]);
-    run(program().args(["__complete", "explain", "--kubeconfig", long, "--context", ""]));
-    run(program().args(["explain", NAME, "--kubeconfig"]).arg(config.path()).env("KUBERC", long))
-        .fails(1, &["kuberc error ", told]);
-    explain_with(&config, &["--certificate-authority", long])
-        .fails(1, &["unable to load root certificates: it has more than 16777216 bytes\n"]);
-    for user in
-        [json!({"tokenFile": "long"}), json!({"client-certificate": "long", "client-key": "long"})]
-    {
+    run(program().args([
+        "__complete",
+        "explain",
+        "--kubeconfig",
+        long,
+        "--context",
+        "",
+    ]));
+    run(program()
+        .args(["explain", NAME, "--kubeconfig"])
+        .arg(config.path())
+        .env("KUBERC", long))
+    .fails(1, &["kuberc error ", told]);
+    explain_with(&config, &["--certificate-authority", long]).fails(
+        1,
+        &["unable to load root certificates: it has more than 16777216 bytes\n"],
+    );
+    for user in [
+        json!({"tokenFile": "long"}),
+        json!({"client-certificate": "long", "client-key": "long"}),
+    ] {
         config.edit(|config| config["users"][0]["user"] = user.clone());
-        let expected = match user["tokenFile"].is_null() {
-            true => "unable to load the client certificate or key\n",
-            false => told,
+        let expected = if user["tokenFile"].is_null() {
+            "unable to load the client certificate or key\n"
+        } else {
+            told
         };
         explain_with(&config, &[]).fails(1, &[expected]);
     }
     run(program()
-        .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
-        .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-ca", long]))
+        .args([
+            "predict",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            "examples/backtest/state.yaml",
+        ])
+        .args([
+            "--prometheus",
+            "https://127.0.0.1:1",
+            "--prometheus-ca",
+            long,
+        ]))
     .fails(2, &["--prometheus-ca: failed to read ", told]);
     for file in [long, "/dev/zero"] {
         let header = format!("Authorization=@{file}");
         run(program()
-            .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
-            .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-header", &header]))
-        .fails(2, &["--prometheus-header authorization: failed to read ", told]);
+            .args([
+                "predict",
+                "web",
+                "-n",
+                "shop",
+                "-f",
+                "examples/backtest/state.yaml",
+            ])
+            .args([
+                "--prometheus",
+                "https://127.0.0.1:1",
+                "--prometheus-header",
+                &header,
+            ]))
+        .fails(
+            2,
+            &["--prometheus-header authorization: failed to read ", told],
+        );
     }
 }
 
@@ -665,7 +836,9 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
 #[test]
 fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let mut cluster = recorded();
-    cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
+    cluster
+        .grant("bob")
+        .deny("bob", "list", "pods.metrics.k8s.io");
     edit(&mut cluster, |hpa| {
         hpa["spec"]["maxReplicas"] = json!(500);
         hpa["spec"]["behavior"] = json!({"scaleUp": {"selectPolicy": "Disabled"}});
@@ -675,7 +848,16 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let path = config.path();
     let kubeconfig = path.to_str().expect("a path");
     let mut command = program();
-    command.args(["explain", NAME, "-n", "default", "-o", "json", "--kubeconfig", kubeconfig]);
+    command.args([
+        "explain",
+        NAME,
+        "-n",
+        "default",
+        "-o",
+        "json",
+        "--kubeconfig",
+        kubeconfig,
+    ]);
     let answer = run(&mut command).answer();
     let commands = answer["findings"][0]["commands"].to_string();
     let patch = format!("\"kubectl --kubeconfig={kubeconfig} patch hpa {NAME} -n default ");

@@ -70,7 +70,8 @@ fn basis(answer: &Value) -> Vec<String> {
             && !value.starts_with("leader since")
             && !value.contains("no lease")
     });
-    own.map(|[item, value, source]| format!("{item}: {value} ({source})")).collect()
+    own.map(|[item, value, source]| format!("{item}: {value} ({source})"))
+        .collect()
 }
 
 const DEFAULTS: &str = "controller flags: tolerance 0.1, downscale-stabilization 5m, \
@@ -81,7 +82,11 @@ const GATES: &str = "feature gates: HPAScaleToZero=false, HPAConfigurableToleran
 #[test]
 fn the_settings_are_those_of_the_pod() {
     let gates = "--feature-gates=Other=true,HPAScaleToZero=true";
-    let server = Server::start(with(&[manager("node1", "v1.36.2", &[TOLERANCE, SYNC, gates])]));
+    let server = Server::start(with(&[manager(
+        "node1",
+        "v1.36.2",
+        &[TOLERANCE, SYNC, gates],
+    )]));
     let answer = explain(&server, &["-o", "json"]).answer();
     let pod = "pod kube-system/kube-controller-manager-node1";
     let unset = format!("the defaults; {pod} sets none of these");
@@ -100,33 +105,58 @@ fn the_settings_are_those_of_the_pod() {
         ]
     );
     let defaults = explain(&Server::start(recorded()), &["-o", "json"]).answer();
-    let typed = explain(&Server::start(recorded()), &["-o", "json", "--tolerance", "200"]).answer();
+    let typed = explain(
+        &Server::start(recorded()),
+        &["-o", "json", "--tolerance", "200"],
+    )
+    .answer();
     assert_ne!(answer["outcome"], defaults["outcome"]);
     assert_eq!(answer["outcome"], typed["outcome"]);
 
     // A list has the same for each item.
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut list = program();
-    let list = list.args(["explain", "-A", "-o", "json"]).env("KUBECONFIG", config.path());
+    let list = list
+        .args(["explain", "-A", "-o", "json"])
+        .env("KUBECONFIG", config.path());
     let list = run(list).answer();
     assert_eq!(basis(&list["items"][0]), basis(&answer));
     assert_eq!(list["items"][0]["outcome"], answer["outcome"]);
 
     // The command line takes precedence.
-    let args = ["-o", "json", "--tolerance", "0.1", "--feature-gates", "HPAScaleToZero=false"];
+    let args = [
+        "-o",
+        "json",
+        "--tolerance",
+        "0.1",
+        "--feature-gates",
+        "HPAScaleToZero=false",
+    ];
     let answer = explain(&server, &args).answer();
     assert_eq!(answer["outcome"], defaults["outcome"]);
     let lines = basis(&answer);
-    assert_eq!(lines[0], format!("controller flags: sync-period 30s ({pod})"));
-    assert!(!lines.iter().any(|line| line.contains("HPAScaleToZero")), "{lines:?}");
+    assert_eq!(
+        lines[0],
+        format!("controller flags: sync-period 30s ({pod})")
+    );
+    assert!(
+        !lines.iter().any(|line| line.contains("HPAScaleToZero")),
+        "{lines:?}"
+    );
 }
 
 #[test]
 fn of_several_pods_the_leader_counts() {
-    let [a, b] = [manager("a", "v1.36.2", &[]), manager("b", "v1.36.2", &[SYNC])];
+    let [a, b] = [
+        manager("a", "v1.36.2", &[]),
+        manager("b", "v1.36.2", &[SYNC]),
+    ];
     for (objects, want) in [
         (vec![a.clone(), b.clone(), lease("a_3b2e")], "none"),
-        (vec![a.clone(), b.clone(), lease("b_3b2e")], "sync-period 30s"),
+        (
+            vec![a.clone(), b.clone(), lease("b_3b2e")],
+            "sync-period 30s",
+        ),
         (vec![a.clone(), b.clone(), lease("other_3b2e")], "unknown"),
         (vec![a.clone(), b], "unknown"),
         (vec![manager("b", "v1.36.2", &[]), a], "none"),
@@ -179,8 +209,15 @@ fn what_may_not_be_read_is_a_line() {
          the namespace kube-system)"
     );
     let answer = explain_as(&server, "bob", &["-o", "json"]).answer();
-    assert_eq!(basis(&answer), [DEFAULTS, GATES, &*format!("controller manager: {both}")]);
-    assert!(!notes(&answer).contains("kube-system"), "{}", notes(&answer));
+    assert_eq!(
+        basis(&answer),
+        [DEFAULTS, GATES, &*format!("controller manager: {both}")]
+    );
+    assert!(
+        !notes(&answer).contains("kube-system"),
+        "{}",
+        notes(&answer)
+    );
 
     // Otherwise the defaults are not mentioned.
     for (args, says) in [(&["-o", "wide"][..], true), (&[], false)] {
@@ -191,7 +228,11 @@ fn what_may_not_be_read_is_a_line() {
     let verbose = explain_as(&server, "bob", &["-v", "1"]);
     let remedy = "; check it with `kubectl auth can-i list pods -n kube-system`; add to \
                   a Role: - {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}";
-    assert!(verbose.stderr.contains(&format!("{right}{remedy}")), "{}", verbose.stderr);
+    assert!(
+        verbose.stderr.contains(&format!("{right}{remedy}")),
+        "{}",
+        verbose.stderr
+    );
 }
 
 #[test]
@@ -205,7 +246,11 @@ fn the_rules_are_those_of_the_controller_manager() {
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
     let typed = explain(&server, &["-o", "json", "--kubernetes-version", "v1.36"]).answer();
     assert_eq!(typed["rules"], "v1.36.2");
-    assert!(!notes(&typed).contains("the controller manager is"), "{}", notes(&typed));
+    assert!(
+        !notes(&typed).contains("the controller manager is"),
+        "{}",
+        notes(&typed)
+    );
 }
 
 #[test]
@@ -225,15 +270,20 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
     );
     assert!(said.contains(&passed), "{said}");
     // An unusable value is unknown.
-    assert_eq!(basis(&answer)[1], "controller flags: tolerance 0.1 (the defaults)");
+    assert_eq!(
+        basis(&answer)[1],
+        "controller flags: tolerance 0.1 (the defaults)"
+    );
 }
 
 /// The rest of the pod is full of secrets, which [`Ran`] looks for.
 #[test]
 fn nothing_else_of_the_pod_shows_or_is_kept() {
     let gates = "--feature-gates=HPAScaleToZero=true";
-    let server =
-        Server::start(with(&[manager("a", "v1.36.2", &[TOLERANCE, gates]), lease("a_3b2e")]));
+    let server = Server::start(with(&[
+        manager("a", "v1.36.2", &[TOLERANCE, gates]),
+        lease("a_3b2e"),
+    ]));
     let path = directory().join(format!("saved-manager-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     for format in [&[][..], &["-o", "wide"], &["-o", "yaml"], &["-v", "9"]] {
@@ -241,7 +291,10 @@ fn nothing_else_of_the_pod_shows_or_is_kept() {
     }
     let live = explain(&server, &["-o", "json", "--save", file]).answer();
     let saved = fs::read_to_string(&path).expect("a saved file");
-    assert!(!saved.contains("secret-") && !saved.contains("\"command\""), "{saved}");
+    assert!(
+        !saved.contains("secret-") && !saved.contains("\"command\""),
+        "{saved}"
+    );
     let read =
         |file: &str| -> Ran { run(program().args(["explain", NAME, "-f", file, "-o", "json"])) };
     let again = read(file).answer();

@@ -61,7 +61,9 @@ fn at(path: &str, fault: Fault) -> Ran {
 #[test]
 fn a_missing_right_is_named() {
     let mut cluster = recorded();
-    cluster.grant("bob").deny("bob", "get", "horizontalpodautoscalers.autoscaling");
+    cluster
+        .grant("bob")
+        .deny("bob", "get", "horizontalpodautoscalers.autoscaling");
     let ran = explain_as(&Server::start(cluster), "bob", &[]);
     ran.fails(1, &[]);
     assert_eq!(
@@ -85,7 +87,9 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
                  [\"deployments/scale\"], verbs: [\"get\"]}";
     let denied = |more: &[[&str; 2]], change: Change| {
         let mut cluster = recorded();
-        cluster.grant("bob").deny("bob", "get", "deployments.apps/scale");
+        cluster
+            .grant("bob")
+            .deny("bob", "get", "deployments.apps/scale");
         for [verb, resource] in more {
             cluster.deny("bob", verb, resource);
         }
@@ -97,7 +101,10 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
         assert_eq!(fallback[field], calm[field], "{field}");
     }
     let basis = fallback["basis"].as_array().into_iter().flatten();
-    let scale = basis.into_iter().find(|basis| basis["item"] == "scale").expect("it is marked");
+    let scale = basis
+        .into_iter()
+        .find(|basis| basis["item"] == "scale")
+        .expect("it is marked");
     assert_eq!(scale["value"], "10 replicas");
     let source = format!("the Deployment itself, because its scale may not be read; {right}");
     assert_eq!(scale["source"], source.as_str());
@@ -107,7 +114,10 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     });
     let [_, reason, text] = condition(&gone.answer(), "AbleToScale");
     assert_eq!(reason, "FailedGetScale");
-    assert!(text.ends_with("deployments.apps \"nginx-deployment\" not found"), "{text}");
+    assert!(
+        text.ends_with("deployments.apps \"nginx-deployment\" not found"),
+        "{text}"
+    );
 
     let refused = "Error from server (Forbidden): deployments.apps \"nginx-deployment\" is \
                    forbidden: User \"bob\" cannot get resource \"deployments/scale\" in API group \
@@ -123,7 +133,9 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     // If a custom kind keeps its replicas elsewhere, only its scale has them.
     let mut cluster = recorded();
     super::rounds::rollout(&mut cluster);
-    cluster.grant("bob").deny("bob", "get", "rollouts.argoproj.io/scale");
+    cluster
+        .grant("bob")
+        .deny("bob", "get", "rollouts.argoproj.io/scale");
     explain_as(&Server::start(cluster), "bob", &[]).fails(
         1,
         &[
@@ -138,10 +150,15 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
 #[test]
 fn an_hpa_under_deletion_says_so() {
     let mut cluster = recorded();
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
-        hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
-        hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    });
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", NAME],
+        |hpa| {
+            hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+            hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
+        },
+    );
     let server = Server::start(cluster);
     let note = "the HPA has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
                 until it is gone";
@@ -150,7 +167,10 @@ fn an_hpa_under_deletion_says_so() {
     let page = explain(&server, &[]);
     let banner = page.stdout.lines().next().unwrap_or_default();
     assert_eq!(page.code, Some(0));
-    assert!(banner.ends_with("Deployment/nginx-deployment, BEING DELETED"), "{banner}");
+    assert!(
+        banner.ends_with("Deployment/nginx-deployment, BEING DELETED"),
+        "{banner}"
+    );
     assert!(page.stdout.contains(note), "{}", page.stdout);
 }
 
@@ -160,8 +180,16 @@ fn an_hpa_that_is_not_there() {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
     for (name, namespace, hint) in [
-        ("nginx", "default", "hint: the namespace default has nginx-deployment\n"),
-        ("web", "nowhere", "hint: searched namespace nowhere; use -n for another\n"),
+        (
+            "nginx",
+            "default",
+            "hint: the namespace default has nginx-deployment\n",
+        ),
+        (
+            "web",
+            "nowhere",
+            "hint: searched namespace nowhere; use -n for another\n",
+        ),
     ] {
         let error = format!(
             "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"{name}\" not found\n"
@@ -171,8 +199,13 @@ fn an_hpa_that_is_not_there() {
     }
     let mut cluster = recorded();
     cluster.remove_version("autoscaling/v2");
-    explain(&Server::start(cluster), &[])
-        .fails(1, &["error: the server (v1.36.2) does not serve autoscaling/v2\n", "v1.23"]);
+    explain(&Server::start(cluster), &[]).fails(
+        1,
+        &[
+            "error: the server (v1.36.2) does not serve autoscaling/v2\n",
+            "v1.23",
+        ],
+    );
 }
 
 /// Rows 24 and 25.
@@ -217,14 +250,30 @@ fn a_selector_or_a_count_of_zero_is_an_outcome() {
     let scale = |wanted, selector, flags: &[&str]| {
         let mut cluster = recorded();
         let target = ["default", NAME];
-        let scale = super::api::Scale { wanted, current: wanted, selector };
+        let scale = super::api::Scale {
+            wanted,
+            current: wanted,
+            selector,
+        };
         cluster.scale("apps/v1", "Deployment", target, scale);
         explain(&Server::start(cluster), flags)
     };
     let zero = "scaling is disabled since the replica count of the target is zero";
     for (wanted, selector, reason, message, gates) in [
-        (0, "app=nginx", "ScalingDisabled", zero, "HPAScaleToZero=false"),
-        (0, "app=nginx", "ScalingDisabled", zero, "HPAScaleToZero=true"),
+        (
+            0,
+            "app=nginx",
+            "ScalingDisabled",
+            zero,
+            "HPAScaleToZero=false",
+        ),
+        (
+            0,
+            "app=nginx",
+            "ScalingDisabled",
+            zero,
+            "HPAScaleToZero=true",
+        ),
         (
             10,
             "",
@@ -265,7 +314,11 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
                 "Error from server (InternalError): Internal error occurred: etcdserver: leader changed\n",
             ],
         ),
-        (SCALE, Fault::InternalError, vec!["Error from server (InternalError): "]),
+        (
+            SCALE,
+            Fault::InternalError,
+            vec!["Error from server (InternalError): "],
+        ),
         (
             HPA,
             Fault::Timeout,
@@ -298,12 +351,23 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
                 "<html> <head><title>502 Bad Gateway</title></head>",
             ],
         ),
-        (HPA, Fault::InvalidJson, vec!["error: invalid response for GET /apis/autoscaling/v2/"]),
-        (HPA, Fault::TruncatedJson, vec!["error: invalid response for GET /apis/autoscaling/v2/"]),
+        (
+            HPA,
+            Fault::InvalidJson,
+            vec!["error: invalid response for GET /apis/autoscaling/v2/"],
+        ),
+        (
+            HPA,
+            Fault::TruncatedJson,
+            vec!["error: invalid response for GET /apis/autoscaling/v2/"],
+        ),
         (
             HPA,
             Fault::WrongKind,
-            vec!["error: invalid response for GET /apis/autoscaling/v2/", "ConfigMap"],
+            vec![
+                "error: invalid response for GET /apis/autoscaling/v2/",
+                "ConfigMap",
+            ],
         ),
         (
             SCALE,
@@ -347,16 +411,29 @@ fn what_passes_is_tried_again_in_silence() {
         let server = Server::start(cluster);
         let ran = explain(&server, &["-o", "json"]);
         let (answer, calm) = (ran.answer(), calm.answer());
-        assert_eq!((&answer["outcome"], &answer["trace"]), (&calm["outcome"], &calm["trace"]));
+        assert_eq!(
+            (&answer["outcome"], &answer["trace"]),
+            (&calm["outcome"], &calm["trace"])
+        );
         assert_eq!(ran.stderr, "");
-        let tries = server.requests().iter().filter(|request| request.path == path).count();
+        let tries = server
+            .requests()
+            .iter()
+            .filter(|request| request.path == path)
+            .count();
         assert_eq!(tries, 2, "{path}");
 
         server.change(|cluster| {
-            cluster.heal().fault(When::on(path).first(1), Fault::Unavailable(Some(1)));
+            cluster
+                .heal()
+                .fault(When::on(path).first(1), Fault::Unavailable(Some(1)));
         });
         let loud = explain(&server, &["-v", "1"]);
-        assert!(loud.stderr.contains(&format!("GET {path}")), "{}", loud.stderr);
+        assert!(
+            loud.stderr.contains(&format!("GET {path}")),
+            "{}",
+            loud.stderr
+        );
     }
 }
 
@@ -435,13 +512,19 @@ fn the_servers_clock_counts() {
 fn a_server_without_a_time_leaves_the_local_clock() {
     for (clock, source) in [
         (Clock::Ahead(0), "the API server's"),
-        (Clock::Broken, "the local clock, because the API server sent no time"),
+        (
+            Clock::Broken,
+            "the local clock, because the API server sent no time",
+        ),
     ] {
         let mut cluster = Cluster::recorded();
         cluster.clock(clock);
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
         let basis = answer["basis"].as_array().expect("a list");
-        let clock = basis.iter().find(|basis| basis["item"] == "clock").expect("a clock");
+        let clock = basis
+            .iter()
+            .find(|basis| basis["item"] == "clock")
+            .expect("a clock");
         assert_eq!(clock["source"], source);
     }
 }
@@ -464,43 +547,74 @@ fn answers_have_limits() {
     let mut cluster = recorded();
     for nth in 1..9 {
         let token = if nth % 2 == 0 { "a" } else { "b" };
-        cluster.fault(When::on(super::PODS).nth(nth), answer(list(token).to_string()));
+        cluster.fault(
+            When::on(super::PODS).nth(nth),
+            answer(list(token).to_string()),
+        );
     }
     let server = Server::start(cluster);
     explain(&server, &[]).fails(1, &["repeats a continue token\n"]);
-    let pages = server.requests().iter().filter(|request| request.path == super::PODS).count();
+    let pages = server
+        .requests()
+        .iter()
+        .filter(|request| request.path == super::PODS)
+        .count();
     assert_eq!(pages, 3);
     // Objects take more memory than their text.
     let objects = |kind: &str, count: usize| {
         let items = vec!["{}"; count].join(",");
-        answer(format!(r#"{{"kind": "{kind}", "apiVersion": "v1", "items": [{items}]}}"#))
+        answer(format!(
+            r#"{{"kind": "{kind}", "apiVersion": "v1", "items": [{items}]}}"#
+        ))
     };
     let containers = vec!["{}"; 500_001].join(",");
     let pod = format!(r#"{{"spec": {{"containers": [{containers}]}}}}"#);
-    let pod = answer(format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#));
+    let pod = answer(format!(
+        r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#
+    ));
     for (body, told) in [
-        (objects("PodList", 100_001), "the list has more than 100000 objects"),
-        (objects("PodList", 500_001), "its lists have more than 500000 elements"),
+        (
+            objects("PodList", 100_001),
+            "the list has more than 100000 objects",
+        ),
+        (
+            objects("PodList", 500_001),
+            "its lists have more than 500000 elements",
+        ),
         (pod, "its lists have more than 500000 elements"),
     ] {
         at(super::PODS, body).fails(1, &[told]);
     }
     let usage = at(super::POD_METRICS, objects("PodMetricsList", 100_001));
-    assert!(usage.stdout.contains("the list has more than 100000 objects"), "{}", usage.stdout);
+    assert!(
+        usage
+            .stdout
+            .contains("the list has more than 100000 objects"),
+        "{}",
+        usage.stdout
+    );
 }
 
 /// Row 61.
 #[test]
 fn warnings_show_once() {
     let warn: Change = |cluster| {
-        cluster.fault(When::on("/"), Fault::Warning("it is \u{9b}31mold".to_owned()));
+        cluster.fault(
+            When::on("/"),
+            Fault::Warning("it is \u{9b}31mold".to_owned()),
+        );
     };
     let mut cluster = recorded();
     warn(&mut cluster);
     let server = Server::start(cluster);
     let ran = explain(&server, &["-o", "json"]);
     ran.answer();
-    assert_eq!(ran.stderr.matches("Warning: it is").count(), 1, "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr.matches("Warning: it is").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
     explain(&server, &["--warnings-as-errors"]).fails(1, &["error: 1 warning received: it is"]);
 }
@@ -514,7 +628,11 @@ fn what_steers_a_terminal_is_not_let_through() {
     let answer = super::api::Answer::json(403, body.to_string());
     let safe = |ran: &Ran| {
         let steers = |c: char| c.is_control() && c != '\n';
-        assert!(!ran.stderr.contains(steers) && !ran.stdout.contains(steers), "{:?}", ran.stdout);
+        assert!(
+            !ran.stderr.contains(steers) && !ran.stdout.contains(steers),
+            "{:?}",
+            ran.stdout
+        );
     };
     let ran = at(HPA, Fault::Answer(answer.clone()));
     ran.fails(1, &["Error from server (Forbidden): no "]);
@@ -533,25 +651,44 @@ fn each_request_is_said_with_its_status_size_and_time() {
     cluster.fault(When::on(super::POD_METRICS), Fault::InternalError);
     let server = Server::start(cluster);
     let requests = |ran: &Ran| {
-        let lines = ran.stderr.lines().filter(|line| line.starts_with("GET https://"));
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("GET https://"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let ran = explain(&server, &["-v", "6"]);
     let said = requests(&ran);
     let line = |path: &str, status: &str| {
-        let found = said.iter().find(|line| line.contains(path) && line.contains(status));
+        let found = said
+            .iter()
+            .find(|line| line.contains(path) && line.contains(status));
         let line = found.unwrap_or_else(|| panic!("no {path} {status} in {said:#?}"));
-        assert!(line.contains(" bytes) in ") && line.ends_with(" ms"), "{line}");
+        assert!(
+            line.contains(" bytes) in ") && line.ends_with(" ms"),
+            "{line}"
+        );
     };
     line(&format!("{HPA} "), " 200 OK (");
-    line(&format!("{}?labelSelector=", super::POD_METRICS), " 500 Internal Server Error (");
-    assert_eq!(requests(&explain(&server, &["-v", "5"])), Vec::<String>::new());
+    line(
+        &format!("{}?labelSelector=", super::POD_METRICS),
+        " 500 Internal Server Error (",
+    );
+    assert_eq!(
+        requests(&explain(&server, &["-v", "5"])),
+        Vec::<String>::new()
+    );
     let mut cluster = recorded();
     // Requests sent along with it may be answered before it fails, unless it hangs.
     cluster.fault(When::on(HPA), Fault::InternalError);
     cluster.fault(When::on("/").except(HPA), Fault::Hang);
     let failed = explain(&Server::start(cluster), &["-v=9"]);
-    assert_eq!((failed.code, requests(&failed).len()), (Some(1), 1), "{}", failed.stderr);
+    assert_eq!(
+        (failed.code, requests(&failed).len()),
+        (Some(1), 1),
+        "{}",
+        failed.stderr
+    );
 }
 
 /// Row 51.
@@ -560,11 +697,20 @@ fn each_request_is_said_with_its_status_size_and_time() {
 fn an_answer_that_cannot_be_written_is_a_failure() {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full disk");
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"));
-    command.args(["explain", NAME]).env("KUBECONFIG", config.path()).env_remove("HTTPS_PROXY");
+    command
+        .args(["explain", NAME])
+        .env("KUBECONFIG", config.path())
+        .env_remove("HTTPS_PROXY");
     let output = command.stdout(full).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.starts_with("error: failed to write the answer: No space left"), "{stderr}");
+    assert!(
+        stderr.starts_with("error: failed to write the answer: No space left"),
+        "{stderr}"
+    );
 }

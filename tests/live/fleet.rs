@@ -21,7 +21,11 @@ const HPA: &str = "HorizontalPodAutoscaler";
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
-    run(program().arg("explain").args(args).args(["-o", "json"]).env("KUBECONFIG", config.path()))
+    run(program()
+        .arg("explain")
+        .args(args)
+        .args(["-o", "json"])
+        .env("KUBECONFIG", config.path()))
 }
 
 /// Explains with all optional answers: a busy machine may be too slow for them, and then says so.
@@ -44,7 +48,10 @@ pub(super) fn told(ran: &Ran) -> String {
 /// Returns an answer without its first note, which says how far the clocks are apart.
 fn without_skew(mut answer: Value) -> Value {
     let skew = answer["notes"].as_array_mut().map(|notes| notes.remove(0));
-    assert!(skew.is_some_and(|skew| skew.to_string().contains("clock")), "{answer:#}");
+    assert!(
+        skew.is_some_and(|skew| skew.to_string().contains("clock")),
+        "{answer:#}"
+    );
     answer
 }
 
@@ -60,7 +67,10 @@ pub(super) fn compare(server: &Server, user: &str) -> [usize; 2] {
         let alone: Value = serde_json::from_str(&alone.stdout).expect("an answer");
         let [item, alone] = [item.clone(), alone].map(without_skew);
         for (field, value) in item.as_object().expect("an object") {
-            assert_eq!(*value, alone[field], "{field} of {namespace}/{name} for {user}");
+            assert_eq!(
+                *value, alone[field],
+                "{field} of {namespace}/{name} for {user}"
+            );
         }
         assert_eq!(item, alone);
     }
@@ -79,7 +89,9 @@ fn edit(cluster: &mut Cluster, namespace: &str, hpa: &str, change: impl FnOnce(&
 
 /// Gives an HPA these metrics.
 pub(super) fn measured(cluster: &mut Cluster, namespace: &str, hpa: &str, metric: &Value) {
-    edit(cluster, namespace, hpa, |hpa| hpa["spec"]["metrics"] = json!([metric]));
+    edit(cluster, namespace, hpa, |hpa| {
+        hpa["spec"]["metrics"] = json!([metric]);
+    });
 }
 
 pub(super) fn workload(
@@ -98,29 +110,63 @@ pub(super) fn workload(
 
 /// Adds HPAs in all sorts of states to a namespace.
 fn all_sorts(cluster: &mut Cluster, namespace: &str) {
-    for (name, replicas) in [("web", 3), ("cart", 3), ("api", 12), ("none", 0), ("paused", 2)] {
+    for (name, replicas) in [
+        ("web", 3),
+        ("cart", 3),
+        ("api", 12),
+        ("none", 0),
+        ("paused", 2),
+    ] {
         cluster.autoscaled([namespace, name], replicas);
     }
     let deployment = |name: &'static str| ["apps/v1", "Deployment", name];
     cluster.hpa([namespace, "twin"], deployment("cart"), &json!({}));
     cluster.hpa([namespace, "lost"], deployment("caart"), &json!({}));
-    cluster.hpa([namespace, "lower"], ["apps/v1", "deployment", "web"], &json!({"minReplicas": 7}));
-    cluster.hpa([namespace, "ill"], ["apps/v1/beta", "Deployment", "web"], &json!({}));
-    cluster.hpa([namespace, "unknown"], ["example.com/v1", "Thing", "web"], &json!({}));
+    cluster.hpa(
+        [namespace, "lower"],
+        ["apps/v1", "deployment", "web"],
+        &json!({"minReplicas": 7}),
+    );
+    cluster.hpa(
+        [namespace, "ill"],
+        ["apps/v1/beta", "Deployment", "web"],
+        &json!({}),
+    );
+    cluster.hpa(
+        [namespace, "unknown"],
+        ["example.com/v1", "Thing", "web"],
+        &json!({}),
+    );
 
     // Other kinds of targets.
     for (kind, group, selector) in [
-        ("StatefulSet", "apps/v1", json!({"matchLabels": {"app": "db"}})),
+        (
+            "StatefulSet",
+            "apps/v1",
+            json!({"matchLabels": {"app": "db"}}),
+        ),
         (
             "StatefulSet",
             "apps/v1",
             json!({"matchExpressions": [
             {"key": "app", "operator": "In", "values": ["log", "logs"]}]}),
         ),
-        ("ReplicaSet", "apps/v1", json!({"matchLabels": {"app": "old"}})),
+        (
+            "ReplicaSet",
+            "apps/v1",
+            json!({"matchLabels": {"app": "old"}}),
+        ),
         ("ReplicationController", "v1", json!({"app": "older"})),
-        ("Rollout", "argoproj.io/v1alpha1", json!({"matchLabels": {"app": "canary"}})),
-        ("Rollout", "argoproj.io/v1alpha1", json!({"matchLabels": {"app": "blue"}})),
+        (
+            "Rollout",
+            "argoproj.io/v1alpha1",
+            json!({"matchLabels": {"app": "canary"}}),
+        ),
+        (
+            "Rollout",
+            "argoproj.io/v1alpha1",
+            json!({"matchLabels": {"app": "blue"}}),
+        ),
     ] {
         let name = match selector.to_string() {
             text if text.contains("logs") => "log",
@@ -136,7 +182,9 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
         cluster.pod_metrics([namespace, name], &[("app", name)], 2, ["15m", "1Mi"]);
     }
     // A server omits the status of a target that its controller has not seen.
-    cluster.edit("apps/v1", "StatefulSet", [namespace, "log"], |it| it["status"] = json!({}));
+    cluster.edit("apps/v1", "StatefulSet", [namespace, "log"], |it| {
+        it["status"] = json!({});
+    });
     // The pods of a Deployment and what owns them, of two revisions.
     for (hash, image) in [("new", "2"), ("old", "1")] {
         let mut set = workload(
@@ -181,9 +229,11 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
         cluster.autoscaled([namespace, name], 2);
         measured(cluster, namespace, name, metric);
     }
-    for (resource, object, value) in
-        [("services", "queue", "7"), ("pods", "pods-00000", "9"), ("pods", "pods-00001", "11")]
-    {
+    for (resource, object, value) in [
+        ("services", "queue", "7"),
+        ("pods", "pods-00000", "9"),
+        ("pods", "pods-00001", "11"),
+    ] {
         let name = if resource == "pods" { "rate" } else { "depth" };
         let kind = if resource == "pods" { "Pod" } else { "Service" };
         cluster.custom_metric(CustomMetric {
@@ -207,18 +257,22 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
 
     // KEDA, and a VerticalPodAutoscaler.
     for name in ["paused", "api"] {
-        cluster.put(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        cluster.put(
+            json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
             "metadata": {"name": name, "namespace": namespace,
-                "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}}));
+                "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}}),
+        );
         edit(cluster, namespace, name, |hpa| {
             hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
             hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
         });
     }
-    cluster.put(json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+    cluster.put(
+        json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
         "metadata": {"name": "web", "namespace": namespace},
-        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}));
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}),
+    );
 
     // What the controller did.
     cluster.event(
@@ -287,8 +341,16 @@ fn each_is_explained_as_it_would_be_alone_whatever_is_refused() {
         for (verb, resource) in denied {
             cluster.deny("bob", verb, resource);
         }
-        let errors = if denied.contains(&("get", "deployments.apps/scale@shop")) { 2 } else { 0 };
-        assert_eq!(compare(&Server::start(cluster), "bob"), [45 - errors, errors], "{denied:?}");
+        let errors = if denied.contains(&("get", "deployments.apps/scale@shop")) {
+            2
+        } else {
+            0
+        };
+        assert_eq!(
+            compare(&Server::start(cluster), "bob"),
+            [45 - errors, errors],
+            "{denied:?}"
+        );
     }
     let mut cluster = fleet();
     cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
@@ -326,9 +388,14 @@ fn usage_without_labels_belongs_to_the_pods_of_its_names() {
         cluster.autoscaled(["shop", name], 3);
     }
     for name in ["web-00000", "cart-00001"] {
-        cluster.edit("metrics.k8s.io/v1beta1", "PodMetrics", ["shop", name], |it| {
-            it["metadata"]["labels"] = json!({});
-        });
+        cluster.edit(
+            "metrics.k8s.io/v1beta1",
+            "PodMetrics",
+            ["shop", name],
+            |it| {
+                it["metadata"]["labels"] = json!({});
+            },
+        );
     }
     let server = Server::start(cluster);
     let answer = explain(&server, "admin", &["-n", "shop"]).answer();
@@ -369,7 +436,10 @@ fn the_requests_grow_with_namespaces_and_pages() {
         }
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-A"]).answer();
-        assert_eq!(answer["items"].as_array().map(Vec::len), Some(namespaces * hpas + 1));
+        assert_eq!(
+            answer["items"].as_array().map(Vec::len),
+            Some(namespaces * hpas + 1)
+        );
         let requests = without_newer(&server);
         (requests.len(), format!("{:?}", counted(&requests)))
     };
@@ -396,11 +466,20 @@ fn requests_and_bytes_grow_in_proportion_up_to_thousands() {
         }
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let ran = run(program().args(["explain", "-A"]).env("KUBECONFIG", config.path()));
-        let rows = ran.stdout.lines().filter(|line| line.starts_with("team-")).count();
+        let ran = run(program()
+            .args(["explain", "-A"])
+            .env("KUBECONFIG", config.path()));
+        let rows = ran
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("team-"))
+            .count();
         assert_eq!((ran.code, rows), (Some(0), hpas), "{}", ran.stderr);
         let requests = without_newer(&server);
-        (requests.len(), requests.iter().map(|request| request.bytes).sum::<usize>())
+        (
+            requests.len(),
+            requests.iter().map(|request| request.bytes).sum::<usize>(),
+        )
     };
     let all = [500, 1_000, 2_000].map(work);
     let [(first, some), (second, more), (third, most)] = all;
@@ -414,14 +493,18 @@ fn requests_and_bytes_grow_in_proportion_up_to_thousands() {
 fn a_list_is_not_longer_than_what_it_answers() {
     let mut cluster = recorded();
     cluster.pods(["shop", "other"], &[("app", "other")], 1200);
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
     let server = Server::start(cluster);
     let answer = explain(&server, "admin", &["-n", "shop"]).answer();
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(2));
     let path = "/api/v1/namespaces/shop/pods";
     let requests = server.requests();
     let pods = requests.iter().filter(|request| request.path == path);
-    let mut selectors: Vec<_> = pods.map(|request| request.parameter("labelSelector")).collect();
+    let mut selectors: Vec<_> = pods
+        .map(|request| request.parameter("labelSelector"))
+        .collect();
     selectors.sort_unstable();
     assert_eq!(selectors, [None, Some("app=cart"), Some("app=web")]);
 }
@@ -430,14 +513,26 @@ fn a_list_is_not_longer_than_what_it_answers() {
 #[test]
 fn a_list_that_fails_is_asked_one_by_one() {
     let mut cluster = recorded();
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
-    let scale = Scale { wanted: 3, current: 3, selector: "app=web" };
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
+    let scale = Scale {
+        wanted: 3,
+        current: 3,
+        selector: "app=web",
+    };
     cluster.scale("apps/v1", "Deployment", ["shop", "web"], scale);
     let list = "/apis/apps/v1/namespaces/shop/deployments";
-    cluster.fault(When::on(list).except(&format!("{list}/")), Fault::InvalidJson);
+    cluster.fault(
+        When::on(list).except(&format!("{list}/")),
+        Fault::InvalidJson,
+    );
     let server = Server::start(cluster);
     let ran = explain(&server, "admin", &["-n", "shop"]);
-    assert_eq!((&*ran.stderr, ran.answer()["items"].as_array().map(Vec::len)), ("", Some(2)));
+    assert_eq!(
+        (&*ran.stderr, ran.answer()["items"].as_array().map(Vec::len)),
+        ("", Some(2))
+    );
     assert_eq!(counted(&server.requests())["scale"], 2);
 }
 
@@ -445,16 +540,26 @@ fn a_list_that_fails_is_asked_one_by_one() {
 #[test]
 fn an_api_that_fails_is_asked_about_once() {
     let mut cluster = recorded();
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
     for name in ["web", "cart"] {
         let hpa = ["shop", name];
         let lacked_usage = super::rounds::lacked_usage;
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, lacked_usage);
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            hpa,
+            lacked_usage,
+        );
     }
     let server = Server::start(cluster);
     explain(&server, "admin", &["-n", "shop"]).answer();
     let requests = server.requests();
-    let asked = requests.iter().filter(|it| it.path.contains("/apiservices/")).count();
+    let asked = requests
+        .iter()
+        .filter(|it| it.path.contains("/apiservices/"))
+        .count();
     assert_eq!(asked, 1);
 }
 
@@ -463,14 +568,21 @@ fn an_api_that_fails_is_asked_about_once() {
 fn the_names_of_an_api_are_asked_for_once() {
     const NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
     let mut cluster = recorded();
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
     let says = "the server could not find the metric";
     for name in ["web", "cart"] {
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", name], |hpa| {
-            hpa["spec"]["metrics"] = json!([external_metric()]);
-            hpa["status"]["conditions"] = json!([{"type": "ScalingActive", "status": "False",
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["shop", name],
+            |hpa| {
+                hpa["spec"]["metrics"] = json!([external_metric()]);
+                hpa["status"]["conditions"] = json!([{"type": "ScalingActive", "status": "False",
                 "reason": "FailedGetExternalMetric", "message": says}]);
-        });
+            },
+        );
     }
     let answer = |code: u16, body: Value| Fault::Answer(Answer::json(code, body.to_string()));
     let list = json!({"kind": "APIResourceList", "apiVersion": "v1",
@@ -482,7 +594,14 @@ fn the_names_of_an_api_are_asked_for_once() {
     cluster.fault(When::on(&values), answer(404, unknown));
     let server = Server::start(cluster);
     let all = in_time(&server, "admin", &["-n", "shop"]).answer();
-    assert_eq!(server.requests().iter().filter(|it| it.path == NAMES).count(), 1);
+    assert_eq!(
+        server
+            .requests()
+            .iter()
+            .filter(|it| it.path == NAMES)
+            .count(),
+        1
+    );
     let items = all["items"].as_array().expect("items");
     for (name, item) in ["cart", "web"].into_iter().zip(items) {
         let alone = in_time(&server, "admin", &[name, "-n", "shop"]).answer();
@@ -511,16 +630,24 @@ fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
     let list = explain(&server, "admin", &["-A"]).answer();
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = program();
-    command.args(["explain", "-A", "-o", "jsonl"]).env("KUBECONFIG", config.path());
+    command
+        .args(["explain", "-A", "-o", "jsonl"])
+        .env("KUBECONFIG", config.path());
     let ran = run(&mut command);
     assert_eq!((ran.code, &*told(&ran)), (Some(0), ""));
     let sorted = |items: Vec<Value>| {
         let key = |item: &Value| format!("{} {}", item["hpa"]["namespace"], item["hpa"]["name"]);
-        let mut items: Vec<_> = items.into_iter().map(|it| (key(&it), without_skew(it))).collect();
+        let mut items: Vec<_> = items
+            .into_iter()
+            .map(|it| (key(&it), without_skew(it)))
+            .collect();
         items.sort_by(|one, other| one.0.cmp(&other.0));
         items
     };
-    let lines = ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
     let items = list["items"].as_array().expect("items").clone();
     assert_eq!(sorted(lines.collect()), sorted(items));
 
@@ -564,17 +691,23 @@ fn what_there_is_when_a_signal_comes_is_told() {
         while !asked("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods")
             || !asked("/api/v1/namespaces/test/pods")
         {
-            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is asked");
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "nothing is asked"
+            );
             sleep(Duration::from_millis(20));
         }
         // The rest takes no request.
         sleep(Duration::from_secs(2));
-        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
         assert!(kill.expect("kill runs").success());
         let ran = Ran::of(&child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(
-            ran.stderr.ends_with("interrupted: 3 of 6 HPAs were explained\n"),
+            ran.stderr
+                .ends_with("interrupted: 3 of 6 HPAs were explained\n"),
             "{}",
             ran.stderr
         );
@@ -587,7 +720,10 @@ fn what_there_is_when_a_signal_comes_is_told() {
             _ => {
                 let lines: Vec<&str> = ran.stdout.lines().collect();
                 assert_eq!(lines.len(), 4);
-                assert!(lines[1..].iter().all(|line| line.starts_with("shop ")), "{lines:?}");
+                assert!(
+                    lines[1..].iter().all(|line| line.starts_with("shop ")),
+                    "{lines:?}"
+                );
             }
         }
     }
@@ -617,22 +753,35 @@ fn each_is_explained_as_it_would_be_alone_from_a_file() {
 #[test]
 fn a_list_comes_again_when_the_server_asks_for_it() {
     let mut cluster = half();
-    let [deployments, pods] =
-        ["/apis/apps/v1/namespaces/shop/deployments", "/api/v1/namespaces/shop/pods"];
+    let [deployments, pods] = [
+        "/apis/apps/v1/namespaces/shop/deployments",
+        "/api/v1/namespaces/shop/pods",
+    ];
     cluster.heal();
     for list in [deployments, pods] {
         cluster.fault(When::on(list).first(2), Fault::TooManyRequests(Some(1)));
     }
     let server = Server::start(cluster);
     let ran = explain(&server, "admin", &["-A"]);
-    assert_eq!((&*told(&ran), ran.answer()["items"].as_array().map(Vec::len)), ("", Some(6)));
+    assert_eq!(
+        (&*told(&ran), ran.answer()["items"].as_array().map(Vec::len)),
+        ("", Some(6))
+    );
     let requests = server.requests();
     for list in [deployments, pods] {
         let asked: Vec<_> = requests.iter().filter(|it| it.path == list).collect();
         assert_eq!(asked.len(), 3, "{list}");
         // Nothing is asked one by one instead, and no sooner than the server allows.
-        assert!(asked.iter().all(|it| it.parameter("labelSelector").is_none()), "{list}");
-        assert!(asked[2].at - asked[0].at >= Duration::from_secs(2), "{list}");
+        assert!(
+            asked
+                .iter()
+                .all(|it| it.parameter("labelSelector").is_none()),
+            "{list}"
+        );
+        assert!(
+            asked[2].at - asked[0].at >= Duration::from_secs(2),
+            "{list}"
+        );
     }
     assert_eq!(counted(&requests).get("scale"), None);
 }

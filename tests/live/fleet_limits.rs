@@ -36,20 +36,27 @@ fn a_slow_reader_changes_no_answer() {
     for number in 0..40 {
         cluster.autoscaled(["shop", &format!("web-{number:02}")], 2);
     }
-    cluster.autoscaled(["test", "web"], 2).autoscaled(["test", "cart"], 2);
+    cluster
+        .autoscaled(["test", "web"], 2)
+        .autoscaled(["test", "cart"], 2);
     let usage = "/apis/metrics.k8s.io/v1beta1/namespaces/test/";
     cluster.fault(When::on(usage), Fault::DelayAnswer(Duration::from_secs(2)));
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut child = start(&["explain", "-A", "-o", "jsonl", "--request-timeout=5s"], &config);
+    let mut child = start(
+        &["explain", "-A", "-o", "jsonl", "--request-timeout=5s"],
+        &config,
+    );
     let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
     let mut text = String::new();
     stdout.read_line(&mut text).expect("a line");
     sleep(Duration::from_secs(6));
     stdout.read_to_string(&mut text).expect("text");
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    let items: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let items: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     assert_eq!(items.len(), 42);
     for item in items {
         assert_eq!(item["outcome"]["error"], Value::Null, "{item:#}");
@@ -76,12 +83,22 @@ fn a_list_ends_when_its_lines_are_no_longer_read() {
         stdout.read_line(&mut String::new()).expect("a line");
         drop(stdout);
         let mut stderr = String::new();
-        child.stderr.take().expect("messages").read_to_string(&mut stderr).expect("text");
+        child
+            .stderr
+            .take()
+            .expect("messages")
+            .read_to_string(&mut stderr)
+            .expect("text");
         let code = child.wait().expect("it ends").code();
-        let stderr: String = stderr.lines().filter(|line| !line.starts_with("reading ")).collect();
+        let stderr: String = stderr
+            .lines()
+            .filter(|line| !line.starts_with("reading "))
+            .collect();
         assert_eq!((code, &*stderr), (Some(0), ""), "{more:?}");
         let requests = &server.requests()[seen..];
-        let last = requests.iter().any(|it| it.path.contains("/namespaces/team-39/"));
+        let last = requests
+            .iter()
+            .any(|it| it.path.contains("/namespaces/team-39/"));
         assert_eq!(last, all, "{more:?}");
     }
 }
@@ -97,15 +114,25 @@ fn a_signal_before_there_is_a_list_is_told() {
     let child = start(&["explain", "-A"], &config);
     let begun = Instant::now();
     while server.requests().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "nothing is asked");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "nothing is asked"
+        );
         sleep(Duration::from_millis(20));
     }
     sleep(Duration::from_millis(300));
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(kill.expect("kill runs").success());
     let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, &*ran.stdout), (Some(130), ""));
-    assert!(ran.stderr.ends_with("interrupted before the HPAs were listed\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .ends_with("interrupted before the HPAs were listed\n"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Within a namespace, too, what has been explained is not lost.
@@ -127,7 +154,9 @@ fn a_signal_leaves_what_a_namespace_has_so_far() {
         stdout.read_line(&mut text).expect("a line");
     }
     assert_eq!(text.lines().count(), 2);
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(kill.expect("kill runs").success());
     stdout.read_to_string(&mut text).expect("text");
     let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
@@ -142,7 +171,9 @@ fn hpas_are_as_old_as_what_is_read_for_them() {
     let mut cluster = empty();
     let first = ["a", "b", "c", "d"];
     for namespace in [&first[..], &["z"]].concat() {
-        cluster.autoscaled([namespace, "web"], 2).autoscaled([namespace, "gone"], 2);
+        cluster
+            .autoscaled([namespace, "web"], 2)
+            .autoscaled([namespace, "gone"], 2);
     }
     for namespace in first {
         let pods = format!("/api/v1/namespaces/{namespace}/pods");
@@ -163,7 +194,10 @@ fn hpas_are_as_old_as_what_is_read_for_them() {
     let items = list["items"].as_array().expect("items");
     assert_eq!(items.len(), 9);
     let last = &items[8];
-    assert_eq!((&last["hpa"]["namespace"], &last["hpa"]["name"]), (&json!("z"), &json!("web")));
+    assert_eq!(
+        (&last["hpa"]["namespace"], &last["hpa"]["name"]),
+        (&json!("z"), &json!("web"))
+    );
     assert_eq!(last["outcome"]["scaleTo"], 5, "{last:#}");
     let told = "s after the HPA, and the controller may have acted in between";
     assert!(notes(&items[0]).contains(told), "{}", notes(&items[0]));
@@ -179,9 +213,17 @@ fn a_list_that_cannot_be_saved_is_printed() {
     cluster.autoscaled(["shop", "web"], 2);
     let server = Server::start(cluster);
     let path = directory().join("missing/state.json");
-    let ran = explain(&server, "admin", &["-A", "--save", path.to_str().expect("a path")]);
+    let ran = explain(
+        &server,
+        "admin",
+        &["-A", "--save", path.to_str().expect("a path")],
+    );
     assert_eq!(ran.code, Some(1));
-    assert!(told(&ran).starts_with("error: failed to write "), "{}", ran.stderr);
+    assert!(
+        told(&ran).starts_with("error: failed to write "),
+        "{}",
+        ran.stderr
+    );
     let list: Value = serde_json::from_str(&ran.stdout).expect("a list");
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
 }
@@ -196,10 +238,15 @@ fn what_no_hpa_selects_fails_for_none() {
         }
         stray(&mut cluster);
         let [api_version, kind] = kind;
-        cluster.edit(api_version, kind, ["shop", "stray-00000"], |it| match kind {
-            "Pod" => it["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("1x"),
-            _ => it["containers"][0]["usage"]["cpu"] = json!("1x"),
-        });
+        cluster.edit(
+            api_version,
+            kind,
+            ["shop", "stray-00000"],
+            |it| match kind {
+                "Pod" => it["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("1x"),
+                _ => it["containers"][0]["usage"]["cpu"] = json!("1x"),
+            },
+        );
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-n", "shop"]).answer();
         for item in answer["items"].as_array().expect("items") {
@@ -220,7 +267,11 @@ fn a_metrics_api_that_is_down_is_asked_once() {
     cluster.fault(When::on(usage), Fault::Unavailable(None));
     let server = Server::start(cluster);
     explain(&server, "admin", &["-n", "shop"]);
-    let asked = server.requests().iter().filter(|it| it.path == usage).count();
+    let asked = server
+        .requests()
+        .iter()
+        .filter(|it| it.path == usage)
+        .count();
     assert_eq!(asked, 1);
     assert_eq!(compare(&server, "admin"), [21, 0]);
 }
@@ -247,12 +298,22 @@ fn each_is_explained_from_a_file_as_it_was_in_the_cluster() {
     let saved = saved.without_file(file).answer();
     let [live, saved] = [live, saved].map(|it| it["items"].as_array().expect("items").clone());
     assert_eq!((live.len(), saved.len()), (45, 45));
-    let found = json!(live).to_string().contains("requests-differ-from-template");
+    let found = json!(live)
+        .to_string()
+        .contains("requests-differ-from-template");
     assert!(found, "nothing needs the template");
     // For a kind that does not exist, the file has the targets of others, one of which may be meant.
     let known = |(live, _): &(Value, Value)| live["hpa"]["name"] != "unknown";
     for (live, saved) in live.into_iter().zip(saved).filter(known) {
-        for field in ["hpa", "outcome", "proposal", "certainty", "range", "findings", "steps"] {
+        for field in [
+            "hpa",
+            "outcome",
+            "proposal",
+            "certainty",
+            "range",
+            "findings",
+            "steps",
+        ] {
             let without_origin = |mut value: Value| {
                 value.as_object_mut().map(|object| object.remove("origin"));
                 value
@@ -269,8 +330,12 @@ fn revisions(cluster: &mut Cluster, name: &str) {
     for hash in ["new", "old"] {
         let labels = json!({"app": name, "pod-template-hash": hash});
         let selector = json!({"matchLabels": labels});
-        let mut set =
-            workload("apps/v1", "ReplicaSet", ["shop", &format!("{name}-{hash}")], &selector);
+        let mut set = workload(
+            "apps/v1",
+            "ReplicaSet",
+            ["shop", &format!("{name}-{hash}")],
+            &selector,
+        );
         set["metadata"]["labels"] = labels;
         let other = if hash == "old" { "canary" } else { name };
         set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
@@ -293,8 +358,13 @@ fn owned(pod: &mut Value, replica_set: &str) {
 fn codes(list: &Value) -> BTreeMap<String, usize> {
     let items = list["items"].as_array().expect("items");
     let mut codes = BTreeMap::new();
-    for finding in items.iter().flat_map(|it| it["findings"].as_array().expect("findings")) {
-        *codes.entry(finding["code"].as_str().expect("a code").to_owned()).or_default() += 1;
+    for finding in items
+        .iter()
+        .flat_map(|it| it["findings"].as_array().expect("findings"))
+    {
+        *codes
+            .entry(finding["code"].as_str().expect("a code").to_owned())
+            .or_default() += 1;
     }
     codes
 }
@@ -323,7 +393,11 @@ fn replica_sets_that_come_late_are_not_forgotten() {
     let in_time = explain(&served(0, Duration::ZERO), "admin", &["-n", "shop"]).answer();
     assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
     // Three pages, which together take longer than anything else is waited for.
-    let long = explain(&served(1100, Duration::from_millis(500)), "admin", &["-n", "shop"]);
+    let long = explain(
+        &served(1100, Duration::from_millis(500)),
+        "admin",
+        &["-n", "shop"],
+    );
     assert_eq!(codes(&long.answer()), codes(&in_time));
 
     let server = served(0, Duration::from_secs(4));
@@ -332,7 +406,12 @@ fn replica_sets_that_come_late_are_not_forgotten() {
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
     let left_out =
         "findings such as foreign-pods and old-revision-pods are left out: no answer in time";
-    for item in late["items"].as_array().expect("items").iter().chain([&alone]) {
+    for item in late["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .chain([&alone])
+    {
         assert!(notes(item).contains(left_out), "{}", notes(item));
     }
 }
@@ -341,10 +420,16 @@ fn replica_sets_that_come_late_are_not_forgotten() {
 #[test]
 fn events_of_a_namespace_wait_for_nothing_else() {
     let late = Fault::DelayAnswer(Duration::from_secs(6));
-    for slow in ["/apis/coordination.k8s.io/", "/version", "/apis/autoscaling.k8s.io/"] {
+    for slow in [
+        "/apis/coordination.k8s.io/",
+        "/version",
+        "/apis/autoscaling.k8s.io/",
+    ] {
         let mut cluster = empty();
         for namespace in ["shop", "test"] {
-            cluster.autoscaled([namespace, "web"], 3).autoscaled([namespace, "cart"], 3);
+            cluster
+                .autoscaled([namespace, "web"], 3)
+                .autoscaled([namespace, "cart"], 3);
             cluster.allow("carol", "*", &format!("*@{namespace}"));
         }
         cluster.allow("carol", "*", "*@kube-system");
@@ -365,26 +450,44 @@ fn what_is_refused_late_for_all_namespaces_is_asked_for_each() {
     let mut cluster = empty();
     let spaces: Vec<String> = (0..5).map(|number| format!("team-{number}")).collect();
     for namespace in &spaces {
-        cluster.autoscaled([namespace, "web"], 3).allow("carol", "*", &format!("*@{namespace}"));
+        cluster
+            .autoscaled([namespace, "web"], 3)
+            .allow("carol", "*", &format!("*@{namespace}"));
     }
     cluster.allow("carol", "*", "*@kube-system");
     cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
     let vpas = "/apis/autoscaling.k8s.io/v1/";
     for all in [&format!("{vpas}verticalpodautoscalers"), "/api/v1/events"] {
-        cluster.fault(When::on(all), Fault::DelayAnswer(Duration::from_millis(1800)));
+        cluster.fault(
+            When::on(all),
+            Fault::DelayAnswer(Duration::from_millis(1800)),
+        );
     }
     // The last one begins when another has waited in vain, and ends after the refusal.
     let pods = "/api/v1/namespaces/team-4/pods";
-    cluster.fault(When::on(pods), Fault::DelayAnswer(Duration::from_millis(1800)));
+    cluster.fault(
+        When::on(pods),
+        Fault::DelayAnswer(Duration::from_millis(1800)),
+    );
     let server = Server::start(cluster);
     let list = explain(&server, "carol", &["-A"]).answer();
     let told = |place: usize| notes(&list["items"][place]);
     let unknown = "unknown whether a VerticalPodAutoscaler sets requests: no answer in time";
     assert!(told(0).contains(unknown), "{}", told(0));
     assert!(!told(0).contains("findings such as"), "{}", told(0));
-    assert!(!told(4).contains(unknown) && !told(4).contains("events"), "{}", told(4));
-    for own in [&format!("{vpas}namespaces/team-4/"), "/api/v1/namespaces/team-4/events"] {
-        assert!(server.requests().iter().any(|it| it.path.starts_with(own)), "{own}");
+    assert!(
+        !told(4).contains(unknown) && !told(4).contains("events"),
+        "{}",
+        told(4)
+    );
+    for own in [
+        &format!("{vpas}namespaces/team-4/"),
+        "/api/v1/namespaces/team-4/events",
+    ] {
+        assert!(
+            server.requests().iter().any(|it| it.path.starts_with(own)),
+            "{own}"
+        );
     }
 }
 
@@ -407,14 +510,21 @@ fn what_one_hpa_leads_to_is_no_evidence_for_another() {
         "target": {"type": "AverageValue", "averageValue": "5"}}});
     // This one needs discovery.
     measured(&mut cluster, "shop", "pods", &object);
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "old"], |hpa| {
-        lacked_usage(hpa);
-        hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
-    });
-    cluster.put(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["shop", "old"],
+        |hpa| {
+            lacked_usage(hpa);
+            hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
+        },
+    );
+    cluster.put(
+        json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
         "status": {"conditions": [{"type": "Available", "status": "False",
-            "reason": "MissingEndpoints", "message": "no endpoints"}]}}));
+            "reason": "MissingEndpoints", "message": "no endpoints"}]}}),
+    );
     assert_eq!(compare(&Server::start(cluster), "admin"), [5, 0]);
 }
 
@@ -426,18 +536,28 @@ fn foreign_pods_are_found_whatever_else_fails() {
     for name in ["web", "cart"] {
         cluster.autoscaled(["shop", name], 3);
         revisions(&mut cluster, name);
-        cluster.put(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-            "metadata": {"name": name, "namespace": "shop"}}));
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", name], |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+        cluster.put(
+            json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "shop"}}),
+        );
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["shop", name],
+            |hpa| {
+                hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
-            hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
+                hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
                 "currentMetrics": [{"type": ""}]});
-        });
+            },
+        );
     }
     let server = Server::start(cluster);
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
-    assert!(alone["findings"].to_string().contains("foreign-pods"), "{alone:#}");
+    assert!(
+        alone["findings"].to_string().contains("foreign-pods"),
+        "{alone:#}"
+    );
     assert_eq!(compare(&server, "admin"), [3, 0]);
 }
 
@@ -454,7 +574,10 @@ fn hpas_that_share_a_target_share_their_requests() {
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-A"]).answer();
         assert_eq!(answer["items"].as_array().map(Vec::len), Some(hpas + 1));
-        (server.requests().len(), format!("{:?}", counted(&server.requests())))
+        (
+            server.requests().len(),
+            format!("{:?}", counted(&server.requests())),
+        )
     };
     assert_eq!(requests(2), requests(30));
 }

@@ -16,16 +16,26 @@ fn shop() -> Cluster {
     for name in ["web", "cart", "pay"] {
         cluster.autoscaled(["shop", name], 3);
     }
-    cluster.autoscaled(["shop", "api"], 12).autoscaled(["test", "web"], 4);
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "api"], |hpa| {
-        hpa["metadata"]["labels"] = json!({"team": "checkout"});
-    });
+    cluster
+        .autoscaled(["shop", "api"], 12)
+        .autoscaled(["test", "web"], 4);
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["shop", "api"],
+        |hpa| {
+            hpa["metadata"]["labels"] = json!({"team": "checkout"});
+        },
+    );
     cluster
 }
 
 fn list_as(server: &Server, user: &str, more: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
-    run(program().arg("explain").args(more).env("KUBECONFIG", config.path()))
+    run(program()
+        .arg("explain")
+        .args(more)
+        .env("KUBECONFIG", config.path()))
 }
 
 fn list(server: &Server, more: &[&str]) -> Ran {
@@ -34,7 +44,11 @@ fn list(server: &Server, more: &[&str]) -> Ran {
 
 /// Returns the rows of a table without its header, split into words.
 fn rows(ran: &Ran) -> Vec<Vec<&str>> {
-    ran.stdout.lines().skip(1).map(|line| line.split_whitespace().collect()).collect()
+    ran.stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect())
+        .collect()
 }
 
 /// Returns the namespaces and names of the items of a list.
@@ -42,7 +56,13 @@ fn keys(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().expect("items").iter();
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     items
-        .map(|it| format!("{}/{}", text(&it["hpa"]["namespace"]), text(&it["hpa"]["name"])))
+        .map(|it| {
+            format!(
+                "{}/{}",
+                text(&it["hpa"]["namespace"]),
+                text(&it["hpa"]["name"])
+            )
+        })
         .collect()
 }
 
@@ -86,13 +106,19 @@ web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  
             ][..],
         ),
         (&["-A", "-n", "shop", "-l", "team"], &["shop/api"]),
-        (&["-n", "shop", "-l", "team!=checkout"], &["shop/cart", "shop/pay", "shop/web"]),
+        (
+            &["-n", "shop", "-l", "team!=checkout"],
+            &["shop/cart", "shop/pay", "shop/web"],
+        ),
         (&["-n", "default"], &["default/nginx-deployment"]),
         (&["-n", "shop", "-l", "team=none"], &[]),
     ] {
         let answer = list(&server, &[args, &["-o", "json"]].concat()).answer();
         assert_eq!(keys(&answer), want, "{args:?}");
-        assert_eq!((&answer["kind"], &answer["errors"]), (&json!("ExplanationList"), &json!([])));
+        assert_eq!(
+            (&answer["kind"], &answer["errors"]),
+            (&json!("ExplanationList"), &json!([]))
+        );
         let table = list(&server, args);
         assert_eq!(rows(&table).len(), want.len(), "{args:?}");
         let namespaces = table.stdout.starts_with("NAMESPACE  NAME");
@@ -104,9 +130,15 @@ web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  
 fn nothing_there_is_said_as_kubectl_says_it() {
     let server = Server::start(Cluster::empty());
     for (args, said) in [
-        (&["-n", "shop"][..], "No resources found in shop namespace.\n"),
+        (
+            &["-n", "shop"][..],
+            "No resources found in shop namespace.\n",
+        ),
         (&["-A"], "No resources found\n"),
-        (&["-n", "shop", "-o", "wide"], "No resources found in shop namespace.\n"),
+        (
+            &["-n", "shop", "-o", "wide"],
+            "No resources found in shop namespace.\n",
+        ),
     ] {
         let ran = list(&server, args);
         assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", said));
@@ -122,8 +154,16 @@ fn nothing_there_is_said_as_kubectl_says_it() {
 #[test]
 fn each_is_explained_as_it_would_be_alone() {
     let mut cluster = shop();
-    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
-    cluster.hpa(["shop", "lost"], ["apps/v1", "Deployment", "lost"], &json!({}));
+    cluster.hpa(
+        ["shop", "twin"],
+        ["apps/v1", "Deployment", "cart"],
+        &json!({}),
+    );
+    cluster.hpa(
+        ["shop", "lost"],
+        ["apps/v1", "Deployment", "lost"],
+        &json!({}),
+    );
     let server = Server::start(cluster);
     let whole = list(&server, &["-n", "shop", "-o", "json"]).answer();
     let items = whole["items"].as_array().expect("items");
@@ -135,39 +175,66 @@ fn each_is_explained_as_it_would_be_alone() {
         let [item, alone] = [item, &alone].map(|answer| {
             let mut answer = answer.clone();
             let skew = answer["notes"].as_array_mut().map(|notes| notes.remove(0));
-            assert!(skew.is_some_and(|skew| skew.to_string().contains("clock")), "{name}");
+            assert!(
+                skew.is_some_and(|skew| skew.to_string().contains("clock")),
+                "{name}"
+            );
             answer
         });
         assert_eq!(item, alone, "{name}");
     }
     let worst = |name: &str| {
         let table = list(&server, &["-n", "shop"]);
-        let row = table.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
-        row.and_then(|row| Some(row.rsplit_once("  ")?.1.trim().to_owned())).expect("a row")
+        let row = table
+            .stdout
+            .lines()
+            .find(|line| line.starts_with(name))
+            .map(str::to_owned);
+        row.and_then(|row| Some(row.rsplit_once("  ")?.1.trim().to_owned()))
+            .expect("a row")
     };
     assert_eq!(worst("twin"), "shared-pods");
     assert_eq!(worst("lost"), "target-not-found");
     // The controller's own reasons are in its conditions.
     let reason = |name: &str, kind: &str| {
-        let item = items.iter().find(|item| item["hpa"]["name"] == name).expect("an item");
+        let item = items
+            .iter()
+            .find(|item| item["hpa"]["name"] == name)
+            .expect("an item");
         let [status, reason, _] = condition(item, kind);
         [status, reason]
     };
-    assert_eq!(reason("twin", "ScalingActive"), ["False", "AmbiguousSelector"]);
+    assert_eq!(
+        reason("twin", "ScalingActive"),
+        ["False", "AmbiguousSelector"]
+    );
     assert_eq!(reason("lost", "AbleToScale"), ["False", "FailedGetScale"]);
     // An HPA that was not requested still selects the same pods.
     let ran = list(&server, &["-n", "shop", "-l", "!team", "-o", "json"]);
     assert!(keys(&ran.answer()).contains(&"shop/twin".to_owned()));
     server.change(|cluster| {
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "cart"], |hpa| {
-            hpa["metadata"]["labels"] = json!({"team": "checkout"});
-        });
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["shop", "cart"],
+            |hpa| {
+                hpa["metadata"]["labels"] = json!({"team": "checkout"});
+            },
+        );
     });
     let ran = list(&server, &["-n", "shop", "-l", "team"]);
     // Errors come first.
     assert_eq!(
         rows(&ran)[0],
-        ["cart", "Deployment/cart", "cpu:", "<unknown>/20%", "3", "-", "shared-pods"]
+        [
+            "cart",
+            "Deployment/cart",
+            "cpu:",
+            "<unknown>/20%",
+            "3",
+            "-",
+            "shared-pods"
+        ]
     );
     assert_eq!(rows(&ran)[1][0], "api");
 }
@@ -193,9 +260,22 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     let found = rows(&ran);
     let names: Vec<&str> = found.iter().map(|row| row[0]).collect();
     assert_eq!(names, ["db", "log", "api", "cart", "pay", "web"]);
-    let row = ["db", "StatefulSet/db", "-", "-", "-", "Error", "from", "server", "(Forbidden)"];
+    let row = [
+        "db",
+        "StatefulSet/db",
+        "-",
+        "-",
+        "-",
+        "Error",
+        "from",
+        "server",
+        "(Forbidden)",
+    ];
     assert_eq!(found[0], row);
-    assert_eq!(found[3][..6], ["cart", "Deployment/cart", "cpu:", "50%/20%", "3", "6"]);
+    assert_eq!(
+        found[3][..6],
+        ["cart", "Deployment/cart", "cpu:", "50%/20%", "3", "6"]
+    );
     let refused = "Error from server (Forbidden): statefulsets.apps \"db\" is forbidden: User \"bob\" \
                    cannot get resource \"statefulsets/scale\" in API group \"apps\" in the namespace \
                    \"shop\"";
@@ -211,7 +291,10 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     let ran = list_as(&server, "bob", &["-n", "shop", "-o", "json"]);
     assert_eq!(ran.code, Some(1));
     let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(keys(&answer), ["shop/api", "shop/cart", "shop/pay", "shop/web"]);
+    assert_eq!(
+        keys(&answer),
+        ["shop/api", "shop/cart", "shop/pay", "shop/web"]
+    );
     assert_eq!(answer["errors"][1]["name"], "log");
     assert_eq!(answer["errors"][1]["message"], refused);
     if let Err(error) = schema::validator(&schema::explanation_list()).validate(&answer) {
@@ -220,7 +303,11 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     // It is unknown whether they select the same pods.
     let note = "unknown whether the HPA shop/db selects the same pods: its target StatefulSet/db cannot be \
                 read: missing permission: get statefulsets.apps/scale in the namespace shop";
-    assert!(notes(&answer["items"][0]).contains(note), "{:#}", answer["items"][0]);
+    assert!(
+        notes(&answer["items"][0]).contains(note),
+        "{:#}",
+        answer["items"][0]
+    );
 
     let gate = ["-n", "shop", "--feature-gates", "A=true"];
     let before = server.requests().len();
@@ -248,18 +335,29 @@ fn at_once(requests: &[Recorded], sort: impl Fn(&Recorded) -> bool) -> usize {
         .filter(|it| sort(it))
         .map(|it| (it.at, it.done.expect("an answer")))
         .collect();
-    let under_way = |at| spans.iter().filter(|(from, to)| *from <= at && at < *to).count();
-    spans.iter().map(|(at, _)| under_way(*at)).max().unwrap_or(0)
+    let under_way = |at| {
+        spans
+            .iter()
+            .filter(|(from, to)| *from <= at && at < *to)
+            .count()
+    };
+    spans
+        .iter()
+        .map(|(at, _)| under_way(*at))
+        .max()
+        .unwrap_or(0)
 }
 
 #[test]
 fn what_all_need_is_asked_for_once_and_few_at_a_time() {
     let mut cluster = recorded();
-    cluster.latency(Duration::from_millis(40)).custom_metric(CustomMetric {
-        name: "depth".to_owned(),
-        resource: "namespaces".to_owned(),
-        ..CustomMetric::default()
-    });
+    cluster
+        .latency(Duration::from_millis(40))
+        .custom_metric(CustomMetric {
+            name: "depth".to_owned(),
+            resource: "namespaces".to_owned(),
+            ..CustomMetric::default()
+        });
     cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
     let metric = json!([{"type": "Object", "object": {
         "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "queue"},
@@ -271,7 +369,12 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
         let hpa = ["shop", &*format!("rollout-{number}")];
         cluster.hpa(hpa, ["argoproj.io/v1alpha1", "Rollout", &name], &json!({}));
         let change = |hpa: &mut Value| hpa["spec"]["metrics"] = metric.clone();
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", &name], change);
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["shop", &name],
+            change,
+        );
     }
     let server = Server::start(cluster);
     let answer = list(&server, &["-n", "shop", "-o", "json"]).answer();
@@ -290,7 +393,10 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
     ];
     assert_eq!(shared.map(count), [1; 8]);
     // Only the scales of a custom kind are asked for one by one.
-    assert_eq!(["/deployments", "/rollouts", "/shop/pods", "/depth"].map(count), [1; 4]);
+    assert_eq!(
+        ["/deployments", "/rollouts", "/shop/pods", "/depth"].map(count),
+        [1; 4]
+    );
     assert_eq!((count("/scale"), requests.len()), (10, 8 + 4 + 10));
     let most = at_once(&requests, |it| it.path.ends_with("/scale"));
     assert!((2..=4).contains(&most), "{most} at once");
@@ -301,14 +407,23 @@ fn long_lists_come_in_pages() {
     let mut cluster = Cluster::empty();
     for number in 0..501 {
         let name = format!("web-{number:03}");
-        cluster.hpa(["shop", &name], ["apps/v1", "Deployment", "none"], &json!({}));
+        cluster.hpa(
+            ["shop", &name],
+            ["apps/v1", "Deployment", "none"],
+            &json!({}),
+        );
     }
     let server = Server::start(cluster);
     assert_eq!(rows(&list(&server, &["-A"])).len(), 501);
     let lists = || {
         let path = "/apis/autoscaling/v2/horizontalpodautoscalers";
-        let requests = server.requests().into_iter().filter(|request| request.path == path);
-        requests.map(|request| request.parameter("limit").map(str::to_owned)).collect::<Vec<_>>()
+        let requests = server
+            .requests()
+            .into_iter()
+            .filter(|request| request.path == path);
+        requests
+            .map(|request| request.parameter("limit").map(str::to_owned))
+            .collect::<Vec<_>>()
     };
     let limit = Some("500".to_owned());
     assert_eq!(lists(), [limit.clone(), limit.clone()]);
@@ -331,10 +446,18 @@ fn what_takes_long_says_so_on_standard_error() {
         assert_eq!((ran.code, rows(&ran).len()), (Some(0), 4));
         let lines: Vec<&str> = ran.stderr.lines().collect();
         assert_eq!(lines.len(), usize::from(said), "{lines:?}");
-        assert!(lines.iter().all(|line| line.starts_with("reading 4 HPAs: ")), "{lines:?}");
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.starts_with("reading 4 HPAs: ")),
+            "{lines:?}"
+        );
     }
     let mut cluster = shop();
-    cluster.fault(When::on(HPAS), Fault::DelayAnswer(Duration::from_millis(1500)));
+    cluster.fault(
+        When::on(HPAS),
+        Fault::DelayAnswer(Duration::from_millis(1500)),
+    );
     let ran = list(&Server::start(cluster), &["-n", "default"]);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), "listing the HPAs\n"));
 }
@@ -342,13 +465,25 @@ fn what_takes_long_says_so_on_standard_error() {
 #[test]
 fn what_is_saved_of_a_list_gives_the_same_list() {
     let mut cluster = shop();
-    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
-    cluster.hpa(["shop", "lost"], ["apps/v1", "Deployment", "lost"], &json!({}));
+    cluster.hpa(
+        ["shop", "twin"],
+        ["apps/v1", "Deployment", "cart"],
+        &json!({}),
+    );
+    cluster.hpa(
+        ["shop", "lost"],
+        ["apps/v1", "Deployment", "lost"],
+        &json!({}),
+    );
     let server = Server::start(cluster);
     let path = directory().join(format!("saved-list-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     for selection in [&["-A"][..], &["-n", "shop"], &["-A", "-l", "team"]] {
-        let live = list(&server, &[selection, &["-o", "json", "--save", file]].concat()).answer();
+        let live = list(
+            &server,
+            &[selection, &["-o", "json", "--save", file]].concat(),
+        )
+        .answer();
         let args = [&["explain", "-o", "json", "-f", file], selection].concat();
         let again = run(program().args(args)).without_file(file).answer();
         assert_eq!(keys(&live), keys(&again));
@@ -373,7 +508,9 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     // HPAs that cannot be read are reported as left out.
     server.change(|cluster| {
         let pay = "/apis/apps/v1/namespaces/shop/deployments/pay";
-        cluster.deny("admin", "list", "deployments.apps").fault(When::on(pay), Fault::InvalidJson);
+        cluster
+            .deny("admin", "list", "deployments.apps")
+            .fault(When::on(pay), Fault::InvalidJson);
     });
     let ran = list(&server, &["-n", "shop", "--save", file]);
     assert_eq!(ran.code, Some(1));
@@ -411,7 +548,11 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
 
     let none = list(&server, &["-n", "none", "--save", file]);
     assert_eq!(none.code, Some(0));
-    assert!(none.stderr.contains("Warning: nothing to save to "), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("Warning: nothing to save to "),
+        "{}",
+        none.stderr
+    );
     assert!(!path.exists());
 }
 
@@ -429,9 +570,15 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let answer = list(&server, &["-A", "--request-timeout", "1s", "-o", "json"]).answer();
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(25));
     let text = answer.to_string();
-    assert!(text.contains("timed out after 1s") && text.contains("not requested: "), "{text}");
+    assert!(
+        text.contains("timed out after 1s") && text.contains("not requested: "),
+        "{text}"
+    );
     let requests = server.requests();
-    let asked = requests.iter().filter(|request| request.path.starts_with(metrics)).count();
+    let asked = requests
+        .iter()
+        .filter(|request| request.path.starts_with(metrics))
+        .count();
     // Four lists at once, and what both HPAs of three namespaces ask before the last of those is given up.
     assert!((4..=4 + 3 * 2).contains(&asked), "{asked}");
 }

@@ -52,8 +52,12 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 const POD_METRICS: &str = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
 
 /// What no output may ever contain: tokens, plugins' data and output, passwords of tests.
-const SECRETS: [&str; 4] =
-    ["secret-token-of-", "secret-in-the-environment", "secret-on-stdout", "secret-password"];
+const SECRETS: [&str; 4] = [
+    "secret-token-of-",
+    "secret-in-the-environment",
+    "secret-on-stdout",
+    "secret-password",
+];
 
 /// The longest that anything here may take: the deadline of all requests, with some slack.
 const LONGEST: Duration = Duration::from_secs(45);
@@ -73,13 +77,27 @@ fn program() -> Command {
 }
 
 fn away(command: &mut Command) {
-    for name in ["KUBECONFIG", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
+    for name in [
+        "KUBECONFIG",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+    ] {
         command.env_remove(name);
     }
-    for name in ["NO_PROXY", "no_proxy", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+    for name in [
+        "NO_PROXY",
+        "no_proxy",
+        "KUBERNETES_SERVICE_HOST",
+        "KUBERNETES_SERVICE_PORT",
+    ] {
         command.env_remove(name);
     }
-    command.env("HOME", "/nonexistent").env("KUBERC", "off").timeout(LONGEST);
+    command
+        .env("HOME", "/nonexistent")
+        .env("KUBERC", "off")
+        .timeout(LONGEST);
 }
 
 /// A change to the recorded cluster.
@@ -133,7 +151,11 @@ impl Ran {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         assert_eq!(self.stdout, "");
         for part in parts {
-            assert!(self.stderr.contains(part), "no {part:?} in: {}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "no {part:?} in: {}",
+                self.stderr
+            );
         }
     }
 }
@@ -168,13 +190,19 @@ fn explain_on(change: impl FnOnce(&mut Cluster)) -> Ran {
 /// Returns the notes of an answer, one per line.
 fn notes(answer: &Value) -> String {
     let notes = answer["notes"].as_array().into_iter().flatten();
-    notes.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    notes
+        .filter_map(Value::as_str)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns a condition of the outcome: status, reason and message.
 fn condition(answer: &Value, kind: &str) -> [String; 3] {
     let conditions = answer["outcome"]["status"]["conditions"].as_array();
-    let found = conditions.into_iter().flatten().find(|condition| condition["type"] == kind);
+    let found = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == kind);
     let found = found.unwrap_or_else(|| panic!("no condition {kind} in {answer:#}"));
     ["status", "reason", "message"].map(|field| found[field].as_str().unwrap_or("").to_owned())
 }

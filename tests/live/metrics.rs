@@ -86,7 +86,11 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         assert_eq!(found["code"], "metric-not-found", "{answer}");
         let said = found["summary"].as_str().expect("a summary");
         assert!(said.starts_with(summary), "{said}");
-        assert_eq!(found["evidence"].as_array().map(Vec::len), Some(evidence), "{found}");
+        assert_eq!(
+            found["evidence"].as_array().map(Vec::len),
+            Some(evidence),
+            "{found}"
+        );
         assert_eq!(server.requests().len(), 13, "{served}");
     }
 }
@@ -134,7 +138,10 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             lists(&["latency"]),
             unknown,
             NAMES,
-            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+            (
+                "metric-not-found",
+                "Correct the name, or add a rule for it to the adapter.",
+            ),
         ),
         (
             "a gap",
@@ -155,7 +162,10 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             lists(&["externalmetrics"]),
             plain,
             NAMES,
-            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+            (
+                "metric-not-found",
+                "Correct the name, or add a rule for it to the adapter.",
+            ),
         ),
         (
             "new, not served",
@@ -164,7 +174,10 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             None,
             plain,
             NAMES,
-            ("metrics-api-unavailable", "Correct the name, or install an adapter such as KEDA."),
+            (
+                "metrics-api-unavailable",
+                "Correct the name, or install an adapter such as KEDA.",
+            ),
         ),
         (
             "down",
@@ -173,7 +186,10 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             lists(&["queue_depths"]),
             plain,
             SERVICE,
-            ("metrics-api-unavailable", "Correct the name, or install an adapter such as KEDA."),
+            (
+                "metrics-api-unavailable",
+                "Correct the name, or install an adapter such as KEDA.",
+            ),
         ),
         // The last status does not know of it yet.
         (
@@ -183,7 +199,10 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             lists(&["queue_depths"]),
             unknown,
             "",
-            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+            (
+                "metric-not-found",
+                "Correct the name, or add a rule for it to the adapter.",
+            ),
         ),
     ] {
         let mut cluster = recorded();
@@ -212,11 +231,17 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
         let requests = server.requests();
         let mut paths = requests.iter().map(|request| &*request.path);
         assert_eq!(
-            paths.find(|path| [NAMES, SERVICE].contains(path)).unwrap_or_default(),
+            paths
+                .find(|path| [NAMES, SERVICE].contains(path))
+                .unwrap_or_default(),
             asked,
             "{about}"
         );
-        assert_eq!(paths.find(|path| [NAMES, SERVICE].contains(path)), None, "{about}");
+        assert_eq!(
+            paths.find(|path| [NAMES, SERVICE].contains(path)),
+            None,
+            "{about}"
+        );
         assert_eq!(server.rounds(), 3, "{about}");
     }
 }
@@ -273,13 +298,21 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             with_metrics(&mut cluster, &json!([metric]));
         }
         let ran = explain_as(&Server::start(cluster), "bob", &["-o", "json"]);
-        assert!(ran.stderr.starts_with("error: no answer: you may not read "), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .starts_with("error: no answer: you may not read "),
+            "{}",
+            ran.stderr
+        );
         let answer = ran.unanswered();
         for said in ["status", "events", "error"] {
             assert_eq!(answer["outcome"][said], Value::Null, "{reason}: {said}");
         }
         let unread = &answer["outcome"]["unread"];
-        assert_eq!((&unread[0]["index"], &unread[0]["cause"]), (&json!(0), &json!("refused")));
+        assert_eq!(
+            (&unread[0]["index"], &unread[0]["cause"]),
+            (&json!(0), &json!("refused"))
+        );
         let text = unread[0]["message"].as_str().expect("the server's text");
         assert!(text.contains(message), "{text}");
         assert!(!ran.stdout.contains(reason), "{}", ran.stdout);
@@ -301,7 +334,9 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let explain = |metrics: Value, flags: &[&str]| {
         let mut cluster = long_lived();
         with_metrics(&mut cluster, &metrics);
-        cluster.grant("bob").deny("bob", "*", "*.external.metrics.k8s.io");
+        cluster
+            .grant("bob")
+            .deny("bob", "*", "*.external.metrics.k8s.io");
         explain_as(&Server::start(cluster), "bob", flags)
     };
     // Five replicas for it, out of ten.
@@ -312,8 +347,20 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let mut failing = pods_metric();
     failing["pods"]["metric"]["name"] = json!("nothing");
     for (name, metrics, code, min, certainty) in [
-        ("another metric asks for the maximum", json!([external_metric(), cpu]), 0, 10, "certain"),
-        ("another metric asks for less", json!([external_metric(), less]), 1, 5, "bounded"),
+        (
+            "another metric asks for the maximum",
+            json!([external_metric(), cpu]),
+            0,
+            10,
+            "certain",
+        ),
+        (
+            "another metric asks for less",
+            json!([external_metric(), less]),
+            1,
+            5,
+            "bounded",
+        ),
         (
             "with one that fails for the controller, too, nothing shrinks",
             json!([less, failing, external_metric()]),
@@ -329,9 +376,16 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{name}");
         assert_eq!(answer["certainty"], certainty, "{name}");
         let page = explain(metrics, &[]).stdout;
-        let headline = if code == 0 { "STAYS AT 10" } else { "UNKNOWN: NO ACCESS" };
+        let headline = if code == 0 {
+            "STAYS AT 10"
+        } else {
+            "UNKNOWN: NO ACCESS"
+        };
         assert!(page.contains(headline), "{name}: {page}");
-        assert!(!page.contains("CANNOT DECIDE") && !page.contains("CONDITION"), "{name}: {page}");
+        assert!(
+            !page.contains("CANNOT DECIDE") && !page.contains("CONDITION"),
+            "{name}: {page}"
+        );
     }
 
     let page = explain(json!([external_metric()]), &[]);
@@ -342,7 +396,9 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
 
     // The value in the status is reported as the status's, with its age.
     let mut cluster = long_lived();
-    cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
+    cluster
+        .grant("bob")
+        .deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
     let file = directory().join(format!("saved-denied-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
@@ -399,16 +455,40 @@ fn a_failing_metrics_api_is_an_outcome() {
             "Internal error occurred: etcdserver: leader changed",
             vec![],
         ),
-        (fault(Fault::Timeout), "Timeout: request did not complete", vec![]),
+        (
+            fault(Fault::Timeout),
+            "Timeout: request did not complete",
+            vec![],
+        ),
         (fault(Fault::InvalidJson), "invalid", vec![]),
         (fault(Fault::TruncatedJson), "invalid", vec![]),
-        (fault(Fault::WrongKind), "the kind is \"ConfigMap\", not \"PodMetricsList\"", vec![]),
-        (fault(Fault::CutInBody), "the connection was lost during the response", vec![]),
-        (fault(Fault::TooManyRequests(None)), "the server has received too many requests", vec![]),
-        (fault(Fault::HtmlBadGateway), "an error on the server", vec![]),
+        (
+            fault(Fault::WrongKind),
+            "the kind is \"ConfigMap\", not \"PodMetricsList\"",
+            vec![],
+        ),
+        (
+            fault(Fault::CutInBody),
+            "the connection was lost during the response",
+            vec![],
+        ),
+        (
+            fault(Fault::TooManyRequests(None)),
+            "the server has received too many requests",
+            vec![],
+        ),
+        (
+            fault(Fault::HtmlBadGateway),
+            "an error on the server",
+            vec![],
+        ),
     ] {
         let ([status, reason, text], notes) = resource_outcome(&ran);
-        assert_eq!((&*status, &*reason), ("False", "FailedGetResourceMetric"), "{message}");
+        assert_eq!(
+            (&*status, &*reason),
+            ("False", "FailedGetResourceMetric"),
+            "{message}"
+        );
         let start = "the HPA was unable to compute the replica count: failed to get cpu utilization: \
                      unable to get metrics for resource cpu: unable to fetch metrics from resource \
                      metrics API: ";
@@ -434,13 +514,20 @@ fn no_metrics_and_few_metrics_follow_the_controllers_rules() {
     });
     let ([_, reason, text], _) = resource_outcome(&none);
     assert_eq!(reason, "FailedGetResourceMetric");
-    assert!(text.ends_with("no metrics returned from resource metrics API"), "{text}");
+    assert!(
+        text.ends_with("no metrics returned from resource metrics API"),
+        "{text}"
+    );
 
     let lacking = explain_on(|cluster| {
         let requests = "/spec/containers/0/resources/requests";
         cluster.pods(["default", "bare"], &[("app", "nginx")], 1);
         cluster.edit("v1", "Pod", ["default", "bare-00000"], |pod| {
-            pod.pointer_mut(requests).expect("requests").as_object_mut().expect("a map").clear();
+            pod.pointer_mut(requests)
+                .expect("requests")
+                .as_object_mut()
+                .expect("a map")
+                .clear();
         });
         cluster.pod_metrics(["default", "bare"], &[("app", "nginx")], 1, ["10m", "1Mi"]);
     });
@@ -487,8 +574,15 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         (json!([pods_metric()]), false, "bounded"),
     ] {
         let ran = deny(metrics);
-        let answer = if answered { ran.answer() } else { ran.unanswered() };
-        assert_eq!(answer["outcome"]["unread"].as_array().map(Vec::len), Some(1));
+        let answer = if answered {
+            ran.answer()
+        } else {
+            ran.unanswered()
+        };
+        assert_eq!(
+            answer["outcome"]["unread"].as_array().map(Vec::len),
+            Some(1)
+        );
         let shared = "unknown whether another HPA selects the same pods: the pods cannot be read";
         for note in [right, shared] {
             assert!(notes(&answer).contains(note), "{}", notes(&answer));
@@ -548,7 +642,10 @@ fn custom_metrics_without_an_adapter() {
 #[test]
 fn pods_that_fail_to_come_leave_no_answer() {
     for (fault, parts) in [
-        (Fault::InternalError, vec!["Error from server (InternalError): Internal error occurred"]),
+        (
+            Fault::InternalError,
+            vec!["Error from server (InternalError): Internal error occurred"],
+        ),
         (
             Fault::WrongKind,
             vec![
@@ -557,7 +654,10 @@ fn pods_that_fail_to_come_leave_no_answer() {
           kind is \"ConfigMap\"",
             ],
         ),
-        (Fault::CutInBody, vec!["invalid response for GET", "the connection was lost"]),
+        (
+            Fault::CutInBody,
+            vec!["invalid response for GET", "the connection was lost"],
+        ),
     ] {
         let ran = explain_on(|cluster| {
             cluster.fault(When::on(PODS), fault);
@@ -576,7 +676,16 @@ fn old_metrics_are_told() {
     let server = Server::start(cluster);
     let answer = super::explain(&server, &["-o", "json", "--save", path]).answer();
     let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
-    let fresh = ["explain", NAME, "-f", path, "-o", "json", "--now", "2026-11-21T07:06:30Z"];
+    let fresh = [
+        "explain",
+        NAME,
+        "-f",
+        path,
+        "-o",
+        "json",
+        "--now",
+        "2026-11-21T07:06:30Z",
+    ];
     let fresh = run(program().args(fresh)).answer();
     fs::remove_file(&file).expect("it was there");
     let note = "the metrics of 2 of 2 pods are older than a minute and twice their window (up to ";
@@ -597,7 +706,10 @@ fn types_and_fields_of_a_newer_api_are_told() {
     newer["external"]["target"]["smoothing"] = json!({"window": "5m"});
     newer["external"]["target"]["nothing"] = json!({"empty": []});
     let answer = explain_on(|cluster| {
-        with_metrics(cluster, &json!([{"type": "Quantum", "quantum": {"state": "both"}}, newer]));
+        with_metrics(
+            cluster,
+            &json!([{"type": "Quantum", "quantum": {"state": "both"}}, newer]),
+        );
     })
     .answer();
     for note in [
@@ -607,10 +719,17 @@ fn types_and_fields_of_a_newer_api_are_told() {
          spec.metrics[0].quantum, spec.metrics[1].external.target.nothing, \
          spec.metrics[1].external.target.smoothing",
     ] {
-        assert!(notes(&answer).lines().any(|line| line == note), "{}", notes(&answer));
+        assert!(
+            notes(&answer).lines().any(|line| line == note),
+            "{}",
+            notes(&answer)
+        );
     }
     let alone = explain_on(|cluster| {
-        with_metrics(cluster, &json!([{"type": "Quantum", "quantum": {"state": "both"}}]));
+        with_metrics(
+            cluster,
+            &json!([{"type": "Quantum", "quantum": {"state": "both"}}]),
+        );
     });
     let [status, reason, text] = condition(&alone.answer(), "ScalingActive");
     assert_eq!((&*status, &*reason), ("False", "InvalidMetricSourceType"));
@@ -622,7 +741,9 @@ fn types_and_fields_of_a_newer_api_are_told() {
 fn pods_without_metrics_are_told_by_group() {
     let mut cluster = recorded();
     let labels = [("app", "nginx")];
-    cluster.pods(["default", "mute"], &labels, 2).pods(["default", "gone"], &labels, 1);
+    cluster
+        .pods(["default", "mute"], &labels, 2)
+        .pods(["default", "gone"], &labels, 1);
     cluster.pods(["default", "late"], &labels, 1);
     cluster.pod_metrics(["default", "late"], &labels, 1, ["10m", "1Mi"]);
     cluster.edit("v1", "Pod", ["default", "gone-00000"], |pod| {
@@ -634,7 +755,10 @@ fn pods_without_metrics_are_told_by_group() {
     let server = Server::start(cluster);
     let answer = super::explain(&server, &["-o", "json"]).answer();
     let steps = answer["trace"].as_array().into_iter().flatten();
-    let metric = steps.into_iter().find(|step| step["rule"] == "computeMetric").expect("a metric");
+    let metric = steps
+        .into_iter()
+        .find(|step| step["rule"] == "computeMetric")
+        .expect("a metric");
     let counted = &metric["proposal"]["counted"];
     let groups = ["ready", "unready", "missing", "ignored"].map(|group| counted[group].as_i64());
     assert_eq!(groups, [Some(2), Some(1), Some(2), Some(1)]);
@@ -643,13 +767,20 @@ fn pods_without_metrics_are_told_by_group() {
         let pod = pods.clone().find(|pod| pod["name"] == name);
         pod.map_or(Value::Null, |pod| pod["group"].clone())
     };
-    for (name, wanted) in
-        [("mute-00001", "missing"), ("gone-00000", "ignored"), ("late-00000", "unready")]
-    {
+    for (name, wanted) in [
+        ("mute-00001", "missing"),
+        ("gone-00000", "ignored"),
+        ("late-00000", "unready"),
+    ] {
         assert_eq!(group(name), wanted, "{name}");
     }
     let page = super::explain(&server, &[]);
-    assert!(page.stdout.contains("2 ready, 1 unready, 2 missing, 1 ignored"), "{}", page.stdout);
+    assert!(
+        page.stdout
+            .contains("2 ready, 1 unready, 2 missing, 1 ignored"),
+        "{}",
+        page.stdout
+    );
 }
 
 /// Each metric would be a request.
@@ -659,8 +790,16 @@ fn too_many_metrics_are_refused_before_they_are_requested() {
     with_metrics(&mut cluster, &json!(vec![external_metric(); 1001]));
     let server = Server::start(cluster);
     let ran = super::explain(&server, &[]);
-    ran.fails(1, &["spec.metrics: 1001 metrics; at most 1000 are evaluated here"]);
+    ran.fails(
+        1,
+        &["spec.metrics: 1001 metrics; at most 1000 are evaluated here"],
+    );
     let requests = server.requests();
-    assert!(requests.iter().all(|asked| !asked.path.contains("external.metrics")), "{requests:?}");
+    assert!(
+        requests
+            .iter()
+            .all(|asked| !asked.path.contains("external.metrics")),
+        "{requests:?}"
+    );
     assert!(requests.len() < 10, "{}", requests.len());
 }

@@ -89,7 +89,9 @@ fn moved() -> impl Strategy<Value = Fault> {
         |cluster| set(cluster, 4, "argocd"),
         |cluster| set(cluster, 2, "kube-controller-manager"),
         |cluster| {
-            cluster.edit("apps/v1", "Deployment", WEB, |it| it["metadata"]["uid"] = json!("new"));
+            cluster.edit("apps/v1", "Deployment", WEB, |it| {
+                it["metadata"]["uid"] = json!("new");
+            });
         },
         |cluster| {
             cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
@@ -116,9 +118,19 @@ fn read() -> impl Strategy<Value = Step> {
             Fault::Warning("so it is".to_owned()),
         ]),
     ];
-    (prop::sample::select(places), 1..9_usize, prop::bool::weighted(0.15), faults).prop_map(
-        |(place, nth, lasts, fault)| Step { place, method: "GET", nth, lasts, faults: vec![fault] },
+    (
+        prop::sample::select(places),
+        1..9_usize,
+        prop::bool::weighted(0.15),
+        faults,
     )
+        .prop_map(|(place, nth, lasts, fault)| Step {
+            place,
+            method: "GET",
+            nth,
+            lasts,
+            faults: vec![fault],
+        })
 }
 
 /// A refused write is not executed; whether one with a lost answer was, is unknown.
@@ -136,23 +148,55 @@ fn write() -> impl Strategy<Value = Step> {
         1 => moved().prop_map(|fault| vec![fault]),
         1 => (moved(), lost()).prop_map(|(moved, lost)| vec![moved, lost]),
     ];
-    let places = vec![(SCALE, "PUT"), (SCALE, "PUT"), (HPAS, "PUT"), (EVENTS, "POST")];
-    (prop::sample::select(places), 1..3_usize, prop::bool::weighted(0.2), way).prop_map(
-        |((place, method), nth, lasts, faults)| Step { place, method, nth, lasts, faults },
+    let places = vec![
+        (SCALE, "PUT"),
+        (SCALE, "PUT"),
+        (HPAS, "PUT"),
+        (EVENTS, "POST"),
+    ];
+    (
+        prop::sample::select(places),
+        1..3_usize,
+        prop::bool::weighted(0.2),
+        way,
     )
+        .prop_map(|((place, method), nth, lasts, faults)| Step {
+            place,
+            method,
+            nth,
+            lasts,
+            faults,
+        })
 }
 
 const READS: [&[&str]; 5] = [
     &["explain", "web", "-o", "json"],
     &["explain", "web"],
     &["explain", "-o", "json"],
-    &["predict", "web", "--cpu", "90%", "--expect", "desired <= 3", "-o", "json"],
+    &[
+        "predict",
+        "web",
+        "--cpu",
+        "90%",
+        "--expect",
+        "desired <= 3",
+        "-o",
+        "json",
+    ],
     &["predict", "web", "--exit-code", "-o", "markdown"],
 ];
 const WRITES: [&[&str]; 5] = [
     &["apply", "web", "--yes", "-o", "json"],
     &["apply", "web", "--yes", "--force-uncertain"],
-    &["apply", "web", "--yes", "--force-uncertain", "--retry=2", "-o", "name"],
+    &[
+        "apply",
+        "web",
+        "--yes",
+        "--force-uncertain",
+        "--retry=2",
+        "-o",
+        "name",
+    ],
     &[
         "apply",
         "web",
@@ -164,11 +208,22 @@ const WRITES: [&[&str]; 5] = [
         "-o",
         "json",
     ],
-    &["apply", "web", "--yes", "--event", "--wait=200ms", "-o", "json"],
+    &[
+        "apply",
+        "web",
+        "--yes",
+        "--event",
+        "--wait=200ms",
+        "-o",
+        "json",
+    ],
 ];
 
 fn sequence() -> impl Strategy<Value = Sequence> {
-    let reads = (prop::sample::select(READS.to_vec()), prop::collection::vec(read(), 1..4));
+    let reads = (
+        prop::sample::select(READS.to_vec()),
+        prop::collection::vec(read(), 1..4),
+    );
     let mixed = prop::collection::vec(prop_oneof![1 => read(), 3 => write()], 1..5);
     let writes = (prop::sample::select(WRITES.to_vec()), mixed);
     prop_oneof![1 => reads, 3 => writes].prop_map(|(arguments, all)| {
@@ -196,8 +251,17 @@ impl Held {
         let mut client = Client::connect(server, &Auth::Token("admin")).expect("it listens");
         let events = client.get(EVENTS).expect("an answer").json();
         let own = |event: &&Value| event["source"]["component"] == "kubectl-hpa";
-        let events = events["items"].as_array().into_iter().flatten().filter(own).count();
-        Self { scaled, events, replicas: scale(server)["spec"]["replicas"].clone() }
+        let events = events["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(own)
+            .count();
+        Self {
+            scaled,
+            events,
+            replicas: scale(server)["spec"]["replicas"].clone(),
+        }
     }
 }
 
@@ -208,14 +272,20 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     for step in steps {
         for fault in &step.faults {
             let when = When::on(step.place).method(step.method);
-            let when = if step.lasts { when.from(step.nth) } else { when.nth(step.nth) };
+            let when = if step.lasts {
+                when.from(step.nth)
+            } else {
+                when.nth(step.nth)
+            };
             cluster.fault(when, fault.clone());
         }
     }
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = program();
-    command.args(*arguments).args(["-n", "default", "--request-timeout=700ms"]);
+    command
+        .args(*arguments)
+        .args(["-n", "default", "--request-timeout=700ms"]);
     let ran = run(command.env("KUBECONFIG", config.path()));
     let Some(code) = ran.code else {
         return Err(TestCaseError::fail("it was killed at the end of its time"));
@@ -229,8 +299,15 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
         _ => &[0, 1, 6, 7],
     };
     prop_assert!(codes.contains(&code), "{code}: {}", ran.stderr);
-    prop_assert!(is_told || code != 0 || arguments.ends_with(&["name"]), "nothing is printed");
-    prop_assert_eq!(ran.stderr.is_empty() && code != 0 && !is_told, false, "nothing is said");
+    prop_assert!(
+        is_told || code != 0 || arguments.ends_with(&["name"]),
+        "nothing is printed"
+    );
+    prop_assert_eq!(
+        ran.stderr.is_empty() && code != 0 && !is_told,
+        false,
+        "nothing is said"
+    );
 
     let sent = writes(&server);
     if verb != "apply" {
@@ -241,12 +318,17 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     for put in &puts {
         let body: Value = serde_json::from_slice(&put.body).expect("JSON");
         for field in ["uid", "resourceVersion"] {
-            let is_named = body["metadata"][field].as_str().is_some_and(|it| !it.is_empty());
+            let is_named = body["metadata"][field]
+                .as_str()
+                .is_some_and(|it| !it.is_empty());
             prop_assert!(is_named, "a blind write: {body}");
         }
     }
     let then = Held::by(&server);
-    let is_late = steps.iter().flat_map(|step| &step.faults).any(|it| matches!(it, Fault::Late(_)));
+    let is_late = steps
+        .iter()
+        .flat_map(|step| &step.faults)
+        .any(|it| matches!(it, Fault::Late(_)));
     if is_late && !sent.is_empty() {
         thread::sleep(LATEST);
     }
@@ -264,7 +346,10 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     } else if code != 7 {
         prop_assert_eq!((then.scaled, later.scaled), (0, 0), "{}", told);
     } else if !is_open {
-        prop_assert!(ran.stderr.contains("the write can no longer take effect"), "{told}");
+        prop_assert!(
+            ran.stderr.contains("the write can no longer take effect"),
+            "{told}"
+        );
         prop_assert_eq!(then.scaled, later.scaled, "{}", told);
     }
     let Some(answer) = answer else { return Ok(()) };
@@ -274,8 +359,10 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
         _ => {}
     }
     let replicas = &answer["result"]["replicas"];
-    let is_alone =
-        !steps.iter().flat_map(|step| &step.faults).any(|it| matches!(it, Fault::Before(_)));
+    let is_alone = !steps
+        .iter()
+        .flat_map(|step| &step.faults)
+        .any(|it| matches!(it, Fault::Before(_)));
     if says_written && is_alone {
         prop_assert_eq!(replicas, &later.replicas, "{}", told);
     }
@@ -284,12 +371,18 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
 
 /// Returns the answer in JSON, if that was requested and there is one; checks that it is complete.
 fn whole(arguments: &[&str], ran: &Ran) -> Result<Option<Value>, TestCaseError> {
-    prop_assert!(ran.stdout.is_empty() || ran.stdout.ends_with('\n'), "{:?}", ran.stdout);
+    prop_assert!(
+        ran.stdout.is_empty() || ran.stdout.ends_with('\n'),
+        "{:?}",
+        ran.stdout
+    );
     if ran.stdout.is_empty() || !arguments.ends_with(&["json"]) {
         return Ok(None);
     }
     let answer = serde_json::from_str(&ran.stdout);
-    answer.map(Some).map_err(|e| TestCaseError::fail(format!("{e}: {}", ran.stdout)))
+    answer
+        .map(Some)
+        .map_err(|e| TestCaseError::fail(format!("{e}: {}", ran.stdout)))
 }
 
 /// Runs many at once, because most of their time is waiting.

@@ -9,8 +9,14 @@ use super::{NAME, Ran, program, recorded, run};
 /// Returns `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
 fn cluster() -> Cluster {
     let mut cluster = recorded();
-    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
-    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
+    cluster
+        .autoscaled(["shop", "web"], 3)
+        .autoscaled(["shop", "cart"], 3);
+    cluster.hpa(
+        ["shop", "twin"],
+        ["apps/v1", "Deployment", "cart"],
+        &json!({}),
+    );
     cluster
 }
 
@@ -37,21 +43,37 @@ fn a_target_leads_to_its_hpa_with_one_request_more() {
         (&["explain", "deployments.apps", "web", "-n", "shop"], 1),
     ] {
         let (by_target, sent) = answer(&server, words);
-        assert_eq!((&by_target["hpa"], sent), (&by_name["hpa"], requests + more), "{words:?}");
+        assert_eq!(
+            (&by_target["hpa"], sent),
+            (&by_name["hpa"], requests + more),
+            "{words:?}"
+        );
         assert_eq!(by_target["outcome"], by_name["outcome"], "{words:?}");
     }
     let (named, requests) = answer(&server, &["predict", NAME, "-n", "default"]);
-    for words in [&["predict", "-n", "default"][..], &["predict", "deploy", NAME, "-n", "default"]]
-    {
+    for words in [
+        &["predict", "-n", "default"][..],
+        &["predict", "deploy", NAME, "-n", "default"],
+    ] {
         let (found, sent) = answer(&server, words);
-        assert_eq!((&found["hpa"], sent), (&named["hpa"], requests + 1), "{words:?}");
+        assert_eq!(
+            (&found["hpa"], sent),
+            (&named["hpa"], requests + 1),
+            "{words:?}"
+        );
     }
-    let (plan, _) = answer(&server, &["apply", "deploy/web", "-n", "shop", "--dry-run=client"]);
+    let (plan, _) = answer(
+        &server,
+        &["apply", "deploy/web", "-n", "shop", "--dry-run=client"],
+    );
     assert_eq!(plan["hpa"], by_name["hpa"]);
     let mut cluster = cluster();
     super::rounds::rollout(&mut cluster);
     let server = Server::start(cluster);
-    let (canary, _) = answer(&server, &["explain", "rollouts.argoproj.io/canary", "-n", "default"]);
+    let (canary, _) = answer(
+        &server,
+        &["explain", "rollouts.argoproj.io/canary", "-n", "default"],
+    );
     assert_eq!(canary["hpa"]["name"], NAME);
 }
 
@@ -74,21 +96,36 @@ fn several_are_listed_and_none_is_an_error() {
     let three = "3 HorizontalPodAutoscalers in the namespace shop: cart, twin, web";
     let one_of = "hint: name one of them\n";
     for (words, code, parts) in [
-        (&["explain", "deploy/none", "-n", "shop"][..], 1, [absent, hint]),
+        (
+            &["explain", "deploy/none", "-n", "shop"][..],
+            1,
+            [absent, hint],
+        ),
         (&["predict", "deploy/none", "-n", "shop"], 1, [absent, hint]),
         (&["predict", "deploy/cart", "-n", "shop"], 2, [two, one_of]),
-        (&["apply", "deploy/cart", "-n", "shop", "--yes"], 2, [two, one_of]),
+        (
+            &["apply", "deploy/cart", "-n", "shop", "--yes"],
+            2,
+            [two, one_of],
+        ),
         (&["predict", "-n", "shop"], 2, [three, one_of]),
         (
             &["predict", "-n", "none"],
             1,
-            ["no HorizontalPodAutoscaler in the namespace none", "hint: use -n for another"],
+            [
+                "no HorizontalPodAutoscaler in the namespace none",
+                "hint: use -n for another",
+            ],
         ),
     ] {
         ask(&server, "admin", words).fails(code, &parts);
     }
 
-    let ran = ask(&server, "admin", &["explain", "web", "none", "-n", "shop", "-o", "json"]);
+    let ran = ask(
+        &server,
+        "admin",
+        &["explain", "web", "none", "-n", "shop", "-o", "json"],
+    );
     let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let said =
         "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"none\" not found";
@@ -105,11 +142,20 @@ fn several_are_listed_and_none_is_an_error() {
 fn an_hpa_that_cannot_be_read_stays_in_sight() {
     let mut cluster = cluster();
     let change = |hpa: &mut Value| hpa["spec"]["maxReplicas"] = json!("ten");
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "cart"], change);
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["shop", "cart"],
+        change,
+    );
     let server = Server::start(cluster);
     let why = "spec.maxReplicas: a string, expected a 32-bit integer";
     let unknown = "unknown whether the HPA shop/cart selects the same pods: it cannot be read: ";
-    for words in [&["explain", "web"][..], &["explain", "deploy/web"], &["predict", "web"]] {
+    for words in [
+        &["explain", "web"][..],
+        &["explain", "deploy/web"],
+        &["predict", "web"],
+    ] {
         let ran = ask(&server, "admin", &[words, &["-n", "shop"]].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let [note, cause] = [unknown, why].map(|part| ran.stdout.contains(part));
@@ -121,7 +167,11 @@ fn an_hpa_that_cannot_be_read_stays_in_sight() {
     let absent = "no HorizontalPodAutoscaler for deploy/none in the namespace shop";
     let hint = "hint: it may be that of one that cannot be read: cart (";
     ask(&server, "admin", &["explain", "deploy/none", "-n", "shop"]).fails(1, &[absent, hint, why]);
-    let ran = ask(&server, "admin", &["explain", "deploy/none", "web", "-n", "shop"]);
+    let ran = ask(
+        &server,
+        "admin",
+        &["explain", "deploy/none", "web", "-n", "shop"],
+    );
     let absent = "error: shop/deploy/none: no HorizontalPodAutoscaler has this target\n";
     let told = [absent, hint, why].map(|part| ran.stderr.contains(part));
     assert!(ran.code == Some(1) && told == [true; 3], "{}", ran.stderr);
@@ -138,7 +188,9 @@ fn an_hpa_that_cannot_be_read_stays_in_sight() {
 #[test]
 fn a_missing_permission_to_list_is_named() {
     let mut cluster = cluster();
-    cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+    cluster
+        .grant("bob")
+        .deny("bob", "list", "horizontalpodautoscalers.autoscaling");
     let server = Server::start(cluster);
     let right =
         "missing permission: list horizontalpodautoscalers.autoscaling in the namespace shop";

@@ -31,7 +31,10 @@ impl Installed {
 
     /// Runs `install-links` for the directory.
     fn links(&self, more: &[&str]) -> Ran {
-        run(program().args(["install-links", "--dir"]).arg(&self.0).args(more))
+        run(program()
+            .args(["install-links", "--dir"])
+            .arg(&self.0)
+            .args(more))
     }
 
     /// Returns the PATH with this directory in it.
@@ -52,7 +55,9 @@ impl Drop for Installed {
 /// Returns the installed kubectl. Machines without it have nothing to prove here.
 pub(super) fn kubectl() -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&paths).map(|directory| directory.join("kubectl")).find(|path| path.is_file())
+    env::split_paths(&paths)
+        .map(|directory| directory.join("kubectl"))
+        .find(|path| path.is_file())
 }
 
 /// Explains the recorded HPA with the words that lead to the verb.
@@ -61,15 +66,22 @@ fn explain(program: &Path, words: &[&str], installed: &Installed) -> Ran {
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = Command::new(program);
     away(&mut command);
-    command.env("PATH", installed.path()).env("HOME", &installed.0);
-    command.args(words).args([NAME, "-n", "default", "-o", "json", "--kubeconfig"]);
+    command
+        .env("PATH", installed.path())
+        .env("HOME", &installed.0);
+    command
+        .args(words)
+        .args([NAME, "-n", "default", "-o", "json", "--kubeconfig"]);
     run(command.arg(config.path()))
 }
 
 #[test]
 fn a_link_stands_for_the_verb() {
     let installed = Installed::new("links");
-    for (name, words) in [("kubectl-hpa", &["explain"][..]), ("kubectl-hpa_explain", &[])] {
+    for (name, words) in [
+        ("kubectl-hpa", &["explain"][..]),
+        ("kubectl-hpa_explain", &[]),
+    ] {
         let answer = explain(&installed.0.join(name), words, &installed).answer();
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
     }
@@ -87,10 +99,15 @@ fn kubectl_finds_it() {
         let mut command = Command::new(&kubectl);
         away(&mut command);
         // It keeps a cache in the home directory.
-        run(command.env("HOME", &installed.0).env("PATH", installed.path()).args(words))
+        run(command
+            .env("HOME", &installed.0)
+            .env("PATH", installed.path())
+            .args(words))
     };
-    run_with(&["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"])
-        .fails(1, &["error: stat /nonexistent/config: no such file or directory"]);
+    run_with(&["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"]).fails(
+        1,
+        &["error: stat /nonexistent/config: no such file or directory"],
+    );
     for (words, usage) in [
         (
             &["hpa", "explain", "--no-such-flag"][..],
@@ -105,7 +122,11 @@ fn kubectl_finds_it() {
     }
     // kubectl's own list includes them, and finds nothing that shadows something else.
     let listed = run_with(&["plugin", "list", "--name-only"]);
-    for name in ["kubectl-hpa\n", "kubectl-hpa_explain\n", "kubectl-hpa_predict\n"] {
+    for name in [
+        "kubectl-hpa\n",
+        "kubectl-hpa_explain\n",
+        "kubectl-hpa_predict\n",
+    ] {
         assert!(listed.stdout.contains(name), "{}", listed.stdout);
     }
     assert!(!listed.stderr.contains("kubectl-hpa"), "{}", listed.stderr);
@@ -120,8 +141,13 @@ fn links_are_made_once_and_nothing_else_is_touched() {
     symlink("/old/version/kubectl-hpa", at("kubectl-hpa_explain")).expect("a link");
 
     let said = |ran: &Ran, name: &str| {
-        let line = ran.stdout.lines().find(|line| line.split("  ").next() == Some(name));
-        line.unwrap_or_else(|| panic!("{name} in {}", ran.stdout))[name.len()..].trim().to_owned()
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.split("  ").next() == Some(name));
+        line.unwrap_or_else(|| panic!("{name} in {}", ran.stdout))[name.len()..]
+            .trim()
+            .to_owned()
     };
     let changed = "changed: pointed to /old/version/kubectl-hpa";
     let dry = installed.links(&["--dry-run"]);
@@ -134,19 +160,32 @@ fn links_are_made_once_and_nothing_else_is_touched() {
         ("kubectl_complete-hpa", "left alone", "left alone"),
         ("kubectl_complete-hpa_explain", "made", "there already"),
     ] {
-        let would = if first == "left alone" { String::new() } else { "would be ".to_owned() };
+        let would = if first == "left alone" {
+            String::new()
+        } else {
+            "would be ".to_owned()
+        };
         assert_eq!(said(&dry, name), format!("{would}{first}"));
         assert_eq!(said(&real, name), first);
         assert_eq!(said(&again, name), later);
     }
     for ran in [&dry, &real, &again] {
         assert_eq!(ran.code, Some(1));
-        assert!(ran.stdout.ends_with("which is not on the PATH, so kubectl will not find them\n"));
+        assert!(
+            ran.stdout
+                .ends_with("which is not on the PATH, so kubectl will not find them\n")
+        );
         let alone = "kubectl-hpa_predict exists and is not a link to this program";
         assert!(ran.stderr.contains(alone), "{}", ran.stderr);
     }
-    assert_eq!(fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"), "mine");
-    assert_eq!(fs::read_link(at("kubectl_complete-hpa")).expect("a link"), Path::new("/bin/true"));
+    assert_eq!(
+        fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"),
+        "mine"
+    );
+    assert_eq!(
+        fs::read_link(at("kubectl_complete-hpa")).expect("a link"),
+        Path::new("/bin/true")
+    );
 
     run(program().args(["install-links", "--dir", "/nonexistent/directory"]))
         .fails(1, &["no such directory", "hint: create it"]);
@@ -162,7 +201,11 @@ fn links_go_beside_the_one_that_was_found() {
     away(&mut command);
     let ran = run(command.env("PATH", installed.path()).arg("install-links"));
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
-    assert!(ran.stdout.ends_with("which is on the PATH\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.ends_with("which is on the PATH\n"),
+        "{}",
+        ran.stdout
+    );
     // They lead through the link that the package manager updates.
     let made = fs::read_link(installed.0.join("kubectl-hpa")).expect("a link");
     assert_eq!(made, Path::new("kubectl-hpa_explain"));

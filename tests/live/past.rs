@@ -38,17 +38,26 @@ fn history(name: &str, every: usize) -> History {
         // The counters of containers that are measured for the first time begin a moment before.
         let next = moments.get(place + 1).into_iter();
         let next = next.flat_map(|next| &next.snapshot.pod_metrics);
-        for item in next.filter(|item| !used.contains_key(&*item.name)).collect::<Vec<_>>() {
+        for item in next
+            .filter(|item| !used.contains_key(&*item.name))
+            .collect::<Vec<_>>()
+        {
             used.insert(&item.name, 0.0);
             let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
-            add(format!("container_cpu_usage_seconds_total{{{labels}}}"), 0.0);
+            add(
+                format!("container_cpu_usage_seconds_total{{{labels}}}"),
+                0.0,
+            );
         }
         for item in &snapshot.pod_metrics {
             let milli = item.containers[0].get("cpu").expect("a usage");
             let used = used.entry(&item.name).or_default();
             *used += milli as f64 / 1000.0 * 5.0;
             let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
-            add(format!("container_cpu_usage_seconds_total{{{labels}}}"), *used);
+            add(
+                format!("container_cpu_usage_seconds_total{{{labels}}}"),
+                *used,
+            );
         }
         for pod in &snapshot.pods {
             let set = &pod.owner.as_ref().expect("an owner").name;
@@ -56,7 +65,10 @@ fn history(name: &str, every: usize) -> History {
             let owner = format!(r#"owner_kind="ReplicaSet",owner_name="{set}""#);
             add(format!("kube_pod_owner{{{labels},{owner}}}"), 1.0);
             let owner = r#"owner_kind="Deployment",owner_name="web""#;
-            add(format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#), 1.0);
+            add(
+                format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#),
+                1.0,
+            );
             let second = |time: jiff::Timestamp| time.as_second() as f64;
             if let Some(created) = pod.created {
                 add(format!("kube_pod_created{{{labels}}}"), second(created));
@@ -66,19 +78,28 @@ fn history(name: &str, every: usize) -> History {
             }
             for (phase, text) in [(Phase::Pending, "Pending"), (Phase::Running, "Running")] {
                 let value = f64::from(u8::from(pod.phase == phase));
-                add(format!(r#"kube_pod_status_phase{{{labels},phase="{text}"}}"#), value);
+                add(
+                    format!(r#"kube_pod_status_phase{{{labels},phase="{text}"}}"#),
+                    value,
+                );
             }
             if let Some(ready) = pod.ready {
                 let is_ready = ready.status == ConditionStatus::True;
                 let value = f64::from(u8::from(is_ready));
-                add(format!(r#"kube_pod_status_ready{{{labels},condition="true"}}"#), value);
+                add(
+                    format!(r#"kube_pod_status_ready{{{labels},condition="true"}}"#),
+                    value,
+                );
                 if is_ready {
                     let since = second(ready.last_transition_time);
                     add(format!("kube_pod_status_ready_time{{{labels}}}"), since);
                 }
             }
             if let Some(deleted) = pod.deletion_timestamp {
-                add(format!("kube_pod_deletion_timestamp{{{labels}}}"), second(deleted));
+                add(
+                    format!("kube_pod_deletion_timestamp{{{labels}}}"),
+                    second(deleted),
+                );
             }
             for container in &pod.containers {
                 let labels = format!(r#"{labels},container="{}""#, container.name);
@@ -86,23 +107,38 @@ fn history(name: &str, every: usize) -> History {
                 for (resource, amount) in &container.requests.0 {
                     let value = amount.milli_value() as f64 / 1000.0;
                     let labels = format!(r#"{labels},resource="{resource}""#);
-                    add(format!("kube_pod_container_resource_requests{{{labels}}}"), value);
+                    add(
+                        format!("kube_pod_container_resource_requests{{{labels}}}"),
+                        value,
+                    );
                 }
             }
         }
         let scale = snapshot.scale.as_ref().expect("a scale");
         let deployment = format!(r#"{namespace},deployment="web""#);
         let (spec, status) = (scale.spec_replicas, scale.status_replicas);
-        add(format!("kube_deployment_spec_replicas{{{deployment}}}"), spec.into());
-        add(format!("kube_deployment_status_replicas{{{deployment}}}"), status.into());
+        add(
+            format!("kube_deployment_spec_replicas{{{deployment}}}"),
+            spec.into(),
+        );
+        add(
+            format!("kube_deployment_status_replicas{{{deployment}}}"),
+            status.into(),
+        );
         let hpa = format!(r#"{namespace},horizontalpodautoscaler="web""#);
         let of_hpa = |name: &str| format!("kube_horizontalpodautoscaler_{name}{{{hpa}}}");
         let own = &snapshot.hpa;
         let created = own.written.created.expect("a time").as_second() as f64;
         add(of_hpa("created"), created);
-        add(of_hpa("spec_min_replicas"), own.spec.min_replicas.unwrap_or(1).into());
+        add(
+            of_hpa("spec_min_replicas"),
+            own.spec.min_replicas.unwrap_or(1).into(),
+        );
         add(of_hpa("spec_max_replicas"), own.spec.max_replicas.into());
-        add(of_hpa("status_desired_replicas"), own.status.desired_replicas.into());
+        add(
+            of_hpa("status_desired_replicas"),
+            own.status.desired_replicas.into(),
+        );
         for answer in &snapshot.metrics {
             if let kubectl_hpa::snapshot::MetricAnswer::External(values) = answer {
                 let total: i64 = values.iter().map(|value| value.value).sum();
@@ -116,7 +152,10 @@ fn history(name: &str, every: usize) -> History {
 /// Explains a pass of a run.
 fn explain(name: &str, source: &[&str], more: &[&str]) -> Value {
     let mut command = program();
-    command.args(["explain", "web", "-n", name, "-o", "json"]).args(source).args(more);
+    command
+        .args(["explain", "web", "-n", name, "-o", "json"])
+        .args(source)
+        .args(more);
     run(&mut command).answer()
 }
 
@@ -124,7 +163,10 @@ fn explain(name: &str, source: &[&str], more: &[&str]) -> Value {
 fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a str> {
     let mut flags = vec!["-f", state, "--at", at, "--prometheus", url];
     if name == "queue" {
-        flags.extend(["--query", "queue_depth=sum(queue_depth{namespace=\"queue\"})"]);
+        flags.extend([
+            "--query",
+            "queue_depth=sum(queue_depth{namespace=\"queue\"})",
+        ]);
     }
     flags
 }
@@ -135,24 +177,56 @@ fn state(name: &str) -> String {
     let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
     // Tests run at the same time.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
-    file(&format!("{name}-{}.json", COUNT.fetch_add(1, Ordering::Relaxed)), &state)
+    file(
+        &format!("{name}-{}.json", COUNT.fetch_add(1, Ordering::Relaxed)),
+        &state,
+    )
 }
 
 fn range(answer: &Value) -> (i32, i32) {
-    let of = |end: &str| answer["range"][end].as_i64().and_then(|it| i32::try_from(it).ok());
+    let of = |end: &str| {
+        answer["range"][end]
+            .as_i64()
+            .and_then(|it| i32::try_from(it).ok())
+    };
     (of("min").expect("a number"), of("max").expect("a number"))
 }
 
 /// Ten passes of all sorts, and the range that a history with a scrape every 15 s leads to.
 const MOMENTS: [(&str, &str, &str, (i32, i32)); 10] = [
-    ("the first one, with pods that start", "plain", "07:14:25", (1, 4)),
+    (
+        "the first one, with pods that start",
+        "plain",
+        "07:14:25",
+        (1, 4),
+    ),
     ("scaled up", "plain", "07:15:40", (7, 14)),
-    ("held by an older recommendation", "plain", "07:20:55", (20, 20)),
-    ("scaling up held by an older recommendation", "behave", "07:16:10", (3, 8)),
+    (
+        "held by an older recommendation",
+        "plain",
+        "07:20:55",
+        (20, 20),
+    ),
+    (
+        "scaling up held by an older recommendation",
+        "behave",
+        "07:16:10",
+        (3, 8),
+    ),
     ("scaled up by a rate limit", "behave", "07:21:56", (17, 17)),
     ("scaled down", "behave", "07:25:26", (18, 20)),
-    ("held for the window of behavior", "behave", "07:28:26", (24, 24)),
-    ("steady, with an external metric", "queue", "07:20:41", (5, 5)),
+    (
+        "held for the window of behavior",
+        "behave",
+        "07:28:26",
+        (24, 24),
+    ),
+    (
+        "steady, with an external metric",
+        "queue",
+        "07:20:41",
+        (5, 5),
+    ),
     ("scaled down after the window", "queue", "07:29:43", (8, 13)),
     ("scaling down disabled", "nodown", "07:25:26", (12, 12)),
 ];
@@ -160,7 +234,9 @@ const MOMENTS: [(&str, &str, &str, (i32, i32)); 10] = [
 /// The pass that the controller logged.
 fn pass(name: &str, time: &str) -> Pass {
     let mut passes = trajectories::passes(name).into_iter();
-    passes.find(|pass| pass.time.to_string().contains(time)).expect("a pass")
+    passes
+        .find(|pass| pass.time.to_string().contains(time))
+        .expect("a pass")
 }
 
 /// Explains the ten passes by the history of each run.
@@ -171,7 +247,10 @@ fn ten(mut asked: impl FnMut(&str, &str, &str) -> Value) {
         let answer = asked(name, &state(name), &pass.time.to_string());
         let (min, max) = range(&answer);
         found.push((what, (min, max)));
-        assert!((min..=max).contains(&pass.to), "{what}: {name} {pass:?}: {min} to {max}");
+        assert!(
+            (min..=max).contains(&pass.to),
+            "{what}: {name} {pass:?}: {min} to {max}"
+        );
         let certainty = if min == max { "certain" } else { "bounded" };
         assert_eq!(answer["certainty"], certainty, "{what}");
         exact += u32::from(min == max);
@@ -199,10 +278,25 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
         }
         assert_eq!(again, live, "{name} {at}");
         // What was saved has the HPA, so that it explains the same pass again, and every other one.
-        assert_eq!(explain(name, &asking(name, &saved, &url, at), &trusting), live, "{name} {at}");
+        assert_eq!(
+            explain(name, &asking(name, &saved, &url, at), &trusting),
+            live,
+            "{name} {at}"
+        );
         // Under other conditions, only the history is open.
         let mut command = program();
-        let flags = ["predict", "web", "-n", name, "-f", &saved, "--replicas", "9", "--max", "9"];
+        let flags = [
+            "predict",
+            "web",
+            "-n",
+            name,
+            "-f",
+            &saved,
+            "--replicas",
+            "9",
+            "--max",
+            "9",
+        ];
         let predicted = run(command.args(flags).args(["-o", "json"])).answer();
         assert!(range(&predicted).1 <= 9 && range(&predicted).0 <= range(&predicted).1);
         assert_eq!(live["record"]["inRange"], true, "{name} {at}");
@@ -213,7 +307,11 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
 #[test]
 fn a_real_prometheus_leads_to_the_same_ranges() {
     let start = |name| Some((name, Real::start(&history(name, 3))?));
-    let Some(servers) = NAMES.map(start).into_iter().collect::<Option<BTreeMap<_, _>>>() else {
+    let Some(servers) = NAMES
+        .map(start)
+        .into_iter()
+        .collect::<Option<BTreeMap<_, _>>>()
+    else {
         return;
     };
     if std::env::var_os("RECORD").is_some() {
@@ -231,31 +329,64 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
     let text = std::fs::read_to_string(state(name)).expect("a state");
     let mut state: Value = serde_json::from_str(&text).expect("JSON");
     let items = state["items"].as_array_mut().expect("items");
-    let hpa = items.iter_mut().find(|it| it["kind"] == "HorizontalPodAutoscaler").expect("it");
+    let hpa = items
+        .iter_mut()
+        .find(|it| it["kind"] == "HorizontalPodAutoscaler")
+        .expect("it");
     hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject", "name": "web", "uid": "u", "controller": true}]);
-    let mut metrics = hpa["spec"]["metrics"].as_array_mut().expect("metrics").iter_mut();
-    let external = metrics.find(|it| it["type"] == "External").expect("a metric");
+    let mut metrics = hpa["spec"]["metrics"]
+        .as_array_mut()
+        .expect("metrics")
+        .iter_mut();
+    let external = metrics
+        .find(|it| it["type"] == "External")
+        .expect("a metric");
     external["external"]["metric"]["name"] = json!("s1-prometheus");
     let query = r#"sum(queue_depth{namespace="queue"})"#;
-    items.push(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+    items.push(
+        json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "web", "namespace": name},
         "spec": {"scaleTargetRef": {"name": "web"}, "triggers": [
             {"type": "cpu", "metadata": {"value": "80"}},
             {"type": "prometheus", "metadata": {"serverAddress": "http://secret-password@nowhere",
-                "query": query, "threshold": "10"}}]}}));
+                "query": query, "threshold": "10"}}]}}),
+    );
     let state = file("keda.json", &state.to_string());
     let (at, url) = (pass(name, time).time.to_string(), server.url());
     let saved = file("keda-past.json", "");
     let trusting = trusting(&server);
-    let flags = ["-f", &state, "--at", &at, "--prometheus", &url, "--save", &saved, "-v", "1"];
-    let flags: Vec<&str> = flags.into_iter().chain(trusting.iter().map(String::as_str)).collect();
+    let flags = [
+        "-f",
+        &state,
+        "--at",
+        &at,
+        "--prometheus",
+        &url,
+        "--save",
+        &saved,
+        "-v",
+        "1",
+    ];
+    let flags: Vec<&str> = flags
+        .into_iter()
+        .chain(trusting.iter().map(String::as_str))
+        .collect();
     let mut command = program();
-    let ran = run(command.args(["explain", "web", "-n", name, "-o", "json"]).args(flags));
-    assert!(ran.stderr.contains(&format!(": {query}\n")), "{}", ran.stderr);
+    let ran = run(command
+        .args(["explain", "web", "-n", name, "-o", "json"])
+        .args(flags));
+    assert!(
+        ran.stderr.contains(&format!(": {query}\n")),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(range(&ran.answer()), want);
     let saved = std::fs::read_to_string(saved).expect("a state");
-    assert!(!saved.contains("secret-password") && !saved.contains("serverAddress"), "{saved}");
+    assert!(
+        !saved.contains("secret-password") && !saved.contains("serverAddress"),
+        "{saved}"
+    );
 }
 
 #[test]
@@ -263,18 +394,23 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     /// An answer without the times at which pods were started, with warnings and another cluster.
     fn partial(request: &Request) -> Answer {
         let mut answer = as_recorded(request);
-        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
+        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
+            return answer;
+        };
         body["warnings"] = json!(["1 of 3 stores did not answer"]);
         body["isPartial"] = json!(true);
         if let Some(series) = body["data"]["result"].as_array_mut() {
             series.retain(|own| own["metric"]["__name__"] != "kube_pod_start_time");
             let max = "kube_horizontalpodautoscaler_spec_max_replicas";
-            let copy = series.iter_mut().find(|own| own["metric"]["__name__"] == max).map(|own| {
-                own["metric"]["cluster"] = json!("eu");
-                let mut copy = own.clone();
-                copy["metric"]["cluster"] = json!("us");
-                copy
-            });
+            let copy = series
+                .iter_mut()
+                .find(|own| own["metric"]["__name__"] == max)
+                .map(|own| {
+                    own["metric"]["cluster"] = json!("eu");
+                    let mut copy = own.clone();
+                    copy["metric"]["cluster"] = json!("us");
+                    copy
+                });
             series.extend(copy);
         }
         answer.body = body.to_string().into_bytes();
@@ -290,13 +426,28 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     let url = server.url();
     let answer = explain(name, &asking(name, &state, &url, &at), &trusting);
     let notes = super::notes(&answer);
-    assert!(notes.contains("Prometheus warns: 1 of 3 stores did not answer"), "{notes}");
+    assert!(
+        notes.contains("Prometheus warns: 1 of 3 stores did not answer"),
+        "{notes}"
+    );
     assert!(notes.contains("the answer is partial"), "{notes}");
-    assert!(notes.contains("the history lacks parts of this pass"), "{notes}");
-    assert!(notes.contains("several values of cluster (eu, us)"), "{notes}");
-    assert!(notes.contains(r#"--prometheus-match 'cluster="eu"'"#), "{notes}");
+    assert!(
+        notes.contains("the history lacks parts of this pass"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("several values of cluster (eu, us)"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains(r#"--prometheus-match 'cluster="eu"'"#),
+        "{notes}"
+    );
     let basis = answer["basis"].as_array().expect("a list");
-    assert!(basis.iter().any(|own| own["item"] == "start times"), "{basis:#?}");
+    assert!(
+        basis.iter().any(|own| own["item"] == "start times"),
+        "{basis:#?}"
+    );
 }
 
 /// The recorded answers from a store in which two servers have put the usage and the metrics, the second one
@@ -305,11 +456,17 @@ fn from_two_servers(request: &Request) -> Answer {
     let mut answer = as_recorded(request);
     let query = request.parameter("query").unwrap_or_default();
     let is_copied = query.contains("container_cpu_usage") || request.path.ends_with("query_range");
-    let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
+    let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
+        return answer;
+    };
     let Some(series) = body["data"]["result"].as_array_mut().filter(|_| is_copied) else {
         return answer;
     };
-    let later = if request.path.ends_with("query_range") { 0.0 } else { 4.0 };
+    let later = if request.path.ends_with("query_range") {
+        0.0
+    } else {
+        4.0
+    };
     let copy = |own: &mut Value| {
         let mut copy = own.clone();
         own["metric"]["prometheus_replica"] = json!("k8s-0");
@@ -362,7 +519,9 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
 fn several_series_of_an_external_metric_are_an_error() {
     fn of_two_queues(request: &Request) -> Answer {
         let mut answer = as_recorded(request);
-        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
+        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
+            return answer;
+        };
         if request.path.ends_with("query_range")
             && let Some(series) = body["data"]["result"].as_array_mut()
         {
@@ -383,19 +542,31 @@ fn several_series_of_an_external_metric_are_an_error() {
     let trusting = trusting(&server);
     let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
     let mut command = program();
-    command.args(["explain", "web", "-n", name]).args(asking(name, &state, &url, &at));
-    run(command.args(trusting))
-        .fails(1, &["gives 2 series, not one", "hint: aggregate them, as with sum(...)"]);
+    command
+        .args(["explain", "web", "-n", name])
+        .args(asking(name, &state, &url, &at));
+    run(command.args(trusting)).fails(
+        1,
+        &[
+            "gives 2 series, not one",
+            "hint: aggregate them, as with sum(...)",
+        ],
+    );
 }
 
 /// A Prometheus with two pods of the recorded Deployment, which have used half of a CPU each for ten minutes.
 fn two_pods(request: &Request) -> Answer {
     let query = request.parameter("query").unwrap_or_default();
-    let time: i64 = request.parameter("time").and_then(|it| it.parse().ok()).expect("a time");
+    let time: i64 = request
+        .parameter("time")
+        .and_then(|it| it.parse().ok())
+        .expect("a time");
     let since = time - 720;
     let samples = |value: &dyn Fn(i64) -> f64| -> Value {
         let times = (since..=time).step_by(15);
-        times.map(|time| json!([time, value(time).to_string()])).collect()
+        times
+            .map(|time| json!([time, value(time).to_string()]))
+            .collect()
     };
     let constant = |value: f64| samples(&move |_| value);
     let series = |name: &str, labels: Value, values: Value| {
@@ -407,11 +578,16 @@ fn two_pods(request: &Request) -> Answer {
     let of_pods = |name: &str, more: &[(&str, &str)], values: Value| -> Vec<Value> {
         let labels = |pod: &str| -> Value {
             let own = [("pod", pod)].into_iter().chain(more.iter().copied());
-            own.map(|(label, value)| (label.to_owned(), json!(value))).collect()
+            own.map(|(label, value)| (label.to_owned(), json!(value)))
+                .collect()
         };
-        pods.map(|pod| series(name, labels(pod), values.clone())).to_vec()
+        pods.map(|pod| series(name, labels(pod), values.clone()))
+            .to_vec()
     };
-    let owner = [("owner_kind", "ReplicaSet"), ("owner_name", "nginx-deployment-1")];
+    let owner = [
+        ("owner_kind", "ReplicaSet"),
+        ("owner_name", "nginx-deployment-1"),
+    ];
     let (kind, result) = match query {
         query if query.contains("kube_replicaset_owner") => (
             "vector",
@@ -423,9 +599,21 @@ fn two_pods(request: &Request) -> Answer {
                 of_pods("kube_pod_owner", &owner, constant(1.0)),
                 of_pods("kube_pod_created", &[], constant(since as f64 - 3600.0)),
                 of_pods("kube_pod_start_time", &[], constant(since as f64 - 3600.0)),
-                of_pods("kube_pod_status_phase", &[("phase", "Running")], constant(1.0)),
-                of_pods("kube_pod_status_ready", &[("condition", "true")], constant(1.0)),
-                of_pods("kube_pod_status_ready_time", &[], constant(since as f64 - 3500.0)),
+                of_pods(
+                    "kube_pod_status_phase",
+                    &[("phase", "Running")],
+                    constant(1.0),
+                ),
+                of_pods(
+                    "kube_pod_status_ready",
+                    &[("condition", "true")],
+                    constant(1.0),
+                ),
+                of_pods(
+                    "kube_pod_status_ready_time",
+                    &[],
+                    constant(since as f64 - 3500.0),
+                ),
                 of_pods(
                     "kube_pod_container_resource_requests",
                     &[("container", "nginx"), ("resource", "cpu")],
@@ -442,9 +630,14 @@ fn two_pods(request: &Request) -> Answer {
                 samples(&|time| (time - since) as f64 / 2.0),
             ),
         ),
-        query if query.contains("kube_deployment_spec_replicas") => {
-            ("matrix", vec![series("kube_deployment_spec_replicas", json!({}), constant(2.0))])
-        }
+        query if query.contains("kube_deployment_spec_replicas") => (
+            "matrix",
+            vec![series(
+                "kube_deployment_spec_replicas",
+                json!({}),
+                constant(2.0),
+            )],
+        ),
         query if query.contains("kube_horizontalpodautoscaler_spec_max_replicas") => (
             "matrix",
             vec![series(
@@ -467,8 +660,19 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = program();
-    command.args(["explain", super::NAME, "-n", "default", "--at", "30m", "-o", "json"]);
-    command.args(["--prometheus", "monitoring/prometheus:9090"]).arg("--kubeconfig");
+    command.args([
+        "explain",
+        super::NAME,
+        "-n",
+        "default",
+        "--at",
+        "30m",
+        "-o",
+        "json",
+    ]);
+    command
+        .args(["--prometheus", "monitoring/prometheus:9090"])
+        .arg("--kubeconfig");
     let answer = run(command.arg(config.path())).answer();
     // All of what they request is used, whatever the target is: the maximum of then holds.
     let target = answer["hpa"]["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"]
@@ -478,7 +682,10 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
     assert_eq!(answer["proposal"], proposal, "{target}");
     assert_eq!(answer["hpa"]["spec"]["maxReplicas"], 3);
     let notes = super::notes(&answer);
-    assert!(notes.contains("maxReplicas of the HPA was 3, and is"), "{notes}");
+    assert!(
+        notes.contains("maxReplicas of the HPA was 3, and is"),
+        "{notes}"
+    );
     assert_eq!(answer["outcome"]["scaleTo"], 3, "{answer:#}");
 }
 
@@ -486,25 +693,58 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
 fn a_moment_that_the_history_has_nothing_of_is_an_error() {
     let mut cluster = recorded();
     let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-    cluster.fault(When::on("/api/v1/query"), Fault::Answer(Answer::json(200, empty.to_owned())));
+    cluster.fault(
+        When::on("/api/v1/query"),
+        Fault::Answer(Answer::json(200, empty.to_owned())),
+    );
     let server = Server::start(cluster);
     let trusting = trusting(&server);
     let (state, url) = (state("plain"), server.url());
     let explain = |more: &[&str]| {
         let mut command = program();
-        command.args(["explain", "web", "-n", "plain", "-f", &state]).args(more);
+        command
+            .args(["explain", "web", "-n", "plain", "-f", &state])
+            .args(more);
         run(&mut command)
     };
     let at = ["--at", "2026-11-21T07:20:00Z", "--prometheus", &url];
-    let asked: Vec<&str> = at.into_iter().chain(trusting.iter().map(String::as_str)).collect();
-    explain(&asked).fails(1, &["Prometheus has no samples of Deployment/web and its pods at"]);
+    let asked: Vec<&str> = at
+        .into_iter()
+        .chain(trusting.iter().map(String::as_str))
+        .collect();
+    explain(&asked).fails(
+        1,
+        &["Prometheus has no samples of Deployment/web and its pods at"],
+    );
     for (flags, part) in [
         (&["--at", "1h"][..], "--prometheus"),
-        (&["--at", "2027-01-01T00:00:00Z", "--prometheus", &url], "is later than"),
-        (&["--at", "yesterday", "--prometheus", &url], "neither a time"),
-        (&["--at", "1h", "--prometheus", &url, "--now", "2026-11-21T07:20:00Z"], "--now"),
-        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "are read anyway"),
-        (&["--at", "1h", "--prometheus", &url, "--query", "rps=x"], "the HPA has no metric rps"),
+        (
+            &["--at", "2027-01-01T00:00:00Z", "--prometheus", &url],
+            "is later than",
+        ),
+        (
+            &["--at", "yesterday", "--prometheus", &url],
+            "neither a time",
+        ),
+        (
+            &[
+                "--at",
+                "1h",
+                "--prometheus",
+                &url,
+                "--now",
+                "2026-11-21T07:20:00Z",
+            ],
+            "--now",
+        ),
+        (
+            &["--at", "1h", "--prometheus", &url, "--query", "cpu=x"],
+            "are read anyway",
+        ),
+        (
+            &["--at", "1h", "--prometheus", &url, "--query", "rps=x"],
+            "the HPA has no metric rps",
+        ),
     ] {
         explain(flags).fails(2, &[part]);
     }
@@ -516,31 +756,53 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
 fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
     let mut cluster = recorded();
     let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-    cluster.fault(When::on("/api/v1/query"), Fault::Answer(Answer::json(200, empty.to_owned())));
+    cluster.fault(
+        When::on("/api/v1/query"),
+        Fault::Answer(Answer::json(200, empty.to_owned())),
+    );
     let server = Server::start(cluster);
     let (trusting, url) = (trusting(&server), server.url());
     let ask = |verb: &str, time: &str, more: &[&str]| {
         let moments = trajectories::moments("plain");
-        let moment = moments.iter().find(|it| it.snapshot.now.to_string().contains(time));
+        let moment = moments
+            .iter()
+            .find(|it| it.snapshot.now.to_string().contains(time));
         let moment = moment.expect("a moment");
         let saved = kubectl_hpa::saved::save::to_json(&[moment], &[]).expect("a state");
         let state = file(&format!("plain-{}.json", time.replace(':', "")), &saved);
         let mut command = program();
-        command.args([verb, "web", "-n", "plain", "-o", "json", "-f", &state]).args(more);
+        command
+            .args([verb, "web", "-n", "plain", "-o", "json", "-f", &state])
+            .args(more);
         run(&mut command)
     };
     let explain = |time: &str, more: &[&str]| ask("explain", time, more);
     let asking: Vec<&str> = ["--prometheus", &url].into_iter().collect();
-    let asking: Vec<&str> = asking.into_iter().chain(trusting.iter().map(String::as_str)).collect();
+    let asking: Vec<&str> = asking
+        .into_iter()
+        .chain(trusting.iter().map(String::as_str))
+        .collect();
     let alone = explain("07:21:10", &[]).answer();
     assert_eq!(range(&alone), (12, 20));
     let asked = explain("07:21:10", &asking);
-    assert!(asked.stderr.contains("the bounds are those of the API alone"), "{}", asked.stderr);
+    assert!(
+        asked
+            .stderr
+            .contains("the bounds are those of the API alone"),
+        "{}",
+        asked.stderr
+    );
     assert_eq!(range(&asked.answer()), (12, 20));
     // A prediction of the next pass has a value for every metric, so there is nothing to play.
-    let predicted = ask("predict", "07:21:10", &[&asking[..], &["--cpu=50%"]].concat());
+    let predicted = ask(
+        "predict",
+        "07:21:10",
+        &[&asking[..], &["--cpu=50%"]].concat(),
+    );
     assert!(
-        predicted.stderr.contains("the bounds are those of the API alone"),
+        predicted
+            .stderr
+            .contains("the bounds are those of the API alone"),
         "{}",
         predicted.stderr
     );
@@ -555,7 +817,9 @@ fn a_manifest_alone_lacks_the_selector_of_its_target() {
     let text = std::fs::read_to_string(state("plain")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");
     let mut items = state["items"].as_array().expect("items").iter();
-    let hpa = items.find(|item| item["kind"] == "HorizontalPodAutoscaler").expect("it");
+    let hpa = items
+        .find(|item| item["kind"] == "HorizontalPodAutoscaler")
+        .expect("it");
     let manifest = file("manifest.json", &hpa.to_string());
     let mut command = program();
     command.args([
@@ -584,7 +848,9 @@ fn record(servers: &BTreeMap<&str, Real>) {
         let (state, at) = (state(name), pass(name, time).time.to_string());
         let mut command = program();
         let flags = asking(name, &state, servers[name].url(), &at);
-        let ran = run(command.args(["explain", "web", "-n", name, "-v", "8"]).args(flags));
+        let ran = run(command
+            .args(["explain", "web", "-n", name, "-v", "8"])
+            .args(flags));
         lines.extend(recording(&ran));
     }
     let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
@@ -607,11 +873,19 @@ fn as_recorded(request: &Request) -> Answer {
         let entry = |line: std::io::Result<String>| {
             let mut line: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
             let query = serde_json::from_value(line["query"].take()).expect("parameters");
-            ((line["path"].as_str().expect("a path").to_owned(), query), line["answer"].to_string())
+            (
+                (line["path"].as_str().expect("a path").to_owned(), query),
+                line["answer"].to_string(),
+            )
         };
         lines.lines().map(entry).collect()
     });
-    let path = request.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let path = request
+        .path
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     match ALL.get(&(path, request.query.iter().cloned().collect())) {
         Some(answer) => Answer::json(200, answer.clone()),
         None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
@@ -624,15 +898,26 @@ fn every_pass_of_every_run() {
     for every in [1, 3, 6] {
         let (mut outside, mut all) = (0, 0);
         for name in NAMES {
-            let Some(real) = Real::start(&history(name, every)) else { return };
+            let Some(real) = Real::start(&history(name, every)) else {
+                return;
+            };
             let state = state(name);
             let (mut exact, mut contained, mut likely, mut width, mut count) = (0, 0, 0, 0, 0);
-            let last = trajectories::moments(name).last().expect("a moment").snapshot.now;
-            for pass in trajectories::passes(name).into_iter().filter(|pass| pass.time < last) {
+            let last = trajectories::moments(name)
+                .last()
+                .expect("a moment")
+                .snapshot
+                .now;
+            for pass in trajectories::passes(name)
+                .into_iter()
+                .filter(|pass| pass.time < last)
+            {
                 let at = pass.time.to_string();
                 let answer = explain(name, &asking(name, &state, real.url(), &at), &[]);
                 let (min, max) = range(&answer);
-                let after = answer["outcome"]["scaleTo"].as_i64().unwrap_or(pass.from.into());
+                let after = answer["outcome"]["scaleTo"]
+                    .as_i64()
+                    .unwrap_or(pass.from.into());
                 count += 1;
                 exact += u32::from((min, max) == (pass.to, pass.to));
                 contained += u32::from((min..=max).contains(&pass.to));

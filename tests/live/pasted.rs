@@ -16,26 +16,37 @@ use super::{LONGEST, NAME, Ran, program, recorded, run};
 /// Returns the commands in texts, which quote them.
 fn quoted(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
-    quoted.filter(|it| it.starts_with("kubectl ")).map(str::to_owned).collect()
+    quoted
+        .filter(|it| it.starts_with("kubectl "))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Runs a command as if it were pasted.
 fn paste(command: &str, path: &OsString, home: &Kubeconfig) -> Ran {
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).env_clear().env("PATH", path).env("HOME", home.directory());
+    shell
+        .args(["-c", command])
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", home.directory());
     run(shell.timeout(LONGEST))
 }
 
 /// Returns the program, explaining the recorded HPA with these flags alone.
 fn explain(flags: &[&str]) -> Ran {
-    run(program().args(["explain", NAME, "-n", "default", "-o", "json"]).args(flags))
+    run(program()
+        .args(["explain", NAME, "-n", "default", "-o", "json"])
+        .args(flags))
 }
 
 /// Returns the recorded cluster, whose discovery lists the pods of metrics-server as it does when that has started, and
 /// the user bob, who may do everything.
 fn listed() -> Cluster {
     let mut cluster = recorded();
-    cluster.unscalable_kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods").grant("bob");
+    cluster
+        .unscalable_kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
+        .grant("bob");
     // Its finding comes with commands.
     edit(&mut cluster, |hpa| {
         hpa["spec"]["maxReplicas"] = json!(500);
@@ -45,7 +56,10 @@ fn listed() -> Cluster {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that does nothing should say so")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does nothing should say so"
+)]
 fn a_right_is_checked_by_the_printed_command() {
     if kubectl().is_none() {
         eprintln!("skipped: there is no kubectl");
@@ -76,11 +90,25 @@ fn a_right_is_checked_by_the_printed_command() {
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("bob"));
         let file = config.path();
-        let flags = ["--kubeconfig", file.to_str().expect("a path"), "--context", "test"];
+        let flags = [
+            "--kubeconfig",
+            file.to_str().expect("a path"),
+            "--context",
+            "test",
+        ];
         may(&server, true);
         let ran = explain(&flags);
-        let commands = quoted(&format!("{}{}", ran.stdout.replace("\\\"", "\""), ran.stderr));
-        assert!(!commands.is_empty(), "{resource}: {}{}", ran.stdout, ran.stderr);
+        let commands = quoted(&format!(
+            "{}{}",
+            ran.stdout.replace("\\\"", "\""),
+            ran.stderr
+        ));
+        assert!(
+            !commands.is_empty(),
+            "{resource}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         for command in commands {
             let denied = paste(&command, &path, &config);
             assert_eq!(denied.code, Some(1), "{command}: {}", denied.stdout);
@@ -96,7 +124,10 @@ fn a_right_is_checked_by_the_printed_command() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that does nothing should say so")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does nothing should say so"
+)]
 fn commands_reach_the_cluster_that_the_report_is_about() {
     if kubectl().is_none() {
         eprintln!("skipped: there is no kubectl");

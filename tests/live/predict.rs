@@ -13,7 +13,9 @@ use crate::api::Auth;
 
 pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
     let mut command = program();
-    command.args(["predict", NAME, "-n", "default", "-o", "json"]).args(more);
+    command
+        .args(["predict", NAME, "-n", "default", "-o", "json"])
+        .args(more);
     run(command.env("KUBECONFIG", config.path()))
 }
 
@@ -41,13 +43,23 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     // The sum of the recorded values over a target of 1 per pod.
     let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
     assert_eq!(answer["proposal"], (queues + 999) / 1000);
-    let metrics = answer["outcome"]["status"]["currentMetrics"].as_array().expect("metrics");
-    assert_eq!((metrics.len(), &metrics[0]["type"]), (1, &json!("External")));
+    let metrics = answer["outcome"]["status"]["currentMetrics"]
+        .as_array()
+        .expect("metrics");
+    assert_eq!(
+        (metrics.len(), &metrics[0]["type"]),
+        (1, &json!("External"))
+    );
     // The running HPA did what it did when it was recorded.
     let written = &running["status"]["desiredReplicas"];
     assert_eq!(&answer["observed"]["replicas"], written);
     assert_eq!(answer["overrides"][0]["item"], "HPA");
-    let asked = |part: &str| server.requests().iter().any(|request| request.path.contains(part));
+    let asked = |part: &str| {
+        server
+            .requests()
+            .iter()
+            .any(|request| request.path.contains(part))
+    };
     assert!(asked("external.metrics.k8s.io") && asked("metrics.k8s.io/v1beta1"));
 
     // A state of the running HPA alone lacks the metric, and the hint tells how to save one that has it.
@@ -57,11 +69,22 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
         let mut command = program();
         run(command.args(args).env("KUBECONFIG", config.path()))
     };
-    program(&["explain", NAME, "-n", "default", "--save", alone, "-o", "json"]).answer();
+    program(&[
+        "explain", NAME, "-n", "default", "--save", alone, "-o", "json",
+    ])
+    .answer();
     let lacks = program(&["predict", NAME, "-f", alone, "--hpa", path]);
     assert_eq!(lacks.code, Some(2), "{}", lacks.stderr);
-    let hint = lacks.stderr.split('`').nth(1).expect("a command").replace("FILE", both);
-    let words: Vec<&str> = hint.split(' ').skip_while(|word| *word != "predict").collect();
+    let hint = lacks
+        .stderr
+        .split('`')
+        .nth(1)
+        .expect("a command")
+        .replace("FILE", both);
+    let words: Vec<&str> = hint
+        .split(' ')
+        .skip_while(|word| *word != "predict")
+        .collect();
     let live = program(&[&words[..], &["-o", "json"]].concat()).answer();
     let saved = program(&["predict", NAME, "-f", both, "--hpa", path, "-o", "json"]).answer();
     assert_eq!(saved["outcome"], live["outcome"], "{hint}");

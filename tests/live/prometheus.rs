@@ -1,7 +1,10 @@
 //! A load from Prometheus, end to end: from what a real one answered (`tests/wire`), through the API server's
 //! proxy, and from a real one where it is installed. And the fault matrix of reading: each fault is one line
 //! and an exit code, without a credential and without retries of minutes.
-#![allow(clippy::print_stdout, reason = "it says what is not tested where there is no Prometheus")]
+#![allow(
+    clippy::print_stdout,
+    reason = "it says what is not tested where there is no Prometheus"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,16 +25,27 @@ use super::{NAME, Ran, directory, program, recorded, run};
 
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
-#[allow(dead_code, reason = "nothing is written to a directory of the user's here")]
+#[allow(
+    dead_code,
+    reason = "nothing is written to a directory of the user's here"
+)]
 pub(super) mod history;
 #[path = "../common/trajectories.rs"]
 pub(super) mod trajectories;
 
 pub(super) const STATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
-const CANDIDATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/candidate.yaml");
+const CANDIDATE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/examples/backtest/candidate.yaml"
+);
 
 /// The hour that was recorded.
-const HOUR: [&str; 4] = ["--since", "2026-11-18T08:30:00Z", "--until", "2026-11-18T09:30:00Z"];
+const HOUR: [&str; 4] = [
+    "--since",
+    "2026-11-18T08:30:00Z",
+    "--until",
+    "2026-11-18T09:30:00Z",
+];
 
 /// When pods join, which is no part of a table.
 const JOINED: [&str; 4] = ["--ready-after", "20s", "--metrics-after", "30s"];
@@ -49,14 +63,32 @@ pub(super) fn file(name: &str, text: &str) -> String {
 /// `predict` of the shop over a load from an address.
 fn predict_at(url: &str, more: &[&str]) -> Ran {
     let mut command = program();
-    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", url]);
+    command.args([
+        "predict",
+        "web",
+        "-n",
+        "shop",
+        "-f",
+        STATE,
+        "--prometheus",
+        url,
+    ]);
     run(command.args(HOUR).args(more))
 }
 
 /// `explain` of the shop at a moment of that hour.
 fn explain_at(url: &str, more: &[&str]) -> Ran {
     let mut command = program();
-    command.args(["explain", "web", "-n", "shop", "-f", STATE, "--prometheus", url]);
+    command.args([
+        "explain",
+        "web",
+        "-n",
+        "shop",
+        "-f",
+        STATE,
+        "--prometheus",
+        url,
+    ]);
     run(command.args(["--at", "2026-11-18T09:00:00Z"]).args(more))
 }
 
@@ -70,11 +102,22 @@ fn server(change: impl FnOnce(&mut Cluster)) -> Server {
 
 /// The flags by which such a server is trusted and asked.
 pub(super) fn trusting(server: &Server) -> Vec<String> {
-    let authority = file(&format!("ca-{}.pem", server.address().port()), server.authority());
-    let token = file(&format!("token-{}", server.address().port()), "secret-token-of-admin\n");
-    ["--prometheus-ca", &authority, "--prometheus-header", &format!("Authorization=@{token}")]
-        .map(str::to_owned)
-        .to_vec()
+    let authority = file(
+        &format!("ca-{}.pem", server.address().port()),
+        server.authority(),
+    );
+    let token = file(
+        &format!("token-{}", server.address().port()),
+        "secret-token-of-admin\n",
+    );
+    [
+        "--prometheus-ca",
+        &authority,
+        "--prometheus-header",
+        &format!("Authorization=@{token}"),
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 fn predict_over(server: &Server, more: &[&str]) -> Ran {
@@ -83,7 +126,11 @@ fn predict_over(server: &Server, more: &[&str]) -> Ran {
 
 fn over(server: &Server, verb: &str, more: &[&str]) -> Ran {
     let flags = trusting(server);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let flags: Vec<&str> = flags
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect();
     ask(verb, &server.url(), &flags)
 }
 
@@ -105,14 +152,22 @@ fn as_recorded(request: &Request) -> Answer {
         let entry = |line| {
             let mut line: Value = serde_json::from_str(line).expect("a recorded answer");
             let query = serde_json::from_value(line["query"].take()).expect("parameters");
-            ((line["path"].as_str().expect("a path").to_owned(), query), line["answer"].to_string())
+            (
+                (line["path"].as_str().expect("a path").to_owned(), query),
+                line["answer"].to_string(),
+            )
         };
         lines.map(entry).collect()
     });
     if request.header("authorization") != Some("Bearer secret-token-of-admin") {
         return Answer::text(401, "Unauthorized");
     }
-    let path = request.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let path = request
+        .path
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     match ALL.get(&(path, request.query.iter().cloned().collect())) {
         Some(answer) => Answer::json(200, answer.clone()),
         None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
@@ -121,15 +176,28 @@ fn as_recorded(request: &Request) -> Answer {
 
 /// What a server answers to each request that a run with `-v 8` has shown, as a line of `tests/wire`.
 pub(super) fn recording(ran: &Ran) -> Vec<String> {
-    let asked = ran.stderr.lines().filter_map(|line| line.split_once("GET http"));
+    let asked = ran
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("GET http"));
     let line = |(_, asked): (&str, &str)| {
-        let asked = format!("http{}", asked.split_whitespace().next().expect("an address"));
-        let answer = Command::new("curl").args(["-s", &asked]).output().expect("curl").stdout;
+        let asked = format!(
+            "http{}",
+            asked.split_whitespace().next().expect("an address")
+        );
+        let answer = Command::new("curl")
+            .args(["-s", &asked])
+            .output()
+            .expect("curl")
+            .stdout;
         let answer: Value = serde_json::from_slice(&answer).expect("JSON");
         let (path, query) = asked.split_once('?').expect("parameters");
         let query = query.split('&').map(|pair| {
             let (name, value) = pair.split_once('=').expect("a value");
-            (name.to_owned(), percent_decode_str(value).decode_utf8_lossy().into_owned())
+            (
+                name.to_owned(),
+                percent_decode_str(value).decode_utf8_lossy().into_owned(),
+            )
         });
         let query: BTreeMap<String, String> = query.collect();
         let path = path.rsplit('/').next().expect("a path");
@@ -143,19 +211,29 @@ pub(super) fn load_of(saved: &str) -> Value {
     let saved: Value =
         serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
     let mut items = saved["items"].as_array().expect("items").iter();
-    items.find(|item| item["kind"] == "Load").expect("a load").clone()
+    items
+        .find(|item| item["kind"] == "Load")
+        .expect("a load")
+        .clone()
 }
 
 /// A CSV of the load in a saved state.
 fn csv(saved: &str) -> String {
     let load = load_of(saved);
     let line = |cells: &Value| {
-        let cells =
-            cells.as_array().expect("cells").iter().map(|cell| cell.as_str().expect("text"));
+        let cells = cells
+            .as_array()
+            .expect("cells")
+            .iter()
+            .map(|cell| cell.as_str().expect("text"));
         cells.collect::<Vec<_>>().join(",")
     };
     let rows = load["rows"].as_array().expect("rows").iter().map(line);
-    [line(&load["columns"])].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+    [line(&load["columns"])]
+        .into_iter()
+        .chain(rows)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// An answer without the notes, which say where the load is from.
@@ -173,19 +251,30 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let live = live.without_file(STATE).answer();
     let load = &live["backtest"]["load"];
     assert_eq!(load["marks"][0]["text"], "rollout", "{load:#}");
-    assert_eq!(live["backtest"]["check"]["recorded"]["highest"]["replicas"], 13);
+    assert_eq!(
+        live["backtest"]["check"]["recorded"]["highest"]["replicas"],
+        13
+    );
     let notes = super::notes(&live);
     assert!(
         notes.contains("CPU usage is the rate between the last two scrapes, about 30s apart"),
         "{notes}"
     );
-    assert!(notes.contains("a new pod took 20s") || notes.contains("new pods took 20s"), "{notes}");
+    assert!(
+        notes.contains("a new pod took 20s") || notes.contains("new pods took 20s"),
+        "{notes}"
+    );
 
     // Offline, the answer is the same to the last letter.
     let offline = |more: &[&str]| {
         let mut command = program();
-        let ran = run(command.args(["predict", "web", "-n", "shop"]).args(more).args(json));
-        more.iter().fold(ran, |ran, word| ran.without_file(word)).answer()
+        let ran = run(command
+            .args(["predict", "web", "-n", "shop"])
+            .args(more)
+            .args(json));
+        more.iter()
+            .fold(ran, |ran, word| ran.without_file(word))
+            .answer()
     };
     assert_eq!(offline(&["-f", &saved]), live);
     // A table has no place for how long pods took to become ready.
@@ -203,16 +292,34 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     // The load of a table is saved, too, and can be played again without the table.
     let again = file("again.json", "");
     let first = offline(&["-f", STATE, "--trace", &table, "--save", &again]);
-    assert_eq!(without_notes(offline(&["-f", &again])), without_notes(first));
+    assert_eq!(
+        without_notes(offline(&["-f", &again])),
+        without_notes(first)
+    );
     // It is of one HPA.
-    let text = fs::read_to_string(&saved).expect("a state").replace("shop/web", "shop/api");
+    let text = fs::read_to_string(&saved)
+        .expect("a state")
+        .replace("shop/web", "shop/api");
     let mut of_another = program();
-    run(of_another.args(["predict", "web", "-n", "shop", "-f", &file("api.json", &text)]))
-        .fails(2, &["the saved load is not of shop/web, but of another HPA"]);
+    run(of_another.args([
+        "predict",
+        "web",
+        "-n",
+        "shop",
+        "-f",
+        &file("api.json", &text),
+    ]))
+    .fails(
+        2,
+        &["the saved load is not of shop/web, but of another HPA"],
+    );
     // What is typed goes before it.
     let other = file("other.csv", "time,cpu\n0s,100m\n1m,200m\n");
     let typed = offline(&["-f", &again, "--trace", &other]);
-    assert_eq!(typed["backtest"]["load"]["end"].as_str(), Some("2026-11-23T00:06:00Z"));
+    assert_eq!(
+        typed["backtest"]["load"]["end"].as_str(),
+        Some("2026-11-23T00:06:00Z")
+    );
 }
 
 #[test]
@@ -221,7 +328,10 @@ fn an_hour_with_lost_scrapes_and_restarts_has_the_load_that_it_was_made_of() {
     let saved = file("hour.json", "");
     predict_over(&server, &["--hpa", CANDIDATE, "--save", &saved]);
     let load = load_of(&saved);
-    assert_eq!(load["columns"], json!(["time", "cpu", "replicas", "ready", "spec"]));
+    assert_eq!(
+        load["columns"],
+        json!(["time", "cpu", "replicas", "ready", "spec"])
+    );
     let week = history::moments(include_str!("../../examples/backtest/week.csv")).expect("a week");
     let rows: Vec<[&str; 5]> = load["rows"]
         .as_array()
@@ -229,12 +339,23 @@ fn an_hour_with_lost_scrapes_and_restarts_has_the_load_that_it_was_made_of() {
         .iter()
         .map(|row| std::array::from_fn(|place| row[place].as_str().expect("a cell")))
         .collect();
-    let of_hour = |text: &str| rows.iter().filter(|row| row[4] == text).map(|row| row[0]).next();
+    let of_hour = |text: &str| {
+        rows.iter()
+            .filter(|row| row[4] == text)
+            .map(|row| row[0])
+            .next()
+    };
     assert_eq!(of_hour("rollout"), Some("2026-11-18T09:01:30Z"));
     assert_eq!(of_hour("1 restart"), Some("2026-11-18T09:22:00Z"));
     // kube-state-metrics is away from 09:10:00 to 09:12:00, and what it had last counts for a minute.
-    let unknown = rows.iter().filter(|row| row[2].is_empty()).map(|row| row[0]);
-    assert_eq!(unknown.collect::<Vec<_>>(), ["2026-11-18T09:11:00Z", "2026-11-18T09:11:30Z"]);
+    let unknown = rows
+        .iter()
+        .filter(|row| row[2].is_empty())
+        .map(|row| row[0]);
+    assert_eq!(
+        unknown.collect::<Vec<_>>(),
+        ["2026-11-18T09:11:00Z", "2026-11-18T09:11:30Z"]
+    );
     let mut compared = 0;
     for [time, cpu, ..] in &rows {
         let second = time.parse::<jiff::Timestamp>().expect("a time").as_second();
@@ -245,12 +366,23 @@ fn an_hour_with_lost_scrapes_and_restarts_has_the_load_that_it_was_made_of() {
         if !is_whole {
             continue;
         }
-        let around = week.iter().filter(|own| (own.time - 60..own.time + 200).contains(&second));
+        let around = week
+            .iter()
+            .filter(|own| (own.time - 60..own.time + 200).contains(&second));
         let around: Vec<i64> = around.map(|own| own.cpu).collect();
-        let (least, most) =
-            (around.iter().min().expect("some"), around.iter().max().expect("some"));
-        let cpu: i64 = cpu.strip_suffix('m').expect("milli-units").parse().expect("a number");
-        assert!((*least..=most + 1).contains(&cpu), "{time}: {cpu}m is not in {around:?}");
+        let (least, most) = (
+            around.iter().min().expect("some"),
+            around.iter().max().expect("some"),
+        );
+        let cpu: i64 = cpu
+            .strip_suffix('m')
+            .expect("milli-units")
+            .parse()
+            .expect("a number");
+        assert!(
+            (*least..=most + 1).contains(&cpu),
+            "{time}: {cpu}m is not in {around:?}"
+        );
         compared += 1;
     }
     assert!(compared > 70, "{compared}");
@@ -261,11 +393,16 @@ fn queries_are_shown_to_who_wants_to_know_and_credentials_to_no_one() {
     let server = server(|_| {});
     let ran = predict_over(&server, &["-v", "1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) ((irate("));
+    assert!(
+        ran.stderr
+            .contains("PromQL for cpu: sum(max by (namespace, pod, container) ((irate(")
+    );
     assert!(!predict_over(&server, &[]).stderr.contains("PromQL"));
     predict_over(&server, &["-v", "9"]);
     let asked = server.requests();
-    let others = asked.iter().filter(|request| !request.path.starts_with(QUERY));
+    let others = asked
+        .iter()
+        .filter(|request| !request.path.starts_with(QUERY));
     assert_eq!(others.count(), 0, "only query and query_range are asked");
 }
 
@@ -281,13 +418,31 @@ fn faults_are_one_line() {
         let data = format!(
             r#"{{"resultType":"matrix","result":[{{"metric":{{}},"values":[{values}]}}]}}"#
         );
-        Fault::Answer(Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#)))
+        Fault::Answer(Answer::json(
+            200,
+            format!(r#"{{"status":"success","data":{data}}}"#),
+        ))
     };
     let long = format!("{} exceeds the limit: {}", "x".repeat(3000), many);
     let rows = [
-        ("an error without words", prometheus(500, "", ""), ": an error without words", ""),
-        ("an error without a type", prometheus(400, "", "oh"), ": oh", ""),
-        ("a long error", prometheus(422, "execution", &long), "execution: xxx", "--step"),
+        (
+            "an error without words",
+            prometheus(500, "", ""),
+            ": an error without words",
+            "",
+        ),
+        (
+            "an error without a type",
+            prometheus(400, "", "oh"),
+            ": oh",
+            "",
+        ),
+        (
+            "a long error",
+            prometheus(422, "execution", &long),
+            "execution: xxx",
+            "--step",
+        ),
         (
             "a long query",
             prometheus(
@@ -298,7 +453,12 @@ fn faults_are_one_line() {
             "too long query",
             "--step",
         ),
-        ("a long address", Fault::Answer(Answer::text(414, "")), "HTTP 414", "--step"),
+        (
+            "a long address",
+            Fault::Answer(Answer::text(414, "")),
+            "HTTP 414",
+            "--step",
+        ),
         (
             "401",
             Fault::Answer(Answer::text(401, "Unauthorized")),
@@ -320,7 +480,12 @@ fn faults_are_one_line() {
         // A proxy in front of it may answer as an API server does.
         (
             "403 as a Status",
-            Fault::Answer(status(403, "Forbidden", "pods \"prometheus\" is forbidden", None)),
+            Fault::Answer(status(
+                403,
+                "Forbidden",
+                "pods \"prometheus\" is forbidden",
+                None,
+            )),
             "HTTP 403: pods \"prometheus\" is forbidden",
             "check the file of --prometheus-header authorization",
         ),
@@ -338,7 +503,12 @@ fn faults_are_one_line() {
         ),
         (
             "503 as a Status",
-            Fault::Answer(status(503, "ServiceUnavailable", "no endpoints available", None)),
+            Fault::Answer(status(
+                503,
+                "ServiceUnavailable",
+                "no endpoints available",
+                None,
+            )),
             "HTTP 503: no endpoints available",
             "",
         ),
@@ -348,7 +518,12 @@ fn faults_are_one_line() {
             "bad_data: 1:5: parse error",
             "",
         ),
-        ("422", prometheus(422, "execution", many), "too many samples", "--step"),
+        (
+            "422",
+            prometheus(422, "execution", many),
+            "too many samples",
+            "--step",
+        ),
         (
             "503 of its own",
             prometheus(503, "timeout", "query timed out in query execution"),
@@ -382,10 +557,30 @@ fn faults_are_one_line() {
             "the answer is not one of Prometheus",
             "sign in",
         ),
-        ("200 with an error", prometheus(200, "internal", "oh"), "internal: oh", ""),
-        ("invalid JSON", Fault::InvalidJson, "the answer is not one of Prometheus", ""),
-        ("another kind", Fault::WrongKind, "the answer is not one of Prometheus", ""),
-        ("cut in the body", Fault::CutInBody, "the connection was lost during the response", ""),
+        (
+            "200 with an error",
+            prometheus(200, "internal", "oh"),
+            "internal: oh",
+            "",
+        ),
+        (
+            "invalid JSON",
+            Fault::InvalidJson,
+            "the answer is not one of Prometheus",
+            "",
+        ),
+        (
+            "another kind",
+            Fault::WrongKind,
+            "the answer is not one of Prometheus",
+            "",
+        ),
+        (
+            "cut in the body",
+            Fault::CutInBody,
+            "the connection was lost during the response",
+            "",
+        ),
         ("cut before", Fault::CutBeforeHead, "EOF", ""),
         (
             "no numbers",
@@ -393,15 +588,36 @@ fn faults_are_one_line() {
             "Prometheus has no samples of cpu between",
             "--query METRIC=PROMQL",
         ),
-        ("nothing", values(""), "Prometheus has no samples of cpu between", "docs/prometheus.md"),
-        ("other times", values(r#"[1794990601,"1"]"#), "at other times than were asked for", ""),
-        ("hanging", Fault::Hang, "timed out after 1s", "--request-timeout"),
+        (
+            "nothing",
+            values(""),
+            "Prometheus has no samples of cpu between",
+            "docs/prometheus.md",
+        ),
+        (
+            "other times",
+            values(r#"[1794990601,"1"]"#),
+            "at other times than were asked for",
+            "",
+        ),
+        (
+            "hanging",
+            Fault::Hang,
+            "timed out after 1s",
+            "--request-timeout",
+        ),
     ];
-    let both = rows.into_iter().flat_map(|row| VERBS.map(|verb| (verb, row.clone())));
+    let both = rows
+        .into_iter()
+        .flat_map(|row| VERBS.map(|verb| (verb, row.clone())));
     for (verb, (name, fault, line, hint)) in both {
         // A load is asked for after what it depends on, which has been answered.
         let is_load = verb == "predict";
-        let path = if is_load { "/api/v1/query_range" } else { QUERY };
+        let path = if is_load {
+            "/api/v1/query_range"
+        } else {
+            QUERY
+        };
         let server = server(|cluster| {
             if !is_load {
                 cluster.fault(When::on(QUERY), values(""));
@@ -415,13 +631,19 @@ fn faults_are_one_line() {
             (false, _) if is_empty => {
                 ran.fails(
                     1,
-                    &["error: Prometheus has no samples of Deployment/web", "-v 1 prints"],
+                    &[
+                        "error: Prometheus has no samples of Deployment/web",
+                        "-v 1 prints",
+                    ],
                 );
             }
             (false, "--step" | "--since") => ran.fails(1, &["error: ", line, "--prometheus-match"]),
             _ => ran.fails(1, &["error: ", line, hint]),
         }
-        let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("asking Prometheus"));
         let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else {
             panic!("{verb}, {name}: nothing")
         };
@@ -490,19 +712,31 @@ fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
         for verb in VERBS {
             let ran = ask(verb, url, &flags);
             ran.fails(1, &parts);
-            let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+            let lines = ran
+                .stderr
+                .lines()
+                .filter(|line| !line.starts_with("asking Prometheus"));
             assert_eq!(lines.count(), 2, "{}", ran.stderr);
         }
     };
     for (transport, parts) in [
         (
             Transport::UnknownAuthority,
-            ["certificate signed by unknown authority", "hint: --prometheus-ca"],
+            [
+                "certificate signed by unknown authority",
+                "hint: --prometheus-ca",
+            ],
         ),
-        (Transport::Expired, ["certificate has expired", "hint: compare the clocks"]),
+        (
+            Transport::Expired,
+            ["certificate has expired", "hint: compare the clocks"],
+        ),
         (
             Transport::WrongName,
-            ["certificate is valid for api.example.test, not 127.0.0.1", "hint: "],
+            [
+                "certificate is valid for api.example.test, not 127.0.0.1",
+                "hint: ",
+            ],
         ),
     ] {
         let server = server(|cluster| {
@@ -515,10 +749,20 @@ fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
     let url = format!("https://{}", plain.local_addr().expect("an address"));
     std::thread::spawn(move || {
         for mut client in plain.incoming().flatten() {
-            drop(std::io::Write::write_all(&mut client, b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+            drop(std::io::Write::write_all(
+                &mut client,
+                b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            ));
         }
     });
-    told(&url, &[], ["does not look like a TLS handshake", "hint: the server does not speak TLS"]);
+    told(
+        &url,
+        &[],
+        [
+            "does not look like a TLS handshake",
+            "hint: the server does not speak TLS",
+        ],
+    );
 }
 
 #[test]
@@ -528,13 +772,33 @@ fn servers_that_cannot_be_reached_or_trusted() {
     let header = format!("Authorization=@{token}");
     for verb in VERBS {
         let ran = ask(verb, &server.url(), &["--prometheus-header", &header]);
-        ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
-        ask(verb, "https://127.0.0.1:1", &[])
-            .fails(1, &["https://127.0.0.1:1", "connection refused", "hint: nothing listens"]);
+        ran.fails(
+            1,
+            &[
+                "certificate signed by unknown authority",
+                "hint: --prometheus-ca names",
+            ],
+        );
+        ask(verb, "https://127.0.0.1:1", &[]).fails(
+            1,
+            &[
+                "https://127.0.0.1:1",
+                "connection refused",
+                "hint: nothing listens",
+            ],
+        );
     }
     for (url, more, part) in [
-        ("https://user:secret-password@prom", &[][..], "must not hold credentials"),
-        ("http://prom.example.com", &["--prometheus-header", &header], "not sent over plain HTTP"),
+        (
+            "https://user:secret-password@prom",
+            &[][..],
+            "must not hold credentials",
+        ),
+        (
+            "http://prom.example.com",
+            &["--prometheus-header", &header],
+            "not sent over plain HTTP",
+        ),
         (
             "http://prom.example.com",
             &["--prometheus-header", "Authorization=secret-password"],
@@ -545,9 +809,21 @@ fn servers_that_cannot_be_reached_or_trusted() {
             &["--prometheus-ca", "/nowhere.pem"],
             "error: --prometheus-ca: failed to read /nowhere.pem: ",
         ),
-        ("monitoring/prometheus:9090", &[], "with -f there is no cluster"),
-        ("monitoring/prometheus:9090", &["--prometheus-header", &header], "only for an address"),
-        ("http://127.0.0.1:1", &["--query", "rps=sum(x)"], "the HPA has no metric rps"),
+        (
+            "monitoring/prometheus:9090",
+            &[],
+            "with -f there is no cluster",
+        ),
+        (
+            "monitoring/prometheus:9090",
+            &["--prometheus-header", &header],
+            "only for an address",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--query", "rps=sum(x)"],
+            "the HPA has no metric rps",
+        ),
         (
             "http://127.0.0.1:1",
             &["--prometheus-header", &format!("Host=@{token}")],
@@ -555,18 +831,51 @@ fn servers_that_cannot_be_reached_or_trusted() {
         ),
         (
             "http://127.0.0.1:1",
-            &["--prometheus-header", &header, "--prometheus-header", &header.to_lowercase()],
+            &[
+                "--prometheus-header",
+                &header,
+                "--prometheus-header",
+                &header.to_lowercase(),
+            ],
             "given more than once",
         ),
-        ("http://127.0.0.1:1", &["--prometheus-match", "eu"], "not of the form LABEL="),
-        ("admin:secret-password@prom.example.com/prom", &[], "neither an address nor"),
-        ("http://127.0.0.1:1", &["--query", "cpu"], "not of the form METRIC=PROMQL"),
-        ("http://127.0.0.1:1", &["--step", "1500ms"], "not a whole number of seconds"),
-        ("http://127.0.0.1:1", &["--step", "0s"], "must be at least 1s"),
-        ("http://127.0.0.1:1", &["--trace", "week.csv"], "cannot be used with"),
+        (
+            "http://127.0.0.1:1",
+            &["--prometheus-match", "eu"],
+            "not of the form LABEL=",
+        ),
+        (
+            "admin:secret-password@prom.example.com/prom",
+            &[],
+            "neither an address nor",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--query", "cpu"],
+            "not of the form METRIC=PROMQL",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--step", "1500ms"],
+            "not a whole number of seconds",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--step", "0s"],
+            "must be at least 1s",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--trace", "week.csv"],
+            "cannot be used with",
+        ),
     ] {
         let ran = predict_at(url, more);
-        assert!(matches!(ran.code, Some(1 | 2)), "{url} {more:?}: {}", ran.stderr);
+        assert!(
+            matches!(ran.code, Some(1 | 2)),
+            "{url} {more:?}: {}",
+            ran.stderr
+        );
         assert!(
             ran.stderr.contains(part) && ran.stdout.is_empty(),
             "{url} {more:?}: {}",
@@ -581,7 +890,12 @@ fn servers_that_cannot_be_reached_or_trusted() {
     ] {
         let mut alone = program();
         let ran = run(alone.args([verb, "web", "-f", STATE, flag, value]));
-        ran.fails(2, &[&format!("error: {flag} requires --prometheus\nhint: --prometheus names")]);
+        ran.fails(
+            2,
+            &[&format!(
+                "error: {flag} requires --prometheus\nhint: --prometheus names"
+            )],
+        );
     }
     explain_at("http://127.0.0.1:1", &["--query", "cpu=sum(x)"])
         .fails(2, &["error: --query cpu=sum(x): the record and the usage"]);
@@ -607,7 +921,11 @@ fn elsewhere(request: &Request, tenant: Option<&str>, more: &Value) -> Answer {
 #[test]
 fn other_servers_differ_in_paths_tenants_and_partial_answers() {
     fn thanos(request: &Request) -> Answer {
-        elsewhere(request, None, &json!({"warnings": ["store 10.0.0.7:10901 is down"]}))
+        elsewhere(
+            request,
+            None,
+            &json!({"warnings": ["store 10.0.0.7:10901 is down"]}),
+        )
     }
     fn mimir(request: &Request) -> Answer {
         elsewhere(request, Some("team-a"), &json!({}))
@@ -620,9 +938,19 @@ fn other_servers_differ_in_paths_tenants_and_partial_answers() {
     let of_load = |answer: &Value| answer["backtest"]["replay"]["totals"].clone();
     let whole = of_load(&predict_over(&server(|_| {}), &["-o", "json"]).answer());
     for (path, answers, flags, note) in [
-        ("", Fault::Computed(thanos), &[][..], "Prometheus warns: store 10.0.0.7:10901 is down"),
+        (
+            "",
+            Fault::Computed(thanos),
+            &[][..],
+            "Prometheus warns: store 10.0.0.7:10901 is down",
+        ),
         ("/prometheus", Fault::Computed(mimir), &tenant, ""),
-        ("/select/0/prometheus", Fault::Computed(victoria), &[], "the answer is partial"),
+        (
+            "/select/0/prometheus",
+            Fault::Computed(victoria),
+            &[],
+            "the answer is partial",
+        ),
     ] {
         let server = server(|cluster| {
             cluster.fault(When::on(path), answers);
@@ -633,7 +961,10 @@ fn other_servers_differ_in_paths_tenants_and_partial_answers() {
         assert_eq!(of_load(&answer), whole, "{path}");
         let notes = super::notes(&answer);
         let said = notes.matches(note).count();
-        assert!(note.is_empty() || said == 1, "{path}: {said} times in {notes}");
+        assert!(
+            note.is_empty() || said == 1,
+            "{path}: {said} times in {notes}"
+        );
         assert_eq!(notes.contains("warns"), !note.is_empty(), "{path}: {notes}");
         if !flags.is_empty() {
             for verb in VERBS {
@@ -646,7 +977,11 @@ fn other_servers_differ_in_paths_tenants_and_partial_answers() {
 /// A Prometheus with one value for each question about the recorded Deployment.
 fn made_up(request: &Request) -> Answer {
     let query = request.parameter("query").unwrap_or_default();
-    let number = |name| request.parameter(name).and_then(|text| text.parse::<i64>().ok());
+    let number = |name| {
+        request
+            .parameter(name)
+            .and_then(|text| text.parse::<i64>().ok())
+    };
     let value = match query {
         query if query.contains("changes(") || query.contains("replicas_updated") => "0",
         query if query.contains("cfs") => "0.25",
@@ -667,7 +1002,10 @@ fn made_up(request: &Request) -> Answer {
     };
     let data = json!({"resultType": kind, "result": [series]});
     let warnings = ["1 of 3 stores did not answer"];
-    Answer::json(200, json!({"status": "success", "warnings": warnings, "data": data}).to_string())
+    Answer::json(
+        200,
+        json!({"status": "success", "warnings": warnings, "data": data}).to_string(),
+    )
 }
 
 const PROXY: &str = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy/api/v1/query";
@@ -676,8 +1014,18 @@ const PROXY: &str = "/api/v1/namespaces/monitoring/services/prometheus:9090/prox
 fn predict_through(server: &Server, user: &str, more: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
     let mut command = program();
-    command.args(["predict", NAME, "-n", "default", "--prometheus", "monitoring/prometheus:9090"]);
-    run(command.args(["--since", "2h"]).args(more).env("KUBECONFIG", config.path()))
+    command.args([
+        "predict",
+        NAME,
+        "-n",
+        "default",
+        "--prometheus",
+        "monitoring/prometheus:9090",
+    ]);
+    run(command
+        .args(["--since", "2h"])
+        .args(more)
+        .env("KUBECONFIG", config.path()))
 }
 
 #[test]
@@ -689,10 +1037,19 @@ fn a_service_is_reached_through_the_api_server() {
     let check = &answer["backtest"]["check"];
     assert_eq!(check["recorded"]["highest"]["replicas"], 10, "{check:#}");
     let notes = super::notes(&answer);
-    assert!(notes.contains("Prometheus warns: 1 of 3 stores did not answer"), "{notes}");
-    assert!(notes.contains("held containers back in 25% of the periods"), "{notes}");
+    assert!(
+        notes.contains("Prometheus warns: 1 of 3 stores did not answer"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("held containers back in 25% of the periods"),
+        "{notes}"
+    );
     let asked = server.requests();
-    let queries = asked.iter().filter(|request| request.path.starts_with(PROXY)).count();
+    let queries = asked
+        .iter()
+        .filter(|request| request.path.starts_with(PROXY))
+        .count();
     assert!(queries >= 10, "{queries}");
 }
 
@@ -725,7 +1082,10 @@ fn a_service_that_may_not_or_cannot_be_reached() {
         ),
     ] {
         let mut cluster = recorded();
-        cluster.fault(When::on(PROXY), Fault::Answer(Answer::json(code, status.to_string())));
+        cluster.fault(
+            When::on(PROXY),
+            Fault::Answer(Answer::json(code, status.to_string())),
+        );
         predict_through(&Server::start(cluster), "admin", &[]).fails(1, &parts);
     }
 }
@@ -758,18 +1118,32 @@ impl Real {
             // Past the test's own output, which no one reads of a test that passes.
             let line = "not tested: prometheus and promtool are not installed\n";
             assert!(!is_required, "{line}");
-            drop(std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()));
+            drop(std::io::Write::write_all(
+                &mut std::io::stderr(),
+                line.as_bytes(),
+            ));
             return None;
         }
-        let work = tempfile::Builder::new().prefix("prometheus").tempdir().expect("a directory");
+        let work = tempfile::Builder::new()
+            .prefix("prometheus")
+            .tempdir()
+            .expect("a directory");
         let at = |name: &str| -> PathBuf { work.path().join(name) };
         for (number, text) in history.files() {
             let block = at(&format!("{number}.om"));
             fs::write(&block, text).expect("a file");
             let mut promtool = Command::new("promtool");
             promtool.args(["tsdb", "create-blocks-from", "openmetrics", "--quiet"]);
-            let made = promtool.arg(&block).arg(at("data")).output().expect("it runs");
-            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+            let made = promtool
+                .arg(&block)
+                .arg(at("data"))
+                .output()
+                .expect("it runs");
+            assert!(
+                made.status.success(),
+                "{}",
+                String::from_utf8_lossy(&made.stderr)
+            );
         }
         fs::write(at("prometheus.yml"), "{}").expect("a file");
         let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
@@ -784,10 +1158,17 @@ impl Real {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        let real = Self { server, url: format!("http://{address}"), _work: work };
+        let real = Self {
+            server,
+            url: format!("http://{address}"),
+            _work: work,
+        };
         let begun = Instant::now();
         while real.query("vector(1)", 1000, 1030, 30).is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "it does not answer");
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "it does not answer"
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
         Some(real)
@@ -801,9 +1182,19 @@ impl Real {
     /// What a query gives over time, as promtool prints it: a value and its time in a line.
     fn query(&self, query: &str, start: i64, end: i64, step: i64) -> Option<Vec<(i64, f64)>> {
         let mut promtool = Command::new("promtool");
-        promtool.args(["query", "range", &format!("--start={start}"), &format!("--end={end}")]);
-        let ran = promtool.args([&format!("--step={step}s"), &self.url, query]).output().ok()?;
-        let text = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
+        promtool.args([
+            "query",
+            "range",
+            &format!("--start={start}"),
+            &format!("--end={end}"),
+        ]);
+        let ran = promtool
+            .args([&format!("--step={step}s"), &self.url, query])
+            .output()
+            .ok()?;
+        let text = String::from_utf8(ran.stdout)
+            .ok()
+            .filter(|_| ran.status.success())?;
         let sample = |line: &str| {
             let (value, time) = line.split_once(" @[")?;
             let time: f64 = time.strip_suffix(']')?.parse().ok()?;
@@ -824,17 +1215,31 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         return record(&week);
     }
     let (first, hours) = (week[0].time, 6 * 3600);
-    let some: Vec<_> = week.into_iter().take_while(|own| own.time <= first + hours).collect();
-    let Some(real) = Real::start(&history::history(&some, 30)) else { return };
+    let some: Vec<_> = week
+        .into_iter()
+        .take_while(|own| own.time <= first + hours)
+        .collect();
+    let Some(real) = Real::start(&history::history(&some, 30)) else {
+        return;
+    };
     // Of each pod two samples are there by then.
     let (start, end) = (first + 300, first + hours);
-    let [since, until] = [start, end]
-        .map(|second| jiff::Timestamp::from_second(second).expect("a time").to_string());
+    let [since, until] = [start, end].map(|second| {
+        jiff::Timestamp::from_second(second)
+            .expect("a time")
+            .to_string()
+    });
     let saved = file("real.json", "");
     let predict = |source: &[&str]| {
         let mut command = program();
-        command.args(["predict", "web", "-n", "shop", "-f", STATE, "--hpa", CANDIDATE]);
-        run(command.args(["-o", "json", "--passes"]).args(JOINED).args(source)).answer()
+        command.args([
+            "predict", "web", "-n", "shop", "-f", STATE, "--hpa", CANDIDATE,
+        ]);
+        run(command
+            .args(["-o", "json", "--passes"])
+            .args(JOINED)
+            .args(source))
+        .answer()
     };
     let live = predict(&[
         "--prometheus",
@@ -851,7 +1256,9 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     let load = load_of(&saved);
     let mut queries = load["queries"].as_array().expect("queries").iter();
     let query = queries.find(|own| own["for"] == "cpu").expect("a query")["query"].clone();
-    let cpu = real.query(query.as_str().expect("text"), start, end, 30).expect("samples");
+    let cpu = real
+        .query(query.as_str().expect("text"), start, end, 30)
+        .expect("samples");
     let replicas = r#"kube_deployment_spec_replicas{namespace="shop", deployment="web"}"#;
     let replicas = real.query(replicas, start, end, 30).expect("samples");
     let ready = r#"kube_deployment_status_replicas_ready{namespace="shop", deployment="web"}"#;
@@ -877,7 +1284,9 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     };
     let mut compared = 0;
     for (time, value) in cpu.iter().filter(|(time, _)| is_steady(*time)) {
-        let around = some.iter().filter(|own| (own.time - 60..own.time + 200).contains(time));
+        let around = some
+            .iter()
+            .filter(|own| (own.time - 60..own.time + 200).contains(time));
         let around: Vec<f64> = around.map(|own| own.cpu as f64 / 1000.0).collect();
         let least = around.iter().copied().fold(f64::MAX, f64::min);
         let most = around.iter().copied().fold(0.0, f64::max);
@@ -893,7 +1302,9 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
 const COMING: i64 = 41;
 
 fn coming(start: i64) -> Vec<(i64, i64, i64)> {
-    (0..COMING).map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83)).collect()
+    (0..COMING)
+        .map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83))
+        .collect()
 }
 
 /// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later.
@@ -918,13 +1329,23 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
                 add("kube_pod_owner", owner, time, 1.0);
                 add("kube_pod_created", "", time, *created as f64);
                 if time >= created + ready {
-                    add("kube_pod_status_ready_time", "", time, (created + ready) as f64);
+                    add(
+                        "kube_pod_status_ready_time",
+                        "",
+                        time,
+                        (created + ready) as f64,
+                    );
                 }
             }
             let (usage, started) = (time + later, created + starts);
             if (started..created + LIVE).contains(&usage) {
                 let used = (usage - started) as f64 / 2.0;
-                add("container_cpu_usage_seconds_total", r#",container="web""#, usage, used);
+                add(
+                    "container_cpu_usage_seconds_total",
+                    r#",container="web""#,
+                    usage,
+                    used,
+                );
             }
         }
     }
@@ -934,7 +1355,11 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
 #[test]
 fn how_long_pods_take_is_what_the_history_was_made_with() {
     let start: i64 = 1_794_960_000;
-    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let time = |second| {
+        jiff::Timestamp::from_second(second)
+            .expect("a time")
+            .to_string()
+    };
     let (since, until) = (time(start), time(start + 15_000));
     let median = |of: &dyn Fn(&(i64, i64, i64)) -> i64| {
         let mut all: Vec<i64> = coming(start).iter().map(of).collect();
@@ -942,11 +1367,24 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
         all[all.len() / 2] as f64
     };
     for later in [1, 13, 28] {
-        let Some(real) = Real::start(&history_of_coming(start, later)) else { return };
+        let Some(real) = Real::start(&history_of_coming(start, later)) else {
+            return;
+        };
         let saved = file("start-up.json", "");
         let mut command = program();
-        command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
-        command.args(["--since", &since, "--until", &until, "--save", &saved, "-o", "json"]);
+        command.args([
+            "predict",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            STATE,
+            "--prometheus",
+            real.url(),
+        ]);
+        command.args([
+            "--since", &since, "--until", &until, "--save", &saved, "-o", "json",
+        ]);
         run(&mut command).answer();
         let saved: Value =
             serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
@@ -954,7 +1392,9 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
         let load = items.find(|item| item["kind"] == "Load").expect("a load");
         let seconds = |field: &str| {
             let text = load[field].as_str().expect("a duration");
-            text.parse::<jiff::SignedDuration>().expect("a duration").as_secs_f64()
+            text.parse::<jiff::SignedDuration>()
+                .expect("a duration")
+                .as_secs_f64()
         };
         assert_eq!(seconds("readyAfter"), median(&|pod| pod.2));
         // When a container started is known only to a scrape.
@@ -962,7 +1402,10 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
         println!(
             "scraped {later} s later: containers started after {measured} s; truth: {truth} s"
         );
-        assert!((measured - truth).abs() <= 4.0, "{later}: {measured} s for {truth} s");
+        assert!(
+            (measured - truth).abs() <= 4.0,
+            "{later}: {measured} s for {truth} s"
+        );
     }
 }
 
@@ -970,19 +1413,36 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
 fn a_real_one_that_would_load_too_many_samples_is_one_line() {
     let start: i64 = 1_794_960_000;
     let limit = ["--query.max-samples=200"];
-    let Some(real) = Real::start_with(&history_of_coming(start, 13), &limit) else { return };
-    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let Some(real) = Real::start_with(&history_of_coming(start, 13), &limit) else {
+        return;
+    };
+    let time = |second| {
+        jiff::Timestamp::from_second(second)
+            .expect("a time")
+            .to_string()
+    };
     let (since, at, until) = (time(start), time(start + 5000), time(start + 15_000));
     for (flags, hint) in [
-        (&["predict", "--since", &since, "--until", &until][..], "use a longer --step"),
-        (&["explain", "--at", &at], "--prometheus-match selects fewer series"),
+        (
+            &["predict", "--since", &since, "--until", &until][..],
+            "use a longer --step",
+        ),
+        (
+            &["explain", "--at", &at],
+            "--prometheus-match selects fewer series",
+        ),
     ] {
         let mut command = program();
-        command.args(flags).args(["web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+        command
+            .args(flags)
+            .args(["web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
         let ran = run(&mut command);
         let said = "execution: query processing would load too many samples into memory in query execution";
         ran.fails(1, &[said, hint]);
-        let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("asking Prometheus"));
         assert_eq!(lines.count(), 2, "{}", ran.stderr);
     }
 }
@@ -991,33 +1451,77 @@ fn a_real_one_that_would_load_too_many_samples_is_one_line() {
 fn what_is_no_number_in_a_real_one_is_missing() {
     let start: i64 = 1_794_960_000;
     let mut history = history::History::default();
-    let values = [1.0, f64::NAN, 2.0, f64::INFINITY, f64::NEG_INFINITY, 0.0, 3.0];
+    let values = [
+        1.0,
+        f64::NAN,
+        2.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        3.0,
+    ];
     for (time, value) in (start..).step_by(30).zip(values) {
         history.add("x", time, value);
     }
-    let Some(real) = Real::start(&history) else { return };
+    let Some(real) = Real::start(&history) else {
+        return;
+    };
     let saved = file("no-number.json", "");
-    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let time = |second| {
+        jiff::Timestamp::from_second(second)
+            .expect("a time")
+            .to_string()
+    };
     let mut command = program();
-    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
-    command.args(["--since", &time(start), "--until", &time(start + 180), "--query", "cpu=x"]);
+    command.args([
+        "predict",
+        "web",
+        "-n",
+        "shop",
+        "-f",
+        STATE,
+        "--prometheus",
+        real.url(),
+    ]);
+    command.args([
+        "--since",
+        &time(start),
+        "--until",
+        &time(start + 180),
+        "--query",
+        "cpu=x",
+    ]);
     run(command.args(["--save", &saved, "-o", "json"])).answer();
     let table = csv(&saved);
-    let cells: Vec<&str> = table.lines().filter_map(|line| line.split(',').nth(1)).collect();
-    assert_eq!(cells, ["cpu", "1000m", "missing", "2000m", "missing", "missing", "0", "3000m"]);
+    let cells: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split(',').nth(1))
+        .collect();
+    assert_eq!(
+        cells,
+        [
+            "cpu", "1000m", "missing", "2000m", "missing", "missing", "0", "3000m"
+        ]
+    );
 }
 
 /// Writes down what a real one answers about the hour that is recorded.
 fn record(week: &[history::Moment]) {
     let time = |text: &str| text.parse::<jiff::Timestamp>().expect("a time").as_second();
     let (since, until) = (time(HOUR[1]) - 4 * 3600, time(HOUR[3]) + 600);
-    let around = week.iter().filter(|own| (since..until).contains(&own.time)).copied();
+    let around = week
+        .iter()
+        .filter(|own| (since..until).contains(&own.time))
+        .copied();
     let Some(real) = Real::start(&history::history(&around.collect::<Vec<_>>(), 30)) else {
         return;
     };
     let mut lines = recording(&predict_at(real.url(), &["-v", "8", "--hpa", CANDIDATE]));
     lines.sort();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire/prometheus-2.42.jsonl");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/wire/prometheus-2.42.jsonl"
+    );
     fs::write(path, lines.join("\n") + "\n").expect("a file");
 }
 
@@ -1052,24 +1556,52 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
             let used = used.entry(&item.name).or_default();
             *used += milli as f64 / 1000.0 * 5.0;
             let labels = format!(r#"namespace="plain",pod="{}",container="app""#, item.name);
-            add(&format!("container_cpu_usage_seconds_total{{{labels}}}"), *used);
+            add(
+                &format!("container_cpu_usage_seconds_total{{{labels}}}"),
+                *used,
+            );
         }
         let count = snapshot.scale.as_ref().expect("a scale").spec_replicas;
-        add(r#"kube_deployment_spec_replicas{namespace="plain",deployment="web"}"#, count.into());
+        add(
+            r#"kube_deployment_spec_replicas{namespace="plain",deployment="web"}"#,
+            count.into(),
+        );
         replicas.push((time, count));
     }
-    let Some(real) = Real::start(&history) else { return };
+    let Some(real) = Real::start(&history) else {
+        return;
+    };
     let last = moments.last().expect("a moment");
     let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
     let state = file("plain.json", &state);
     for (step, at_least) in [(5, 0.96), (30, 0.95), (60, 0.85)] {
         let mut command = program();
-        command.args(["predict", "web", "-n", "plain", "-f", &state, "--prometheus", &real.url]);
-        command.args(["--since", "20m", "--step", &format!("{step}s"), "-o", "json", "--passes"]);
+        command.args([
+            "predict",
+            "web",
+            "-n",
+            "plain",
+            "-f",
+            &state,
+            "--prometheus",
+            &real.url,
+        ]);
+        command.args([
+            "--since",
+            "20m",
+            "--step",
+            &format!("{step}s"),
+            "-o",
+            "json",
+            "--passes",
+        ]);
         let answer = run(command.args(["--ready-after", "8s", "--metrics-after", "20s"])).answer();
         let (backtest, check) = (&answer["backtest"], &answer["backtest"]["check"]);
-        let start: jiff::Timestamp =
-            backtest["load"]["start"].as_str().expect("a time").parse().expect("a time");
+        let start: jiff::Timestamp = backtest["load"]["start"]
+            .as_str()
+            .expect("a time")
+            .parse()
+            .expect("a time");
         let played = backtest["replay"]["replicas"].as_array().expect("passes");
         let (mut compared, mut equal, mut within_one, mut early) = (0, 0, 0, 0);
         let passes = check["replicas"].as_array().expect("passes").len();
@@ -1079,15 +1611,22 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
             // in the next one.
             let after = 15_000 * i64::try_from(pass).expect("a count") + 7500;
             let sampled = start + after / (step * 1000) * (step * 1000);
-            let end = backtest["load"]["end"].as_str().expect("a time").parse::<jiff::Timestamp>();
+            let end = backtest["load"]["end"]
+                .as_str()
+                .expect("a time")
+                .parse::<jiff::Timestamp>();
             let end = end.expect("a time").as_millisecond();
             let own = own.as_i64().expect("replicas");
             let recorded = |at: i64| {
                 let found = replicas.iter().rfind(|(time, _)| time * 1000 <= at);
-                found.filter(|_| at <= end).map(|(_, recorded)| (own - i64::from(*recorded)).abs())
+                found
+                    .filter(|_| at <= end)
+                    .map(|(_, recorded)| (own - i64::from(*recorded)).abs())
             };
             let around = [recorded(sampled), recorded(sampled + step * 1000)];
-            let Some(apart) = around.into_iter().flatten().min() else { continue };
+            let Some(apart) = around.into_iter().flatten().min() else {
+                continue;
+            };
             compared += 1;
             equal += u64::from(apart == 0);
             early += u64::from(apart != 0 && recorded(sampled + 15_000) == Some(0));
@@ -1101,7 +1640,13 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
             "{step}"
         );
         // The passes of a replay begin with the load: those of the controller were up to a sync period later.
-        assert!(step > 5 || equal + early == compared, "{step}: {early} of {compared} are early");
-        assert!(equal as f64 >= at_least * compared as f64, "{step}: {equal} of {compared}");
+        assert!(
+            step > 5 || equal + early == compared,
+            "{step}: {early} of {compared} are early"
+        );
+        assert!(
+            equal as f64 >= at_least * compared as f64,
+            "{step}: {equal} of {compared}"
+        );
     }
 }

@@ -49,18 +49,36 @@ const OF_THE_CLUSTER: &str = "apiservices";
 impl Right {
     /// Returns it as the server of the tests writes it.
     fn pattern(&self) -> String {
-        let Self { group, resource, name, namespace, .. } = self;
+        let Self {
+            group,
+            resource,
+            name,
+            namespace,
+            ..
+        } = self;
         let (resource, sub) = resource.split_once('/').unwrap_or((resource, ""));
         let dot = if group.is_empty() { "" } else { "." };
         let slash = if sub.is_empty() { "" } else { "/" };
-        let name = name.as_ref().map(|name| format!("#{name}")).unwrap_or_default();
-        let place = namespace.as_ref().map(|place| format!("@{place}")).unwrap_or_default();
+        let name = name
+            .as_ref()
+            .map(|name| format!("#{name}"))
+            .unwrap_or_default();
+        let place = namespace
+            .as_ref()
+            .map(|place| format!("@{place}"))
+            .unwrap_or_default();
         format!("{resource}{dot}{group}{slash}{sub}{name}{place}")
     }
 
     /// Returns the texts about it if it is missing.
     fn missed(&self) -> [String; 2] {
-        let Self { group, resource, verb, namespace, .. } = self;
+        let Self {
+            group,
+            resource,
+            verb,
+            namespace,
+            ..
+        } = self;
         if resource == "*" {
             return [
                 format!("missing permission: {verb} "),
@@ -68,8 +86,10 @@ impl Right {
             ];
         }
         let (name, sub) = resource.split_once('/').unwrap_or((resource, ""));
-        let (dot, slash) =
-            (if group.is_empty() { "" } else { "." }, if sub.is_empty() { "" } else { "/" });
+        let (dot, slash) = (
+            if group.is_empty() { "" } else { "." },
+            if sub.is_empty() { "" } else { "/" },
+        );
         let (place, role) = match namespace {
             Some(namespace) => (format!(" in the namespace {namespace}"), "Role"),
             None => (String::new(), "ClusterRole"),
@@ -101,12 +121,18 @@ impl Right {
 
 /// Returns what a file grants in `default`, and in the namespaces of its Roles.
 fn rights(file: &str) -> Vec<Right> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rbac").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples/rbac")
+        .join(file);
     let text = std::fs::read_to_string(path).expect("a file of roles");
     let mut rights = Vec::new();
     for document in text.split("\n---\n") {
         let role: Role = serde_yaml::from_str(document).expect("a role");
-        assert!(["Role", "ClusterRole"].contains(&&*role.kind), "{}", role.kind);
+        assert!(
+            ["Role", "ClusterRole"].contains(&&*role.kind),
+            "{}",
+            role.kind
+        );
         for rule in &role.rules {
             assert!(rule.resource_names.len() <= 1 && rule.api_groups.len() == 1);
             for resource in &rule.resources {
@@ -115,10 +141,12 @@ fn rights(file: &str) -> Vec<Right> {
                     resource: resource.clone(),
                     verb: verb.clone(),
                     name: rule.resource_names.first().cloned(),
-                    namespace:
-                        (resource != OF_THE_CLUSTER).then(|| {
-                            role.metadata.namespace.clone().unwrap_or("default".to_owned())
-                        }),
+                    namespace: (resource != OF_THE_CLUSTER).then(|| {
+                        role.metadata
+                            .namespace
+                            .clone()
+                            .unwrap_or("default".to_owned())
+                    }),
                 }));
             }
         }
@@ -178,7 +206,11 @@ fn cluster(granted: &[Right]) -> Cluster {
         }
         cluster.pods(target, &labels, 2);
         cluster.pod_metrics(target, &labels, 2, ["10m", "1Mi"]);
-        cluster.hpa(target, [api_version, kind, name], &json!({"metrics": metrics}));
+        cluster.hpa(
+            target,
+            [api_version, kind, name],
+            &json!({"metrics": metrics}),
+        );
         // The history of its last pass is uncertain.
         cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", target, |hpa| {
             let written = json!({"subresource": "status", "time": "2026-11-21T07:07:10Z"});
@@ -208,14 +240,24 @@ fn cluster(granted: &[Right]) -> Cluster {
             "renewTime": "2026-11-21T07:07:12.000000Z",
         },
     }));
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", "keda"], |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", "keda"],
+        |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
             "kind": "ScaledObject", "name": "keda", "uid": "1", "controller": true}]);
-    });
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", "off"], |hpa| {
-        hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
-        hpa["status"]["currentMetrics"] = json!([{"type": ""}, {"type": ""}, {"type": ""}]);
-    });
+        },
+    );
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", "off"],
+        |hpa| {
+            hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
+            hpa["status"]["currentMetrics"] = json!([{"type": ""}, {"type": ""}, {"type": ""}]);
+        },
+    );
     let off = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/off";
     cluster.fault(When::on(off), Fault::Unavailable(None));
     for right in granted {
@@ -229,7 +271,9 @@ fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
     let server = Server::start(cluster(granted));
     let config = server.kubeconfig(&Auth::Token("bob"));
     let mut command = program();
-    command.args([verb[0], hpa, "-n", "default", "-v=1"]).args(&verb[1..]);
+    command
+        .args([verb[0], hpa, "-n", "default", "-v=1"])
+        .args(&verb[1..]);
     let ran = run(command.env("KUBECONFIG", config.path()));
     let said = format!("{}{}", ran.stdout, ran.stderr);
     (ran, said)
@@ -249,7 +293,10 @@ fn holds(file: &str, verb: &[&str]) {
         fewer.remove(place);
         let (_, said) = said(verb, right.hpa(), &fewer);
         for part in right.missed() {
-            assert!(said.contains(&part), "{file} without {right:?}: no {part:?} in: {said}");
+            assert!(
+                said.contains(&part),
+                "{file} without {right:?}: no {part:?} in: {said}"
+            );
         }
     }
 }
@@ -281,12 +328,19 @@ fn apply_needs_what_its_role_grants() {
 #[test]
 fn what_is_read_is_the_same_for_all() {
     let texts = |file: &str| {
-        let rights = rights(file).into_iter().filter(|right| right.verb != "update");
-        let own = rights.filter(|right| right.verb != "create").map(|right| format!("{right:?}"));
+        let rights = rights(file)
+            .into_iter()
+            .filter(|right| right.verb != "update");
+        let own = rights
+            .filter(|right| right.verb != "create")
+            .map(|right| format!("{right:?}"));
         own.collect::<Vec<_>>()
     };
-    let (explain, predict, apply) =
-        (texts("explain.yaml"), texts("predict.yaml"), texts("apply.yaml"));
+    let (explain, predict, apply) = (
+        texts("explain.yaml"),
+        texts("predict.yaml"),
+        texts("apply.yaml"),
+    );
     assert_eq!(explain, predict);
     assert!(explain.iter().all(|right| apply.contains(right)));
 }

@@ -38,8 +38,16 @@ fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
         let server = Server::start(cluster);
         let answer = explain(&server, &["-o", "json"]).answer();
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
-        assert_eq!((server.rounds(), server.requests().len()), (rounds, requests));
-        assert!(server.requests().iter().all(|request| request.method == "GET"));
+        assert_eq!(
+            (server.rounds(), server.requests().len()),
+            (rounds, requests)
+        );
+        assert!(
+            server
+                .requests()
+                .iter()
+                .all(|request| request.method == "GET")
+        );
     }
 }
 
@@ -80,7 +88,9 @@ fn what_surrounds_a_pass_takes_no_round() {
         cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     };
     let gap: Change = |cluster| {
-        edit(cluster, |hpa| hpa["status"]["currentMetrics"] = json!([{"type": ""}]));
+        edit(cluster, |hpa| {
+            hpa["status"]["currentMetrics"] = json!([{"type": ""}]);
+        });
         cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     };
     let owned_and_failing: Change = |cluster| {
@@ -138,7 +148,10 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     cluster.deny("bob", "list", "verticalpodautoscalers.autoscaling.k8s.io");
     let server = Server::start(cluster);
     let answer = explain_as(&server, "bob", &["-o", "json"]).answer();
-    assert!(!answer.to_string().contains("missing permission"), "{answer:#}");
+    assert!(
+        !answer.to_string().contains("missing permission"),
+        "{answer:#}"
+    );
     assert_eq!(explain_as(&server, "bob", &[]).stderr, "");
     let told = explain_as(&server, "bob", &["-v", "1"]).stderr;
     for part in [
@@ -155,16 +168,24 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
 /// Returns the findings of an answer, by code.
 fn finding(answer: &Value, code: &str) -> Value {
     let mut findings = answer["findings"].as_array().into_iter().flatten();
-    findings.find(|finding| finding["code"] == code).cloned().unwrap_or_default()
+    findings
+        .find(|finding| finding["code"] == code)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// If the target does not exist, objects of its kind are searched for what was meant.
 #[test]
 fn what_may_be_meant_is_named_where_the_target_is_gone() {
     let mut cluster = recorded();
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
-        hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
-    });
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", super::NAME],
+        |hpa| {
+            hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
+        },
+    );
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
     let found = finding(&answer, "target-not-found");
     let advice = "Point scaleTargetRef at Deployment/nginx-deployment, if that is meant.";
@@ -214,7 +235,10 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
         ),
     ] {
         let found = to(kind);
-        assert_eq!((&found["summary"], &found["advice"]), (&json!(summary), &json!(advice)));
+        assert_eq!(
+            (&found["summary"], &found["advice"]),
+            (&json!(summary), &json!(advice))
+        );
     }
 }
 
@@ -223,17 +247,24 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
 fn a_direction_that_is_paused_is_told_of() {
     let mut cluster = recorded();
     let kind = "ScaledObject";
-    cluster.unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects").put(json!({
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "default",
-            "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}},
-    }));
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+    cluster
+        .unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects")
+        .put(json!({
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": kind,
+            "metadata": {"name": "web", "namespace": "default",
+                "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}},
+        }));
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", super::NAME],
+        |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
             "kind": kind, "name": "web", "uid": "1", "controller": true}]);
-        hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
-    });
+            hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
+        },
+    );
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
     let found = finding(&answer, "paused-by-keda");
     let summary = "ScaledObject/web is paused by autoscaling.keda.sh/paused-scale-in, so scaling in \
@@ -251,15 +282,16 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
     let kind = "ScaledObject";
     let condition =
         json!({"type": "Ready", "status": "False", "message": "amqp://user:hunter2@rabbit"});
-    cluster.latency(LATENCY).unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects").put(
-        json!({
+    cluster
+        .latency(LATENCY)
+        .unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects")
+        .put(json!({
             "apiVersion": "keda.sh/v1alpha1",
             "kind": kind,
             "metadata": {"name": "web", "namespace": "default"},
             "spec": {"minReplicaCount": 50, "maxReplicaCount": 4},
             "status": {"conditions": [condition]},
-        }),
-    );
+        }));
     edit(&mut cluster, |hpa| {
         hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
             "kind": kind, "name": "web", "uid": "1", "controller": true}]);
@@ -274,7 +306,9 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
     let unready =
         "The condition Ready of ScaledObject/web is False: KEDA cannot use its spec or a trigger.";
     assert!(
-        found["evidence"].as_array().is_some_and(|all| all.contains(&json!(unready))),
+        found["evidence"]
+            .as_array()
+            .is_some_and(|all| all.contains(&json!(unready))),
         "{found:#}"
     );
     assert!(!answer.to_string().contains("hunter2"));
@@ -295,12 +329,16 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
         })
     };
     cluster.unscalable_kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects");
-    cluster.put(object("worker", "true")).put(object("other", "false"));
+    cluster
+        .put(object("worker", "true"))
+        .put(object("other", "false"));
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let explain = |name: &str| {
         let mut command = super::program();
-        command.args(["explain", name, "-n", "default"]).env("KUBECONFIG", config.path());
+        command
+            .args(["explain", name, "-n", "default"])
+            .env("KUBECONFIG", config.path());
         super::run(&mut command)
     };
     for name in ["keda-hpa-worker", "worker"] {
@@ -326,7 +364,10 @@ fn crowd(cluster: &mut Cluster) {
 }
 
 fn page_queries(server: &Server) -> Vec<(Option<String>, bool, u16)> {
-    let pages = server.requests().into_iter().filter(|request| request.path == PODS);
+    let pages = server
+        .requests()
+        .into_iter()
+        .filter(|request| request.path == PODS);
     let shape = |request: super::api::Recorded| {
         let limit = request.parameter("limit").map(str::to_owned);
         let follows = request.parameter("continue").is_some();
@@ -343,8 +384,11 @@ fn pods_come_in_pages() {
     let server = Server::start(cluster);
     let whole = explain(&server, &["-o", "json"]).answer();
     let limit = Some("500".to_owned());
-    let pages =
-        [(limit.clone(), false, 200), (limit.clone(), true, 200), (limit.clone(), true, 200)];
+    let pages = [
+        (limit.clone(), false, 200),
+        (limit.clone(), true, 200),
+        (limit.clone(), true, 200),
+    ];
     assert_eq!(page_queries(&server), pages);
 
     // The token of the second page expires: everything is requested again, in one piece.
@@ -353,7 +397,11 @@ fn pods_come_in_pages() {
     cluster.fault(When::on(PODS).nth(2), Fault::Expired);
     let server = Server::start(cluster);
     let again = explain(&server, &["-o", "json"]).answer();
-    let pages = [(limit.clone(), false, 200), (limit, true, 410), (None, false, 200)];
+    let pages = [
+        (limit.clone(), false, 200),
+        (limit, true, 410),
+        (None, false, 200),
+    ];
     assert_eq!(page_queries(&server), pages);
     assert_eq!(again["outcome"], whole["outcome"]);
 
@@ -375,14 +423,24 @@ fn another_hpa_on_the_same_pods_is_seen() {
     twin(cluster.latency(LATENCY));
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
-    assert_eq!(super::condition(&answer, "ScalingActive")[1], "AmbiguousSelector");
+    assert_eq!(
+        super::condition(&answer, "ScalingActive")[1],
+        "AmbiguousSelector"
+    );
     // The twin's scale arrives with the target's.
     assert_eq!(server.rounds(), 3);
 
     let mut cluster = recorded();
-    twin(cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling"));
+    twin(
+        cluster
+            .grant("bob")
+            .deny("bob", "list", "horizontalpodautoscalers.autoscaling"),
+    );
     let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
-    assert_eq!(super::condition(&answer, "ScalingActive")[1], "ValidMetricFound");
+    assert_eq!(
+        super::condition(&answer, "ScalingActive")[1],
+        "ValidMetricFound"
+    );
     let right = "unknown whether another HPA selects the same pods: missing permission: list \
                  horizontalpodautoscalers.autoscaling in the namespace default; check it with \
                  `kubectl auth can-i list horizontalpodautoscalers.autoscaling -n default`";
@@ -394,8 +452,14 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
     for (path, note) in [
         (REPLICA_SETS, ""),
         (VPAS, ""),
-        ("/version", "the server's version is unknown: no answer in time"),
-        (HPAS, "unknown whether another HPA selects the same pods: no answer in time"),
+        (
+            "/version",
+            "the server's version is unknown: no answer in time",
+        ),
+        (
+            HPAS,
+            "unknown whether another HPA selects the same pods: no answer in time",
+        ),
     ] {
         let mut cluster = recorded();
         match path {
@@ -410,7 +474,10 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
         };
         let begun = std::time::Instant::now();
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
-        assert!(begun.elapsed() < Duration::from_secs(8), "{path} held it up");
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{path} held it up"
+        );
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
         assert!(notes(&answer).contains(note), "{path}: {}", notes(&answer));
     }
@@ -434,7 +501,12 @@ fn many_pods_and_a_reader_that_has_seen_enough() {
         .spawn()
         .expect("it runs");
     let mut start = [0; 64];
-    child.stdout.take().expect("its output").read_exact(&mut start).expect("an answer");
+    child
+        .stdout
+        .take()
+        .expect("its output")
+        .read_exact(&mut start)
+        .expect("an answer");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
     assert_eq!(page_queries(&server).len(), 41);

@@ -78,14 +78,25 @@ fn live_and_saved(server: &Server) -> [(Option<i32>, Value); 2] {
 fn differences([live, again]: &[(Option<i32>, Value); 2]) -> Vec<String> {
     let mut fields: Vec<&String> = Vec::new();
     for (_, answer) in [live, again] {
-        fields.extend(answer.as_object().into_iter().flat_map(|fields| fields.keys()));
+        fields.extend(
+            answer
+                .as_object()
+                .into_iter()
+                .flat_map(|fields| fields.keys()),
+        );
     }
     fields.sort();
     fields.dedup();
-    let differs = fields.into_iter().filter(|field| live.1[*field] != again.1[*field]);
+    let differs = fields
+        .into_iter()
+        .filter(|field| live.1[*field] != again.1[*field]);
     let codes = (live.0 != again.0).then(|| format!("exit code {:?}, then {:?}", live.0, again.0));
-    let fields = differs
-        .map(|field| format!("{field}: {} live, {} from the file", live.1[field], again.1[field]));
+    let fields = differs.map(|field| {
+        format!(
+            "{field}: {} live, {} from the file",
+            live.1[field], again.1[field]
+        )
+    });
     codes.into_iter().chain(fields).collect()
 }
 
@@ -101,12 +112,19 @@ fn same(server: &Server) -> Value {
 fn saved_after_the_same(server: &Server) -> impl Fn(&str) -> Value {
     same(server);
     let file = tempfile::NamedTempFile::new().expect("a file");
-    explain_as(server, "bob", &["--save", file.path().to_str().expect("a path")]);
+    explain_as(
+        server,
+        "bob",
+        &["--save", file.path().to_str().expect("a path")],
+    );
     let saved = fs::read_to_string(file.path()).expect("a saved file");
     let saved: Value = serde_json::from_str(&saved).expect("JSON");
     move |kind| {
         let mut items = saved["items"].as_array().into_iter().flatten();
-        items.find(|item| item["kind"] == kind).cloned().unwrap_or_default()
+        items
+            .find(|item| item["kind"] == kind)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -128,10 +146,18 @@ fn values_of_pods_that_are_not_in_the_list_are_read_again() {
     let mut cluster = cluster();
     with_metrics(&mut cluster, &json!([pods_metric()]));
     let values = [
-        of_object(["Pod", "default", "nginx-deployment-596d9ffddd-6lrhv"], "62m"),
+        of_object(
+            ["Pod", "default", "nginx-deployment-596d9ffddd-6lrhv"],
+            "62m",
+        ),
         of_object(["Pod", "default", "gone"], "1500500m"),
     ];
-    answers(&mut cluster, &format!("{CUSTOM}/pods/"), "MetricValueList", &values);
+    answers(
+        &mut cluster,
+        &format!("{CUSTOM}/pods/"),
+        "MetricValueList",
+        &values,
+    );
     let answer = same(&Server::start(cluster));
     assert_eq!(*reported(&answer), json!({"averageValue": "750281m"}));
 }
@@ -173,7 +199,10 @@ fn what_surrounds_a_pass_is_read_again() {
     let server = Server::start(cluster);
     let found = saved_after_the_same(&server);
     assert_eq!(found("Deployment")["metadata"]["name"], NAME);
-    assert_eq!(found("ReplicaSet")["metadata"]["ownerReferences"][0]["name"], "other");
+    assert_eq!(
+        found("ReplicaSet")["metadata"]["ownerReferences"][0]["name"],
+        "other"
+    );
     assert_eq!(found(vpa)["spec"]["targetRef"]["name"], NAME);
 }
 
@@ -202,14 +231,18 @@ fn why_a_metrics_api_fails_is_read_again() {
     cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     let server = Server::start(cluster);
     let found = saved_after_the_same(&server);
-    assert_eq!(found("APIService")["status"]["conditions"], json!([condition]));
+    assert_eq!(
+        found("APIService")["status"]["conditions"],
+        json!([condition])
+    );
 }
 
 #[test]
 fn names_that_an_api_serves_are_read_again() {
-    for (served, kept) in
-        [("queue_depths", json!([{"name": "queue_depths"}])), ("latency", json!([]))]
-    {
+    for (served, kept) in [
+        ("queue_depths", json!([{"name": "queue_depths"}])),
+        ("latency", json!([])),
+    ] {
         let mut cluster = cluster();
         with_metrics(&mut cluster, &json!([external_metric()]));
         let hpa = ["default", NAME];
@@ -243,9 +276,16 @@ fn targets_of_one_name_and_two_kinds_are_kept_apart() {
         "spec": {"replicas": 7, "selector": {"matchLabels": {"app": "nginx"}}},
         "status": {"replicas": 7},
     }));
-    cluster.hpa(["default", "twin"], ["apps/v1", "StatefulSet", NAME], &json!({}));
+    cluster.hpa(
+        ["default", "twin"],
+        ["apps/v1", "StatefulSet", NAME],
+        &json!({}),
+    );
     let answer = same(&Server::start(cluster));
-    assert_eq!(answer["outcome"]["status"]["conditions"][1]["reason"], "AmbiguousSelector");
+    assert_eq!(
+        answer["outcome"]["status"]["conditions"][1]["reason"],
+        "AmbiguousSelector"
+    );
 }
 
 /// The result of a request to a metrics API.
@@ -300,14 +340,22 @@ impl World {
         }
         cluster.pods(["default", "more"], &[APP], self.pods_there);
         if self.twin {
-            cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", NAME], &json!({}));
+            cluster.hpa(
+                ["default", "twin"],
+                ["apps/v1", "Deployment", NAME],
+                &json!({}),
+            );
         }
-        self.resource.set(&mut cluster, POD_METRICS, "PodMetricsList");
-        self.pods.set(&mut cluster, &format!("{CUSTOM}/pods/"), "MetricValueList");
+        self.resource
+            .set(&mut cluster, POD_METRICS, "PodMetricsList");
+        self.pods
+            .set(&mut cluster, &format!("{CUSTOM}/pods/"), "MetricValueList");
         for path in ["nodes", "metrics", "ingresses"] {
-            self.object.set(&mut cluster, &format!("{CUSTOM}/{path}"), "MetricValueList");
+            self.object
+                .set(&mut cluster, &format!("{CUSTOM}/{path}"), "MetricValueList");
         }
-        self.external.set(&mut cluster, EXTERNAL, "ExternalMetricValueList");
+        self.external
+            .set(&mut cluster, EXTERNAL, "ExternalMetricValueList");
         for [verb, resource] in &self.denied {
             cluster.deny("bob", verb, resource);
         }
@@ -338,7 +386,11 @@ fn namespace() -> impl Strategy<Value = &'static str> {
 }
 
 fn selector() -> impl Strategy<Value = Value> {
-    prop::sample::select(vec![json!(null), json!({}), json!({"matchLabels": {"verb": "GET"}})])
+    prop::sample::select(vec![
+        json!(null),
+        json!({}),
+        json!({"matchLabels": {"verb": "GET"}}),
+    ])
 }
 
 fn target() -> impl Strategy<Value = Value> {
@@ -361,7 +413,9 @@ fn metric() -> impl Strategy<Value = Value> {
         json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "main"}),
     ]);
     prop_oneof![
-        resource.clone().prop_map(|source| json!({"type": "Resource", "resource": source})),
+        resource
+            .clone()
+            .prop_map(|source| json!({"type": "Resource", "resource": source})),
         resource.prop_map(|mut source| {
             source["container"] = json!("nginx");
             json!({"type": "ContainerResource", "containerResource": source})
@@ -384,8 +438,11 @@ fn metric() -> impl Strategy<Value = Value> {
 }
 
 fn world() -> impl Strategy<Value = World> {
-    let labels =
-        prop::sample::select(vec![json!(null), json!({"app": "nginx"}), json!({"app": "x"})]);
+    let labels = prop::sample::select(vec![
+        json!(null),
+        json!({"app": "nginx"}),
+        json!({"app": "x"}),
+    ]);
     let usage = (pod_name(), labels.clone(), 0..200_i64)
         .prop_map(|(name, labels, milli)| usage(name, &labels, milli));
     let value = || (0..20_000_i64).prop_map(|milli| format!("{milli}m"));
@@ -410,7 +467,12 @@ fn world() -> impl Strategy<Value = World> {
     ];
     (
         prop::collection::vec(metric(), 1..4),
-        (reply(usage), reply(of_pod), reply(of_object), reply(external)),
+        (
+            reply(usage),
+            reply(of_pod),
+            reply(of_object),
+            reply(external),
+        ),
         0..3_usize,
         denied,
         prop::bool::weighted(0.1),

@@ -36,7 +36,10 @@ fn shown(text: &[u8], secret: &str) -> Option<String> {
     let mut forms = vec![secret.to_owned()];
     // In base64 it depends on what precedes it, and its ends on their neighbors. What remains of
     // a short one is found anywhere.
-    for before in ["", "x", "xx"].into_iter().filter(|_| secret.len() >= PLAIN.len()) {
+    for before in ["", "x", "xx"]
+        .into_iter()
+        .filter(|_| secret.len() >= PLAIN.len())
+    {
         let text = base64::url(format!("{before}{secret}").as_bytes());
         forms.push(text[4..text.len() - 2].to_owned());
     }
@@ -45,19 +48,37 @@ fn shown(text: &[u8], secret: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let place = forms.iter().find_map(|form| text.find(&**form))?;
     let lines = text[..place].lines().count().saturating_sub(1);
-    Some(text.lines().skip(lines).take(2).collect::<Vec<_>>().join("\n"))
+    Some(
+        text.lines()
+            .skip(lines)
+            .take(2)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
 }
 
 #[test]
 fn what_shows_is_found() {
     for text in [
         SECRET.to_owned(),
-        format!("Basic {}", base64::standard(format!("me:{SECRET}-x").as_bytes())),
-        format!("Basic {}", base64::standard(format!("user:{SECRET}-x").as_bytes())),
-        format!("Basic {}", base64::standard(format!("she:{SECRET}-x").as_bytes())),
+        format!(
+            "Basic {}",
+            base64::standard(format!("me:{SECRET}-x").as_bytes())
+        ),
+        format!(
+            "Basic {}",
+            base64::standard(format!("user:{SECRET}-x").as_bytes())
+        ),
+        format!(
+            "Basic {}",
+            base64::standard(format!("she:{SECRET}-x").as_bytes())
+        ),
         format!("{:?}", SECRET.as_bytes()),
     ] {
-        assert!(shown(format!("a\n{text}\nb").as_bytes(), SECRET).is_some(), "{text}");
+        assert!(
+            shown(format!("a\n{text}\nb").as_bytes(), SECRET).is_some(),
+            "{text}"
+        );
         assert!(shown(text.as_bytes(), PLAIN).is_none(), "{text}");
     }
 }
@@ -90,13 +111,18 @@ fn guarded(users: &[&str]) -> Cluster {
     }});
     annotate(&mut template, "template-annotation");
     for number in 0..2 {
-        cluster.edit("v1", "Pod", ["default", &format!("web-{number:05}")], |pod| {
-            annotate(pod, "pod-annotation");
-            pod["metadata"]["labels"][PLAIN] = json!("yes");
-            let container = &mut pod["spec"]["containers"][0];
-            container["env"] = env.clone();
-            container["args"] = json!([secret("pod-args")]);
-        });
+        cluster.edit(
+            "v1",
+            "Pod",
+            ["default", &format!("web-{number:05}")],
+            |pod| {
+                annotate(pod, "pod-annotation");
+                pod["metadata"]["labels"][PLAIN] = json!("yes");
+                let container = &mut pod["spec"]["containers"][0];
+                container["env"] = env.clone();
+                container["args"] = json!([secret("pod-args")]);
+            },
+        );
     }
     cluster.edit("apps/v1", "Deployment", WEB, |target| {
         annotate(target, "target-annotation");
@@ -119,7 +145,9 @@ fn guarded(users: &[&str]) -> Cluster {
     });
     annotate(&mut vpa, "vpa-annotation");
     let kind = "VerticalPodAutoscaler";
-    cluster.unscalable_kind("autoscaling.k8s.io/v1", kind, "verticalpodautoscalers").put(vpa);
+    cluster
+        .unscalable_kind("autoscaling.k8s.io/v1", kind, "verticalpodautoscalers")
+        .put(vpa);
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
         annotate(hpa, "hpa-annotation");
     });
@@ -141,13 +169,16 @@ fn guarded_config(server: &Server, user: impl FnOnce(&Path) -> Value) -> Kubecon
             "user": {"token": secret("other-token"), "password": secret("other-password")},
         }));
         let place = secret("other-server");
-        config["clusters"].as_array_mut().expect("a list").push(json!({
-            "name": "other",
-            "cluster": {
-                "server": format!("https://me:{place}@127.0.0.1"),
-                "proxy-url": format!("http://me:{place}@127.0.0.1"),
-            },
-        }));
+        config["clusters"]
+            .as_array_mut()
+            .expect("a list")
+            .push(json!({
+                "name": "other",
+                "cluster": {
+                    "server": format!("https://me:{place}@127.0.0.1"),
+                    "proxy-url": format!("http://me:{place}@127.0.0.1"),
+                },
+            }));
     });
     config
 }
@@ -162,13 +193,17 @@ struct Traces {
 impl Traces {
     /// Whether that text is anywhere on one of the two streams.
     fn has(&self, stream: usize, text: &str) -> bool {
-        self.printed.iter().any(|(_, both)| shown(&both[stream], text).is_some())
+        self.printed
+            .iter()
+            .any(|(_, both)| shown(&both[stream], text).is_some())
     }
 
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = fs::read_dir(&self.directory).expect("a directory");
         let paths = files.map(|file| file.expect("a file").path());
-        paths.map(|path| (path.clone(), fs::read(path).expect("a file"))).collect()
+        paths
+            .map(|path| (path.clone(), fs::read(path).expect("a file")))
+            .collect()
     }
 
     #[track_caller]
@@ -176,7 +211,11 @@ impl Traces {
         for (words, [stdout, stderr]) in &self.printed {
             for text in [stdout, stderr] {
                 let shown = shown(text, SECRET);
-                assert!(shown.is_none(), "{case}: {words}: {}", shown.unwrap_or_default());
+                assert!(
+                    shown.is_none(),
+                    "{case}: {words}: {}",
+                    shown.unwrap_or_default()
+                );
             }
             let stderr = String::from_utf8_lossy(stderr);
             assert!(!stderr.contains("panicked"), "{case}: {words}: {stderr}");
@@ -184,7 +223,11 @@ impl Traces {
         for (path, text) in self.files() {
             let shown = shown(&text, SECRET);
             let path = path.display();
-            assert!(shown.is_none(), "{case}: {path}: {}", shown.unwrap_or_default());
+            assert!(
+                shown.is_none(),
+                "{case}: {path}: {}",
+                shown.unwrap_or_default()
+            );
         }
     }
 }
@@ -196,8 +239,18 @@ impl Drop for Traces {
     }
 }
 
-const EXPLAIN: &[&str] =
-    &["explain", "web", "-n", "default", "-o", "json", "--save", "saved.json", "-v", "9"];
+const EXPLAIN: &[&str] = &[
+    "explain",
+    "web",
+    "-n",
+    "default",
+    "-o",
+    "json",
+    "--save",
+    "saved.json",
+    "-v",
+    "9",
+];
 const LIST: &[&str] = &["explain", "-n", "default", "-o", "markdown", "-v", "9"];
 const PREDICT: &[&str] = &[
     "predict",
@@ -231,8 +284,15 @@ const APPLY: &[&str] = &[
 const COMPLETE: &[&str] = &["__complete", "explain", ""];
 const COMPLETE_METRIC: &[&str] = &["__complete", "predict", "web", "--metric", ""];
 const COMPLETE_SERVER: &[&str] = &["__complete", "explain", "--cluster", ""];
-const ALL: &[&[&str]] =
-    &[EXPLAIN, LIST, PREDICT, APPLY, COMPLETE, COMPLETE_METRIC, COMPLETE_SERVER];
+const ALL: &[&[&str]] = &[
+    EXPLAIN,
+    LIST,
+    PREDICT,
+    APPLY,
+    COMPLETE,
+    COMPLETE_METRIC,
+    COMPLETE_SERVER,
+];
 
 /// Runs these verbs in a directory of their own, in an environment that also contains secrets.
 fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&str>) -> Traces {
@@ -240,20 +300,33 @@ fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
     let home = directory().join(format!("traces-{}-{number}", std::process::id()));
     fs::create_dir_all(&home).expect("a directory");
-    let mut traces = Traces { directory: home, printed: Vec::new() };
+    let mut traces = Traces {
+        directory: home,
+        printed: Vec::new(),
+    };
     let proxied = format!("http://me:{}@127.0.0.1:1", secret("proxy-variable"));
     for verb in verbs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         away(&mut command);
-        command.current_dir(&traces.directory).env("HOME", &traces.directory);
-        command.env("TMPDIR", &traces.directory).env("GITHUB_STEP_SUMMARY", "summary.md");
-        command.env("API_KEY", secret("variable")).env("KUBECONFIG", config.path());
-        command.env("HTTPS_PROXY", proxy.unwrap_or(&proxied)).env("HTTP_PROXY", &proxied);
+        command
+            .current_dir(&traces.directory)
+            .env("HOME", &traces.directory);
+        command
+            .env("TMPDIR", &traces.directory)
+            .env("GITHUB_STEP_SUMMARY", "summary.md");
+        command
+            .env("API_KEY", secret("variable"))
+            .env("KUBECONFIG", config.path());
+        command
+            .env("HTTPS_PROXY", proxy.unwrap_or(&proxied))
+            .env("HTTP_PROXY", &proxied);
         // Additional words would change what is completed.
         let more = if verb[0] == "__complete" { &[] } else { more };
         command.args(*verb).args(more);
         let output = command.output().expect("it runs");
-        traces.printed.push((verb.join(" "), [output.stdout, output.stderr]));
+        traces
+            .printed
+            .push((verb.join(" "), [output.stdout, output.stderr]));
     }
     traces
 }
@@ -287,7 +360,9 @@ fn no_credentials_show() {
     let (bearer, jwt) = (secret("token"), format!("{SECRET}.{claims}.signature"));
     let server = Server::start(guarded(&[&bearer, &jwt]));
     let token = authorize::token(&bearer);
-    let identity = server.identity(&Auth::Certificate("admin")).expect("a certificate");
+    let identity = server
+        .identity(&Auth::Certificate("admin"))
+        .expect("a certificate");
     let pem = |key: &str| {
         json!({
             "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
@@ -312,8 +387,16 @@ fn no_credentials_show() {
     let good = json!({"token": token});
     let cases: Vec<(&str, bool, User<'_>)> = vec![
         ("token", true, is(good.clone())),
-        ("token of two lines", false, is(json!({"token": format!("{token}\nx")}))),
-        ("malformed token", false, is(json!({"token": {"of": secret("typed")}}))),
+        (
+            "token of two lines",
+            false,
+            is(json!({"token": format!("{token}\nx")})),
+        ),
+        (
+            "malformed token",
+            false,
+            is(json!({"token": {"of": secret("typed")}})),
+        ),
         (
             "token file",
             true,
@@ -322,12 +405,24 @@ fn no_credentials_show() {
                 json!({"tokenFile": "token", "token": secret("token-and-a-file")})
             }),
         ),
-        ("password", false, is(json!({"username": "me", "password": secret("password")}))),
-        ("both", false, is(json!({"username": "me", "password": secret("b"), "token": token}))),
+        (
+            "password",
+            false,
+            is(json!({"username": "me", "password": secret("password")})),
+        ),
+        (
+            "both",
+            false,
+            is(json!({"username": "me", "password": secret("b"), "token": token})),
+        ),
         ("key", true, is(pem(&identity.key))),
         ("malformed key", false, is(pem(&marked))),
         ("key on one line", false, is(pem(&on_one_line))),
-        ("key without an end", false, is(pem(&format!("-----BEGIN {SECRET}")))),
+        (
+            "key without an end",
+            false,
+            is(pem(&format!("-----BEGIN {SECRET}"))),
+        ),
         (
             "key in no base64",
             false,
@@ -344,12 +439,36 @@ fn no_credentials_show() {
                 "clientCertificateData": identity.certificate, "clientKeyData": on_one_line,
             }))),
         ),
-        ("plugin with two lines", false, runs(print(&json!({"token": format!("{SECRET}\nx")})))),
-        ("plugin with another version", false, runs(print(&good).replace("io/v1", SECRET))),
-        ("plugin with another kind", false, runs(print(&good).replace("ExecCredential", SECRET))),
-        ("plugin with half a credential", false, runs(print(&json!({"clientKeyData": SECRET})))),
-        ("plugin that fails", false, runs(format!("echo {SECRET}; env; exit 3\n"))),
-        ("plugin that prints nonsense", false, runs(format!("echo {SECRET}; env\n"))),
+        (
+            "plugin with two lines",
+            false,
+            runs(print(&json!({"token": format!("{SECRET}\nx")}))),
+        ),
+        (
+            "plugin with another version",
+            false,
+            runs(print(&good).replace("io/v1", SECRET)),
+        ),
+        (
+            "plugin with another kind",
+            false,
+            runs(print(&good).replace("ExecCredential", SECRET)),
+        ),
+        (
+            "plugin with half a credential",
+            false,
+            runs(print(&json!({"clientKeyData": SECRET}))),
+        ),
+        (
+            "plugin that fails",
+            false,
+            runs(format!("echo {SECRET}; env; exit 3\n")),
+        ),
+        (
+            "plugin that prints nonsense",
+            false,
+            runs(format!("echo {SECRET}; env\n")),
+        ),
         ("OIDC", true, is(oidc(&authorize::token(&jwt)))),
         ("OIDC, expired", false, is(oidc(&expired))),
         ("OIDC, no token", false, is(oidc(SECRET))),
@@ -363,7 +482,11 @@ fn no_credentials_show() {
     ];
     for (case, lets_in, user) in cases {
         let config = guarded_config(&server, user);
-        let verbs = if lets_in { ALL } else { &[EXPLAIN, APPLY, COMPLETE] };
+        let verbs = if lets_in {
+            ALL
+        } else {
+            &[EXPLAIN, APPLY, COMPLETE]
+        };
         let traces = traces(&config, verbs, &[], None);
         traces.hold_no_secret(case);
         // The text that is not secret is where it should be, so the secrets would be found there, too.
@@ -408,7 +531,10 @@ fn what_an_answer_repeats_does_not_show() {
         let page = format!("<html><body>{said}</body></html>");
         let refused = status(403, "Forbidden", &said, None).body;
         let refused = String::from_utf8(refused).expect("JSON");
-        let escaped: String = said.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+        let escaped: String = said
+            .chars()
+            .map(|c| format!("\\u{:04x}", u32::from(c)))
+            .collect();
         let spec = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
             "metadata": {"name": "web"}, "spec": said});
         let elsewhere = format!("https://127.0.0.1:1/?{PLAIN}&token={header}");
@@ -421,13 +547,25 @@ fn what_an_answer_repeats_does_not_show() {
             ("500 in text", Answer::text(500, &said)),
             ("403 in text", Answer::text(403, &said)),
             ("502 in HTML", Answer::new(502, "text/html", page)),
-            ("escaped", Answer::json(403, refused.replace(&said, &escaped))),
+            (
+                "escaped",
+                Answer::json(403, refused.replace(&said, &escaped)),
+            ),
             ("no JSON", Answer::text(200, &said)),
-            ("another kind", Answer::json(200, json!({"kind": said, "metadata": {}}).to_string())),
+            (
+                "another kind",
+                Answer::json(200, json!({"kind": said, "metadata": {}}).to_string()),
+            ),
             ("another type", Answer::json(200, spec.to_string())),
             ("JSON of a text", Answer::json(200, json!(said).to_string())),
-            ("elsewhere", Answer::text(302, &said).with("Location", elsewhere)),
-            ("a warning", Answer::text(500, "").with("Warning", format!("299 - \"{said}\""))),
+            (
+                "elsewhere",
+                Answer::text(302, &said).with("Location", elsewhere),
+            ),
+            (
+                "a warning",
+                Answer::text(500, "").with("Warning", format!("299 - \"{said}\"")),
+            ),
         ] {
             // Values of a wrong type are not quoted either.
             let is_text =
@@ -467,9 +605,12 @@ fn what_an_answer_repeats_does_not_show() {
 fn no_secret_shows_where_there_is_no_connection() {
     let bearer = secret("token");
     let user = || json!({"token": authorize::token(&bearer)});
-    for transport in
-        [Transport::UnknownAuthority, Transport::Expired, Transport::WrongName, Transport::Plain]
-    {
+    for transport in [
+        Transport::UnknownAuthority,
+        Transport::Expired,
+        Transport::WrongName,
+        Transport::Plain,
+    ] {
         let mut cluster = guarded(&[&bearer]);
         cluster.transport(transport);
         let server = Server::start(cluster);
@@ -479,8 +620,12 @@ fn no_secret_shows_where_there_is_no_connection() {
         let told = traces.has(1, "certificate") || traces.has(1, "plain HTTP");
         assert!(told, "{transport:?}: {:?}", traces.printed[0]);
     }
-    for fault in [Fault::CutBeforeHead, Fault::CutAfterHead, Fault::CutInBody, Fault::TruncatedJson]
-    {
+    for fault in [
+        Fault::CutBeforeHead,
+        Fault::CutAfterHead,
+        Fault::CutInBody,
+        Fault::TruncatedJson,
+    ] {
         let mut cluster = guarded(&[&bearer]);
         cluster.fault(When::on(HPAS), fault.clone());
         let server = Server::start(cluster);
@@ -508,7 +653,13 @@ fn no_secret_shows_where_there_is_no_connection() {
     }
     // An address of this machine other than the loopback's, which is never proxied.
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
-    let more = ["-s", &*elsewhere, "--tls-server-name", "127.0.0.1", "--request-timeout=1s"];
+    let more = [
+        "-s",
+        &*elsewhere,
+        "--tls-server-name",
+        "127.0.0.1",
+        "--request-timeout=1s",
+    ];
     let password = secret("proxy");
     for gate in [Gate::Open, Gate::For("me:x"), Gate::Closed, Gate::Silent] {
         let proxy = Proxy::start(gate);
@@ -521,7 +672,12 @@ fn no_secret_shows_where_there_is_no_connection() {
         let traces = traces(&config, &[EXPLAIN, COMPLETE], &[], None);
         traces.hold_no_secret(&format!("{gate:?}"));
     }
-    for wrong in ["ftp://me:{}@x", "me:{}@127.0.0.1:3128", "http://me:{}@x:99999", "http://{}@"] {
+    for wrong in [
+        "ftp://me:{}@x",
+        "me:{}@127.0.0.1:3128",
+        "http://me:{}@x:99999",
+        "http://{}@",
+    ] {
         let wrong = wrong.replace("{}", &password);
         let config = guarded_config(&server, |_| user());
         let given = traces(&config, &[EXPLAIN], &more, Some(&wrong));
@@ -546,7 +702,9 @@ fn no_redirect_is_followed() {
         let config = server.kubeconfig(&Auth::Token("admin"));
         // So that it would be trusted.
         config.edit(|config| {
-            let cluster = config["clusters"][0]["cluster"].as_object_mut().expect("a map");
+            let cluster = config["clusters"][0]["cluster"]
+                .as_object_mut()
+                .expect("a map");
             cluster.remove("certificate-authority-data");
             cluster.insert("insecure-skip-tls-verify".to_owned(), json!(true));
         });

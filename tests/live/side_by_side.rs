@@ -14,7 +14,10 @@ use super::names::kubectl;
 const HPA: [&str; 2] = ["autoscaling/v2", "HorizontalPodAutoscaler"];
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that does nothing should say so")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does nothing should say so"
+)]
 fn a_status_is_compared_word_for_word() {
     if kubectl().is_none() {
         eprintln!("skipped: there is no kubectl");
@@ -22,12 +25,17 @@ fn a_status_is_compared_word_for_word() {
     }
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let tools = Tools { kubeconfig: Some(config.path().to_owned()) };
+    let tools = Tools {
+        kubeconfig: Some(config.path().to_owned()),
+    };
     let (_, answer, errors) = tools.program(&["explain", "web", "-n", "default", "-o", "json"]);
     let answer: Value = serde_json::from_str(&answer).expect(&errors);
     let mut watch = Watch::new(&tools, "default");
     watch.look();
-    assert!(watch.verdicts()["web"].is_empty(), "no status was written yet");
+    assert!(
+        watch.verdicts()["web"].is_empty(),
+        "no status was written yet"
+    );
 
     // The pass as it is, with its status but without its new replicas, which would begin another.
     let write = |change: fn(&mut Value)| {
@@ -39,15 +47,23 @@ fn a_status_is_compared_word_for_word() {
     };
     write(|_| {});
     watch.look();
-    let events = answer["outcome"]["events"].as_array().expect("events").clone();
+    let events = answer["outcome"]["events"]
+        .as_array()
+        .expect("events")
+        .clone();
     assert!(!events.is_empty());
     assert_eq!(watch.verdicts()["web"], [Verdict::Same(events.clone())]);
 
     write(|status| status["conditions"][0]["message"] = json!("the HPA controller was able"));
     watch.look();
     let verdicts = &watch.verdicts()["web"];
-    let Verdict::Differs(difference) = &verdicts[1] else { panic!("{verdicts:?}") };
-    assert!(difference.starts_with("status.conditions[0].message: said "), "{difference}");
+    let Verdict::Differs(difference) = &verdicts[1] else {
+        panic!("{verdicts:?}")
+    };
+    assert!(
+        difference.starts_with("status.conditions[0].message: said "),
+        "{difference}"
+    );
 
     // Other values of the metric than at any time at which the program was asked.
     write(|status| {

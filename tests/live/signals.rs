@@ -15,10 +15,16 @@ use super::recorded;
 /// it ends; returns the exit code and standard error.
 fn interrupted(args: &[&str], signal: &str, is_on: impl Fn() -> bool) -> (Option<i32>, String) {
     let (reader, mut full) = pipe().expect("a pipe");
-    full.write_all(&[b' '; 1 << 16]).expect("as much as it holds");
+    full.write_all(&[b' '; 1 << 16])
+        .expect("as much as it holds");
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
     away(&mut command);
-    let mut child = command.args(args).stdout(full).stderr(Stdio::piped()).spawn().expect("it");
+    let mut child = command
+        .args(args)
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it");
     drop(command);
     let begun = Instant::now();
     while !is_on() && begun.elapsed() < Duration::from_secs(20) {
@@ -39,7 +45,12 @@ fn interrupted(args: &[&str], signal: &str, is_on: impl Fn() -> bool) -> (Option
     };
     drop(reader);
     let mut told = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
+    child
+        .stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut told)
+        .expect("text");
     (code, told)
 }
 
@@ -54,9 +65,21 @@ fn a_signal_ends_what_no_one_reads() {
     for (args, signal, expected) in [
         (&search[..], "-INT", 130),
         (&search, "-TERM", 143),
-        (&["explain", "-A", "-o", "json", "--kubeconfig", &config], "-INT", 130),
-        (&["explain", "-A", "-o", "yaml", "--kubeconfig", &config], "-TERM", 143),
-        (&["explain", "-A", "-o", "jsonl", "--kubeconfig", &config], "-INT", 130),
+        (
+            &["explain", "-A", "-o", "json", "--kubeconfig", &config],
+            "-INT",
+            130,
+        ),
+        (
+            &["explain", "-A", "-o", "yaml", "--kubeconfig", &config],
+            "-TERM",
+            143,
+        ),
+        (
+            &["explain", "-A", "-o", "jsonl", "--kubeconfig", &config],
+            "-INT",
+            130,
+        ),
     ] {
         let (code, told) = interrupted(args, signal, || true);
         assert_eq!(code, Some(expected), "{args:?}: {told}");
@@ -68,25 +91,56 @@ fn what_was_written_is_told_where_no_one_reads() {
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("admin"));
     let config = config.path().to_str().expect("a path in UTF-8").to_owned();
-    let args = ["apply", "web", "-n", "default", "--yes", "--kubeconfig", &config];
+    let args = [
+        "apply",
+        "web",
+        "-n",
+        "default",
+        "--yes",
+        "--kubeconfig",
+        &config,
+    ];
     let (code, told) = interrupted(&args, "-INT", || !writes(&server).is_empty());
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("deployment.apps/web was written and has 4 replicas"), "{told}");
+    assert!(
+        told.contains("deployment.apps/web was written and has 4 replicas"),
+        "{told}"
+    );
 }
 
 /// A directory for pipes that no one writes to, or of which a plugin is a writer.
 fn pipe_at(name: &str) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
-    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    let path = directory
+        .path()
+        .join(name)
+        .to_str()
+        .expect("a path in UTF-8")
+        .to_owned();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
     (directory, path)
 }
 
 /// Sends a signal after a while, and returns how the program ended.
 fn ended_by(mut child: std::process::Child, signal: &str) -> std::process::ExitStatus {
     let id = child.id().to_string();
-    assert!(child.try_wait().expect("a child").is_none(), "it did not wait");
-    assert!(Command::new("kill").args([signal, &id]).status().expect("kill").success());
+    assert!(
+        child.try_wait().expect("a child").is_none(),
+        "it did not wait"
+    );
+    assert!(
+        Command::new("kill")
+            .args([signal, &id])
+            .status()
+            .expect("kill")
+            .success()
+    );
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -112,8 +166,19 @@ fn a_signal_ends_reading() {
     for args in [
         vec!["explain", "web", "-n", "shop", "-f", &pipe],
         vec!["explain", "-f", &pipe],
-        vec!["explain", "web", "-n", "shop", "-f", state, "--history", &pipe],
-        vec!["predict", "web", "-n", "shop", "-f", state, "--trace", &pipe],
+        vec![
+            "explain",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            state,
+            "--history",
+            &pipe,
+        ],
+        vec![
+            "predict", "web", "-n", "shop", "-f", state, "--trace", &pipe,
+        ],
         vec!["predict", "web", "-n", "shop", "-f", state, "--hpa", &pipe],
         vec!["explain", "web", "--kubeconfig", &pipe],
         [&of_prometheus[..], &["--prometheus-header", &header]].concat(),
@@ -121,7 +186,10 @@ fn a_signal_ends_reading() {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         away(&mut command);
-        let child = command.args(&args).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command
+            .args(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let child = child.spawn().expect("it");
         std::thread::sleep(Duration::from_millis(500));
         let status = ended_by(child, "-TERM");
@@ -142,8 +210,14 @@ fn a_signal_ends_the_plugin_and_its_children() {
     std::fs::write(&script, text).expect("a script");
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
     away(&mut command);
-    command.args(["explain", "web", "--kubeconfig"]).arg(config.path());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it");
+    command
+        .args(["explain", "web", "--kubeconfig"])
+        .arg(config.path());
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it");
     let mut plugins = std::fs::File::open(&pipe).expect("its output");
     let mut begun = [0; 6];
     plugins.read_exact(&mut begun).expect("its first line");
@@ -151,6 +225,8 @@ fn a_signal_ends_the_plugin_and_its_children() {
     // The end comes when the last of them has ended.
     let (sender, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(plugins.read_to_end(&mut Vec::new())));
-    let rest = ended.recv_timeout(Duration::from_secs(20)).expect("none is left");
+    let rest = ended
+        .recv_timeout(Duration::from_secs(20))
+        .expect("none is left");
     assert_eq!(rest.expect("the end"), 0);
 }

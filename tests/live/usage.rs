@@ -1,7 +1,10 @@
 //! Usage from a Prometheus as it scrapes kubelets: samples have the times at which cAdvisor measured, scrapes are
 //! lost, counters are reset and kube-state-metrics restarts. A load that is known is read again, and recorded runs of
 //! a real controller are replayed.
-#![allow(clippy::print_stdout, reason = "the figures of docs/prometheus.md are printed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the figures of docs/prometheus.md are printed"
+)]
 
 use std::collections::BTreeMap;
 
@@ -74,18 +77,48 @@ fn constant(scrape: i64, faults: Faults) -> History {
 
 /// The cells of a column of the load that a run reads from a real one, in milli-units.
 fn milli(real: &Real, step: i64, name: &str) -> Vec<Option<i64>> {
-    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let time = |second| {
+        jiff::Timestamp::from_second(second)
+            .expect("a time")
+            .to_string()
+    };
     let saved = file(name, "");
     let mut command = program();
-    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
-    command.args(["--since", &time(START + 900), "--until", &time(START + SPAN - 120)]);
-    command.args(["--step", &format!("{step}s"), "--save", &saved, "-o", "json"]);
+    command.args([
+        "predict",
+        "web",
+        "-n",
+        "shop",
+        "-f",
+        STATE,
+        "--prometheus",
+        real.url(),
+    ]);
+    command.args([
+        "--since",
+        &time(START + 900),
+        "--until",
+        &time(START + SPAN - 120),
+    ]);
+    command.args([
+        "--step",
+        &format!("{step}s"),
+        "--save",
+        &saved,
+        "-o",
+        "json",
+    ]);
     run(&mut command).answer();
     let load = load_of(&saved);
     let rows = load["rows"].as_array().expect("rows").iter();
     let cell = |row: &Value| match row[1].as_str().expect("a cell") {
         "missing" => None,
-        cell => Some(cell.strip_suffix('m').expect("milli-units").parse().expect("a number")),
+        cell => Some(
+            cell.strip_suffix('m')
+                .expect("milli-units")
+                .parse()
+                .expect("a number"),
+        ),
     };
     rows.map(cell).collect()
 }
@@ -96,11 +129,23 @@ fn a_constant_load_is_read_as_it_is() {
     for scrape in [15, 30, 60] {
         for faults in [
             Faults::default(),
-            Faults { lost, ..Faults::default() },
-            Faults { resets, ..Faults::default() },
-            Faults { lost, resets, ..Faults::default() },
+            Faults {
+                lost,
+                ..Faults::default()
+            },
+            Faults {
+                resets,
+                ..Faults::default()
+            },
+            Faults {
+                lost,
+                resets,
+                ..Faults::default()
+            },
         ] {
-            let Some(real) = Real::start(&constant(scrape, faults)) else { return };
+            let Some(real) = Real::start(&constant(scrape, faults)) else {
+                return;
+            };
             for step in [15, scrape] {
                 let read = milli(&real, step, "constant.json");
                 let known: Vec<i64> = read.iter().copied().flatten().collect();
@@ -109,10 +154,20 @@ fn a_constant_load_is_read_as_it_is() {
                 println!(
                     "{scrape} s, --step {step}s, {faults:?}: {mean:.1}m, {least:?} to {most:?}"
                 );
-                assert_eq!(known.len(), read.len(), "{scrape} s {faults:?}: some are missing");
-                assert!((990.0..=1010.0).contains(&mean), "{scrape} s {faults:?}: {mean}");
+                assert_eq!(
+                    known.len(),
+                    read.len(),
+                    "{scrape} s {faults:?}: some are missing"
+                );
+                assert!(
+                    (990.0..=1010.0).contains(&mean),
+                    "{scrape} s {faults:?}: {mean}"
+                );
                 let is_near = |own: &i64| (950..=1050).contains(own);
-                assert!(known.iter().all(is_near), "{scrape} s {faults:?}: {least:?} to {most:?}");
+                assert!(
+                    known.iter().all(is_near),
+                    "{scrape} s {faults:?}: {least:?} to {most:?}"
+                );
             }
         }
     }
@@ -120,18 +175,34 @@ fn a_constant_load_is_read_as_it_is() {
 
 #[test]
 fn a_restart_of_kube_state_metrics_leaves_no_gap_in_the_load() {
-    let faults = Faults { restarts: true, ..Faults::default() };
-    let Some(real) = Real::start(&constant(30, faults)) else { return };
+    let faults = Faults {
+        restarts: true,
+        ..Faults::default()
+    };
+    let Some(real) = Real::start(&constant(30, faults)) else {
+        return;
+    };
     let read = milli(&real, 30, "restart.json");
-    assert!(read.iter().all(|own| own.is_some_and(|own| (950..=1050).contains(&own))), "{read:?}");
+    assert!(
+        read.iter()
+            .all(|own| own.is_some_and(|own| (950..=1050).contains(&own))),
+        "{read:?}"
+    );
 }
 
 #[test]
 fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked() {
-    let Some(real) = Real::start(&constant(30, Faults::default())) else { return };
-    let until = jiff::Timestamp::from_second(START + SPAN).expect("a time").to_string();
+    let Some(real) = Real::start(&constant(30, Faults::default())) else {
+        return;
+    };
+    let until = jiff::Timestamp::from_second(START + SPAN)
+        .expect("a time")
+        .to_string();
     let state = std::fs::read_to_string(STATE).expect("a state");
-    let elsewhere = file("elsewhere.yaml", &state.replace("namespace: shop", "namespace: shop-eu"));
+    let elsewhere = file(
+        "elsewhere.yaml",
+        &state.replace("namespace: shop", "namespace: shop-eu"),
+    );
     let another = file("another.yaml", &state.replace("name: web", "name: api"));
     let matcher = "cluster=\"eu\"";
     for (name, namespace, state, more, parts) in [
@@ -140,16 +211,53 @@ fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked(
             "shop",
             STATE,
             &["--prometheus-match", matcher][..],
-            ["any pod of the namespace shop with --prometheus-match 'cluster=\"eu\"'", "its value"],
+            [
+                "any pod of the namespace shop with --prometheus-match 'cluster=\"eu\"'",
+                "its value",
+            ],
         ),
-        ("web", "shop-eu", &elsewhere, &[], ["any pod of the namespace shop-eu", "honorLabels"]),
-        ("api", "shop", &another, &[], ["the HPA api and its pods in the namespace shop", "name"]),
+        (
+            "web",
+            "shop-eu",
+            &elsewhere,
+            &[],
+            ["any pod of the namespace shop-eu", "honorLabels"],
+        ),
+        (
+            "api",
+            "shop",
+            &another,
+            &[],
+            ["the HPA api and its pods in the namespace shop", "name"],
+        ),
     ] {
         let mut command = program();
-        command.args(["predict", name, "-n", namespace, "-f", state, "--prometheus", real.url()]);
-        let ran = run(command.args(["--until", &until, "--since", "2h"]).args(more));
-        ran.fails(1, &["error: Prometheus has no series of ", parts[0], "hint: ", parts[1]]);
-        let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+        command.args([
+            "predict",
+            name,
+            "-n",
+            namespace,
+            "-f",
+            state,
+            "--prometheus",
+            real.url(),
+        ]);
+        let ran = run(command
+            .args(["--until", &until, "--since", "2h"])
+            .args(more));
+        ran.fails(
+            1,
+            &[
+                "error: Prometheus has no series of ",
+                parts[0],
+                "hint: ",
+                parts[1],
+            ],
+        );
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("asking Prometheus"));
         assert_eq!(lines.count(), 2, "{}", ran.stderr);
     }
 }
@@ -186,15 +294,24 @@ fn a_state_without_its_time_is_replayed_as_with_it() {
     let items = list["items"].as_array_mut().expect("items");
     let all = items.len();
     items.retain(|item| {
-        !item["apiVersion"].as_str().expect("a version").starts_with("kubectl-hpa/")
+        !item["apiVersion"]
+            .as_str()
+            .expect("a version")
+            .starts_with("kubectl-hpa/")
     });
-    assert!(items.len() < all, "the state has its time as an object of its own");
+    assert!(
+        items.len() < all,
+        "the state has its time as an object of its own"
+    );
     assert!(!list.to_string().contains("\"now\""));
     let without = file("usage-queue-timeless.json", &list.to_string());
     for step in [15, 30] {
         let [one, other] = [&with, &without].map(|state| checked(&real, "queue", 0, state, step));
         println!("--step {step}s: {one:.1} % with its time, {other:.1} % without");
-        assert!((one - other).abs() < f64::EPSILON && one > 50.0, "{step}: {one} and {other}");
+        assert!(
+            (one - other).abs() < f64::EPSILON && one > 50.0,
+            "{step}: {one} and {other}"
+        );
     }
 }
 
@@ -213,9 +330,14 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
         let time = snapshot.now.as_second() + later;
         for item in &snapshot.pod_metrics {
             let cores = item.containers[0].get("cpu").expect("a usage") as f64 / 1000.0;
-            let own = used.entry(&item.name).or_insert_with(|| vec![((time - 5) * 1000, 0.0)]);
+            let own = used
+                .entry(&item.name)
+                .or_insert_with(|| vec![((time - 5) * 1000, 0.0)]);
             let (last, before) = own.last().copied().expect("a beginning");
-            own.push((time * 1000, before + cores * (time * 1000 - last) as f64 / 1000.0));
+            own.push((
+                time * 1000,
+                before + cores * (time * 1000 - last) as f64 / 1000.0,
+            ));
         }
         if (time - first) % scrape >= 5 {
             continue;
@@ -233,16 +355,31 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
         for pod in &snapshot.pods {
             let set = &pod.owner.as_ref().expect("an owner").name;
             let owner = format!(r#"owner_kind="ReplicaSet",owner_name="{set}""#);
-            add(format!(r#"kube_pod_owner{{{namespace},pod="{}",{owner}}}"#, pod.name), 1.0);
+            add(
+                format!(
+                    r#"kube_pod_owner{{{namespace},pod="{}",{owner}}}"#,
+                    pod.name
+                ),
+                1.0,
+            );
             let owner = r#"owner_kind="Deployment",owner_name="web""#;
-            add(format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#), 1.0);
+            add(
+                format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#),
+                1.0,
+            );
         }
         let replicas = snapshot.scale.as_ref().expect("a scale").spec_replicas;
         let deployment = format!(r#"{namespace},deployment="web""#);
-        add(format!("kube_deployment_spec_replicas{{{deployment}}}"), replicas.into());
+        add(
+            format!("kube_deployment_spec_replicas{{{deployment}}}"),
+            replicas.into(),
+        );
         let hpa = format!(r#"{namespace},horizontalpodautoscaler="web""#);
         let max = snapshot.hpa.spec.max_replicas;
-        add(format!("kube_horizontalpodautoscaler_spec_max_replicas{{{hpa}}}"), max.into());
+        add(
+            format!("kube_horizontalpodautoscaler_spec_max_replicas{{{hpa}}}"),
+            max.into(),
+        );
     }
     for (pod, counter) in used {
         let series = format!(
@@ -255,20 +392,31 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
             let next = counter.partition_point(|(time, _)| *time < millis);
             let &(until, after) = counter.get(next)?;
             let (since, before) = counter[next.saturating_sub(1)];
-            let part =
-                if until > since { (millis - since) as f64 / (until - since) as f64 } else { 1.0 };
+            let part = if until > since {
+                (millis - since) as f64 / (until - since) as f64
+            } else {
+                1.0
+            };
             Some(before + (after - before) * part)
         };
         let scrapes = (first * 1000..=end).step_by(usize::try_from(scrape * 1000).expect("a time"));
         for (number, scraped) in scrapes.enumerate().filter(|(_, time)| *time >= begin) {
-            let millis = if has_own_times { measured.last(scraped) } else { scraped };
+            let millis = if has_own_times {
+                measured.last(scraped)
+            } else {
+                scraped
+            };
             let is_lost = faults.lost && number % 12 == 5;
             let Some(used) = counted(millis).filter(|_| millis > last && !is_lost) else {
                 continue;
             };
             last = millis;
-            let begun =
-                begin + if faults.resets { (millis - begin) / 420_000 * 420_000 } else { 0 };
+            let begun = begin
+                + if faults.resets {
+                    (millis - begin) / 420_000 * 420_000
+                } else {
+                    0
+                };
             history.add_at(&series, millis, used - counted(begun).unwrap_or(0.0));
         }
     }
@@ -278,10 +426,23 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
 /// The share of the passes at which the replay of a run has the recorded replicas, in percent. The run was that many
 /// seconds later.
 fn checked(real: &Real, name: &str, later: i64, state: &str, step: i64) -> f64 {
-    let last = trajectories::moments(name).last().expect("a moment").snapshot.now;
+    let last = trajectories::moments(name)
+        .last()
+        .expect("a moment")
+        .snapshot
+        .now;
     let until = delayed(&last.to_string(), later).expect("a time");
     let mut command = program();
-    command.args(["predict", "web", "-n", name, "-f", state, "--prometheus", real.url()]);
+    command.args([
+        "predict",
+        "web",
+        "-n",
+        name,
+        "-f",
+        state,
+        "--prometheus",
+        real.url(),
+    ]);
     command.args([
         "--until",
         &until,
@@ -294,7 +455,10 @@ fn checked(real: &Real, name: &str, later: i64, state: &str, step: i64) -> f64 {
     ]);
     command.args(["--ready-after", "8s", "--metrics-after", "20s"]);
     if name == "queue" {
-        command.args(["--query", "queue_depth=sum(queue_depth{namespace=\"queue\"})"]);
+        command.args([
+            "--query",
+            "queue_depth=sum(queue_depth{namespace=\"queue\"})",
+        ]);
     }
     let check = &run(&mut command).answer()["backtest"]["check"];
     let of = |name: &str| check[name].as_f64().expect("a count");
@@ -337,8 +501,15 @@ fn state(name: &str, later: i64) -> String {
 /// wrong.
 fn scrapes() -> impl Iterator<Item = (i64, bool, Faults)> {
     let none = Faults::default();
-    let usage = Faults { lost: true, resets: true, ..none };
-    let state_too = Faults { restarts: true, ..usage };
+    let usage = Faults {
+        lost: true,
+        resets: true,
+        ..none
+    };
+    let state_too = Faults {
+        restarts: true,
+        ..usage
+    };
     let of_kubelets = [15, 30]
         .into_iter()
         .flat_map(move |scrape| [none, usage, state_too].map(|own| (scrape, true, own)));
@@ -350,7 +521,9 @@ fn replays_of_recorded_runs_agree_with_what_was_recorded() {
     for (scrape, has_own_times, faults) in scrapes() {
         for name in NAMES {
             let history = recorded(name, 0, scrape, has_own_times, faults);
-            let Some(real) = Real::start(&history) else { return };
+            let Some(real) = Real::start(&history) else {
+                return;
+            };
             let state = state(name, 0);
             let shares = STEPS.map(|step| checked(&real, name, 0, &state, step));
             println!("{name}, {scrape} s, own times {has_own_times}, {faults:?}: {shares:.1?}");
@@ -367,7 +540,10 @@ fn replays_of_recorded_runs_agree_with_what_was_recorded() {
                 Faults { lost: true, .. } => 0.8 * least,
                 _ => least,
             };
-            assert!(shares[0] >= least, "{name}, {scrape} s, {faults:?}: {shares:?}");
+            assert!(
+                shares[0] >= least,
+                "{name}, {scrape} s, {faults:?}: {shares:?}"
+            );
         }
     }
 }
@@ -384,7 +560,9 @@ fn replays_of_recorded_runs_that_were_later_agree_on_average() {
             let mut all = STEPS.map(|_| Vec::new());
             for later in (0..60).step_by(LATER as usize) {
                 let history = recorded(name, later, scrape, has_own_times, faults);
-                let Some(real) = Real::start(&history) else { return };
+                let Some(real) = Real::start(&history) else {
+                    return;
+                };
                 let state = state(name, later);
                 for (own, step) in all.iter_mut().zip(STEPS) {
                     own.push(checked(&real, name, later, &state, step));
@@ -392,8 +570,9 @@ fn replays_of_recorded_runs_that_were_later_agree_on_average() {
             }
             let figures = all.map(|own| {
                 let mean = own.iter().sum::<f64>() / own.len() as f64;
-                let (least, most) =
-                    own.iter().fold((100.0_f64, 0.0_f64), |(least, most), share| {
+                let (least, most) = own
+                    .iter()
+                    .fold((100.0_f64, 0.0_f64), |(least, most), share| {
                         (least.min(*share), most.max(*share))
                     });
                 (mean, least, most)

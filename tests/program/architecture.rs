@@ -31,8 +31,15 @@ const LAYERS: [&str; 18] = [
 ];
 
 /// Modules that the layers share, and which therefore use none of them.
-const SHARED: [&str; 7] =
-    ["apimachinery", "calendar", "error", "flags", "numbers", "secret", "version"];
+const SHARED: [&str; 7] = [
+    "apimachinery",
+    "calendar",
+    "error",
+    "flags",
+    "numbers",
+    "secret",
+    "version",
+];
 
 /// Files, the network, other programs, other threads and the process itself.
 const IO: [&str; 11] = [
@@ -98,10 +105,16 @@ fn input_and_output_have_their_place() {
         if may || file.path == "saved/file.rs" || file.path.ends_with("/tests.rs") {
             continue;
         }
-        let found = file.code().filter(|(_, line)| IO.iter().any(|name| names(line, name)));
+        let found = file
+            .code()
+            .filter(|(_, line)| IO.iter().any(|name| names(line, name)));
         wrong.extend(found.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
     }
-    assert!(wrong.is_empty(), "I/O in the wrong place:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "I/O in the wrong place:\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// What a server, a plugin or a Prometheus says is parsed only by `apimachinery::json`, which limits elements and
@@ -110,8 +123,12 @@ fn input_and_output_have_their_place() {
 #[test]
 fn servers_are_read_in_one_way() {
     // A reader that stops early, the reader with limits itself, and numbers.
-    const ALLOWED: [&str; 4] =
-        ["cluster/fetch/read.rs", "saved/file.rs", "keda/metadata.rs", "keda/fields.rs"];
+    const ALLOWED: [&str; 4] = [
+        "cluster/fetch/read.rs",
+        "saved/file.rs",
+        "keda/metadata.rs",
+        "keda/fields.rs",
+    ];
     const MODULES: [&str; 5] = ["apiserver", "cluster", "keda", "prometheus", "saved"];
     let mut wrong = Vec::new();
     for file in sources() {
@@ -119,14 +136,23 @@ fn servers_are_read_in_one_way() {
         if is_test || ALLOWED.contains(&&*file.path) || !MODULES.contains(&file.module()) {
             continue;
         }
-        let file = Source { text: without_tests(&file.text).to_owned(), ..file };
+        let file = Source {
+            text: without_tests(&file.text).to_owned(),
+            ..file
+        };
         let parses = |line: &str| {
-            ["serde_json::from_", "serde_json::Deserializer"].iter().any(|it| line.contains(it))
+            ["serde_json::from_", "serde_json::Deserializer"]
+                .iter()
+                .any(|it| line.contains(it))
         };
         let found = file.code().filter(|(_, line)| parses(line));
         wrong.extend(found.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
     }
-    assert!(wrong.is_empty(), "JSON without limits:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "JSON without limits:\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// The order of the layers, as it is drawn for people.
@@ -135,26 +161,40 @@ fn the_pictures_are_the_layers() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let drawn = |path: &str, mark: &str| -> Vec<String> {
         let text = fs::read_to_string(root.join(path)).expect("a file with a picture");
-        let lines = text.lines().map(|line| line.strip_prefix(mark).unwrap_or(line));
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix(mark).unwrap_or(line));
         let picture = lines
             .skip_while(|line| !line.starts_with(" command "))
             .take_while(|line| !line.starts_with("```"))
             .filter(|line| !line.starts_with(" --"));
         // The last line has the small shared ones side by side.
-        let names = picture.flat_map(|line| match line.contains("  ") {
-            true => vec![word(line.trim_start()).unwrap_or_default()],
-            false => line.trim().split(", ").collect(),
+        let names = picture.flat_map(|line| {
+            if line.contains("  ") {
+                vec![word(line.trim_start()).unwrap_or_default()]
+            } else {
+                line.trim().split(", ").collect()
+            }
         });
         names.map(str::to_owned).collect()
     };
-    let layers = ["command"].into_iter().chain(LAYERS.into_iter().rev()).chain(SHARED);
+    let layers = ["command"]
+        .into_iter()
+        .chain(LAYERS.into_iter().rev())
+        .chain(SHARED);
     let layers: Vec<&str> = layers.collect();
     for (path, mark) in [("CONTRIBUTING.md", ""), ("src/lib.rs", "//! ")] {
         assert_eq!(drawn(path, mark), layers, "{path}");
     }
-    let all: BTreeSet<String> = sources().iter().map(|file| file.module().to_owned()).collect();
-    let known: BTreeSet<String> =
-        layers.into_iter().chain(["lib", "main"]).map(str::to_owned).collect();
+    let all: BTreeSet<String> = sources()
+        .iter()
+        .map(|file| file.module().to_owned())
+        .collect();
+    let known: BTreeSet<String> = layers
+        .into_iter()
+        .chain(["lib", "main"])
+        .map(str::to_owned)
+        .collect();
     assert_eq!(all, known, "modules that no picture has, or that are gone");
 }
 
@@ -177,7 +217,9 @@ fn only_the_program_prints() {
     const MACROS: [&str; 5] = ["print!", "println!", "eprint!", "eprintln!", "dbg!"];
     let mut wrong = Vec::new();
     for file in sources().iter().filter(|file| file.path != "main.rs") {
-        let prints = file.code().filter(|(_, line)| MACROS.iter().any(|name| names(line, name)));
+        let prints = file
+            .code()
+            .filter(|(_, line)| MACROS.iter().any(|name| names(line, name)));
         wrong.extend(prints.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
     }
     assert!(wrong.is_empty(), "prints:\n{}", wrong.join("\n"));
@@ -194,7 +236,11 @@ fn every_way_to_write_an_import_is_seen() {
         ),
         ("use crate::{\n    engine,\n};", 1, vec!["engine"]),
         ("pub(crate) use crate::engine;", 1, vec!["engine"]),
-        ("let step = crate::engine::decision::Step::default();", 1, vec!["engine"]),
+        (
+            "let step = crate::engine::decision::Step::default();",
+            1,
+            vec!["engine"],
+        ),
         ("use kubectl_hpa::engine;", 1, vec!["engine"]),
         ("use super::engine::reconcile;", 1, vec!["engine"]),
         ("use super::decision::Step;", 2, vec![]),
@@ -219,11 +265,16 @@ fn no_files_use_each_other_in_a_circle() {
 
 #[test]
 fn circles_are_seen() {
-    let file = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| Source {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
     let known = |files: &[Source]| {
         let name = |path: Vec<String>| path.join("::");
         let pairs = Modules::of(files).known().into_iter();
-        pairs.map(|(one, other)| (name(one), name(other))).collect::<Vec<_>>()
+        pairs
+            .map(|(one, other)| (name(one), name(other)))
+            .collect::<Vec<_>>()
     };
     let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
     let files = [
@@ -231,7 +282,10 @@ fn circles_are_seen() {
         file("a.rs", "mod c;\nmod d;\npub use d::Item;\nuse c::Part;"),
         file("a/c.rs", "use super::Item;\nuse crate::b;"),
         file("a/d.rs", "fn f(x: super::c::Part) {}"),
-        file("b/mod.rs", "// use crate::a::c;\nuse crate::a::{\n    d::{self, Other as Own},\n};"),
+        file(
+            "b/mod.rs",
+            "// use crate::a::c;\nuse crate::a::{\n    d::{self, Other as Own},\n};",
+        ),
     ];
     let want = [
         pair("a", "a::c"),
@@ -250,13 +304,23 @@ fn circles_are_seen() {
 #[test]
 fn times_are_added_in_one_place() {
     let wrong = sums_of_times(&sources());
-    assert!(wrong.is_empty(), "use `calendar::Calendar` for:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "use `calendar::Calendar` for:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn sums_of_times_are_seen() {
-    let file = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
-    let spans = file("memory/spans.rs", "const SECOND: SignedDuration = SignedDuration::ZERO;");
+    let file = |path: &str, text: &str| Source {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let spans = file(
+        "memory/spans.rs",
+        "const SECOND: SignedDuration = SignedDuration::ZERO;",
+    );
     let seen = file("memory/seen.rs", "struct Seen {\n    last: Timestamp,\n}");
     let sums = |text: &str| {
         let files = [spans.clone(), seen.clone(), file("memory/known.rs", text)];
@@ -273,7 +337,10 @@ fn sums_of_times_are_seen() {
         ("at += SignedDuration::from_secs(1);", 1),
         ("// at - SECOND", 0),
         ("at.minus(SECOND)", 0),
-        ("fn f(now: Timestamp) {}\nlet end = Instant::now() + PATIENCE;", 0),
+        (
+            "fn f(now: Timestamp) {}\nlet end = Instant::now() + PATIENCE;",
+            0,
+        ),
         ("#[cfg(test)]\nmod tests {\n    at - SECOND\n}", 0),
     ] {
         assert_eq!(sums(text), count, "{text}");
@@ -328,9 +395,17 @@ fn sources() -> Vec<Source> {
     collect(&root, &mut files);
     files.sort();
     let read = |file: PathBuf| {
-        let path = file.strip_prefix(&root).expect("a file below it").components();
-        let parts: Vec<_> = path.map(|part| part.as_os_str().to_string_lossy()).collect();
-        Source { path: parts.join("/"), text: fs::read_to_string(&file).expect("a source file") }
+        let path = file
+            .strip_prefix(&root)
+            .expect("a file below it")
+            .components();
+        let parts: Vec<_> = path
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        Source {
+            path: parts.join("/"),
+            text: fs::read_to_string(&file).expect("a source file"),
+        }
     };
     files.into_iter().map(read).collect()
 }
@@ -348,7 +423,10 @@ struct Modules {
 
 impl Modules {
     fn of(files: &[Source]) -> Self {
-        let mut modules = Self { code: BTreeMap::new(), exports: BTreeMap::new() };
+        let mut modules = Self {
+            code: BTreeMap::new(),
+            exports: BTreeMap::new(),
+        };
         for file in files.iter().filter(|file| !file.path.contains("tests")) {
             let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
             let stem = stem.strip_suffix("/mod").unwrap_or(stem);
@@ -358,12 +436,19 @@ impl Modules {
                 stem => stem.split('/').map(str::to_owned).collect(),
             };
             let lines: Vec<&str> = file.code().map(|(_, line)| line).collect();
-            modules.code.insert(path, without_tests(&lines.join("\n")).to_owned());
+            modules
+                .code
+                .insert(path, without_tests(&lines.join("\n")).to_owned());
         }
         for (module, code) in &modules.code {
-            for (path, _) in imports(code).into_iter().filter(|(_, is_export)| *is_export) {
+            for (path, _) in imports(code)
+                .into_iter()
+                .filter(|(_, is_export)| *is_export)
+            {
                 if let (Some(name), Some(place)) = (path.last(), modules.find(module, &path)) {
-                    modules.exports.insert((module.clone(), name.clone()), place);
+                    modules
+                        .exports
+                        .insert((module.clone(), name.clone()), place);
                 }
             }
         }
@@ -374,7 +459,9 @@ impl Modules {
     fn known(&self) -> BTreeSet<(ModulePath, ModulePath)> {
         let mut known = BTreeSet::new();
         for (module, code) in &self.code {
-            let imports = imports(code).into_iter().filter(|(_, is_export)| !is_export);
+            let imports = imports(code)
+                .into_iter()
+                .filter(|(_, is_export)| !is_export);
             let named = imports.map(|(path, _)| path).chain(inline_paths(code));
             for place in named.filter_map(|path| self.find(module, &path)) {
                 let found = self.defined(place);
@@ -448,11 +535,20 @@ fn circles(known: &BTreeSet<(ModulePath, ModulePath)>) -> Vec<String> {
         both.map(|(_, to)| to.join("::")).collect()
     };
     let groups: BTreeSet<Vec<String>> = known.iter().map(|(from, _)| group(from)).collect();
-    groups.iter().filter(|group| !group.is_empty()).map(|group| group.join(", ")).collect()
+    groups
+        .iter()
+        .filter(|group| !group.is_empty())
+        .map(|group| group.join(", "))
+        .collect()
 }
 
 fn joined(module: &[String], name: &str) -> ModulePath {
-    module.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
+    module
+        .iter()
+        .map(String::as_str)
+        .chain([name])
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the paths that code imports, and whether it re-exports them.
@@ -468,7 +564,10 @@ fn imports(code: &str) -> Vec<(Vec<String>, bool)> {
         for path in leaves(&tree) {
             let path = path.split(" as ").next().unwrap_or_default();
             let parts = path.split("::").map(|part| part.trim().to_owned());
-            imports.push((parts.filter(|part| part != "self").collect(), !before.is_empty()));
+            imports.push((
+                parts.filter(|part| part != "self").collect(),
+                !before.is_empty(),
+            ));
         }
     }
     imports
@@ -493,19 +592,36 @@ fn leaves(tree: &str) -> Vec<String> {
         }
     }
     items.push(&list[from..]);
-    let items = items.into_iter().map(str::trim).filter(|item| !item.is_empty());
-    items.flat_map(leaves).map(|item| format!("{}{item}", start.trim())).collect()
+    let items = items
+        .into_iter()
+        .map(str::trim)
+        .filter(|item| !item.is_empty());
+    items
+        .flat_map(leaves)
+        .map(|item| format!("{}{item}", start.trim()))
+        .collect()
 }
 
 /// Returns the paths that code names outside its imports.
 fn inline_paths(code: &str) -> Vec<Vec<String>> {
-    let is_import =
-        |statement: &&str| statement.split_whitespace().take(2).any(|word| word == "use");
+    let is_import = |statement: &&str| {
+        statement
+            .split_whitespace()
+            .take(2)
+            .any(|word| word == "use")
+    };
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let statements = code.split(';').filter(|statement| !is_import(statement));
     let words = statements.flat_map(|statement| statement.split(|c: char| !is_part(c)));
     let paths = words.filter(|word| word.contains("::"));
-    paths.map(|path| path.trim_matches(':').split("::").map(str::to_owned).collect()).collect()
+    paths
+        .map(|path| {
+            path.trim_matches(':')
+                .split("::")
+                .map(str::to_owned)
+                .collect()
+        })
+        .collect()
 }
 
 /// Whether a line contains a name, not merely as a part of another name.
@@ -547,7 +663,10 @@ fn outermost(list: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    starts.iter().filter_map(|&at| word(list[at..].trim_start())).collect()
+    starts
+        .iter()
+        .filter_map(|&at| word(list[at..].trim_start()))
+        .collect()
 }
 
 fn word(text: &str) -> Option<&str> {
@@ -560,10 +679,28 @@ fn word(text: &str) -> Option<&str> {
 /// the files declare as such.
 fn sums_of_times(files: &[Source]) -> Vec<String> {
     let counted = |file: &&Source| !file.path.contains("tests") && file.path != "calendar.rs";
-    let files: Vec<(&Source, &str)> =
-        files.iter().filter(counted).map(|file| (file, without_tests(&file.text))).collect();
-    let times = ["Timestamp", "&Timestamp", "&mut Timestamp", "Option<Timestamp>"];
-    let others = ["i32", "i64", "u32", "u64", "usize", "f64", "i128", "Instant", "SignedDuration"];
+    let files: Vec<(&Source, &str)> = files
+        .iter()
+        .filter(counted)
+        .map(|file| (file, without_tests(&file.text)))
+        .collect();
+    let times = [
+        "Timestamp",
+        "&Timestamp",
+        "&mut Timestamp",
+        "Option<Timestamp>",
+    ];
+    let others = [
+        "i32",
+        "i64",
+        "u32",
+        "u64",
+        "usize",
+        "f64",
+        "i128",
+        "Instant",
+        "SignedDuration",
+    ];
     let all = |types: &[&str]| -> BTreeSet<String> {
         let all = files.iter().flat_map(|(_, code)| declared(code, types));
         all.map(str::to_owned).collect()
@@ -571,14 +708,19 @@ fn sums_of_times(files: &[Source]) -> Vec<String> {
     let (fields, other_fields) = (all(&times), all(&others));
     let mut wrong = Vec::new();
     for (file, code) in &files {
-        let durations = files.iter().filter(|(other, _)| other.module() == file.module());
+        let durations = files
+            .iter()
+            .filter(|(other, _)| other.module() == file.module());
         let durations = durations.flat_map(|(_, code)| declared(code, &["SignedDuration"]));
         let durations = durations.filter(|name| name.chars().all(|c| !c.is_lowercase()));
         let durations: BTreeSet<&str> = durations.collect();
         let (own, others) = (declared(code, &times), declared(code, &others));
-        let is_time = |(name, is_field): (&str, bool)| match is_field {
-            true => fields.contains(name) && !other_fields.contains(name),
-            false => own.contains(name) && !others.contains(name),
+        let is_time = |(name, is_field): (&str, bool)| {
+            if is_field {
+                fields.contains(name) && !other_fields.contains(name)
+            } else {
+                own.contains(name) && !others.contains(name)
+            }
         };
         for operator in [" + ", " - ", " += ", " -= ", "\n+ ", "\n- "] {
             for (at, _) in code.match_indices(operator) {
@@ -589,7 +731,9 @@ fn sums_of_times(files: &[Source]) -> Vec<String> {
                 let end = after.find(|c: char| !(c.is_alphanumeric() || "_.:".contains(c)));
                 let after = after[..end.unwrap_or(after.len())].trim_end_matches('.');
                 let is_duration = after.starts_with("SignedDuration::")
-                    || [before.0, last_name(after).0].iter().any(|name| durations.contains(name));
+                    || [before.0, last_name(after).0]
+                        .iter()
+                        .any(|name| durations.contains(name));
                 let is_comment = whole.trim_start().starts_with("//");
                 if !is_comment && (is_duration || is_time(before) || is_time(last_name(after))) {
                     wrong.push(format!("{}:{line}: {}", file.path, whole.trim()));
@@ -635,11 +779,15 @@ fn last_name(code: &str) -> (&str, bool) {
         });
         code = &code[..open.map_or(0, |(at, _)| at)];
     }
-    let name = code.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let name = code
+        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .next()
+        .unwrap_or_default();
     let before = &code[..code.len() - name.len()];
-    match before.ends_with("::") && !before.ends_with("Timestamp::") {
-        true => ("", false),
-        false => (name, before.ends_with('.')),
+    if before.ends_with("::") && !before.ends_with("Timestamp::") {
+        ("", false)
+    } else {
+        (name, before.ends_with('.'))
     }
 }
 

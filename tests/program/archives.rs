@@ -42,13 +42,29 @@ impl Archives {
                 .arg(&directory)
                 .output()
                 .expect("it runs");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            let path = PathBuf::from(String::from_utf8(output.stdout).expect("it is there").trim());
-            let name =
-                path.file_name().expect("it is there").to_str().expect("it is there").to_owned();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let path = PathBuf::from(
+                String::from_utf8(output.stdout)
+                    .expect("it is there")
+                    .trim(),
+            );
+            let name = path
+                .file_name()
+                .expect("it is there")
+                .to_str()
+                .expect("it is there")
+                .to_owned();
             let sum =
                 fs::read_to_string(directory.join(format!("{name}.sha256"))).expect("it is there");
-            let sum = sum.split_whitespace().next().expect("it is there").to_owned();
+            let sum = sum
+                .split_whitespace()
+                .next()
+                .expect("it is there")
+                .to_owned();
             sums.insert(name, sum);
         }
         Self { directory, sums }
@@ -60,7 +76,11 @@ impl Archives {
         if !directory.exists() {
             fs::create_dir(&directory).expect("it is there");
             let mut tar = Command::new("tar");
-            let tar = tar.arg("xzf").arg(self.directory.join(name)).arg("-C").arg(&directory);
+            let tar = tar
+                .arg("xzf")
+                .arg(self.directory.join(name))
+                .arg("-C")
+                .arg(&directory);
             assert!(tar.status().expect("it runs").success());
         }
         directory

@@ -119,9 +119,27 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let elsewhere = metrics.replace("namespace: shop", "namespace: other");
     let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "UNKNOWN: ");
     for (name, parts, code, headline, finding) in [
-        ("failed", vec![HPA, workload, &failed], 0, stays, "metric-failing"),
-        ("complete, empty", vec![HPA, workload, STATE], 0, stays, "metric-empty"),
-        ("an empty list", vec![HPA, workload, list], 0, stays, "metric-empty"),
+        (
+            "failed",
+            vec![HPA, workload, &failed],
+            0,
+            stays,
+            "metric-failing",
+        ),
+        (
+            "complete, empty",
+            vec![HPA, workload, STATE],
+            0,
+            stays,
+            "metric-empty",
+        ),
+        (
+            "an empty list",
+            vec![HPA, workload, list],
+            0,
+            stays,
+            "metric-empty",
+        ),
         (
             "refused",
             vec![HPA, workload, &refused],
@@ -152,18 +170,36 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         ),
     ] {
         let input = documents(&parts);
-        let explain =
-            |more: &[&str]| run(&[&["explain", "web", "-f", "-"], more].concat(), &input, &[]);
+        let explain = |more: &[&str]| {
+            run(
+                &[&["explain", "web", "-f", "-"], more].concat(),
+                &input,
+                &[],
+            )
+        };
         let page = explain(&[]);
-        assert_eq!(page.status.code(), Some(code), "{name}: {}", text(&page.stderr));
+        assert_eq!(
+            page.status.code(),
+            Some(code),
+            "{name}: {}",
+            text(&page.stderr)
+        );
         let shown = text(&page.stdout);
         assert!(shown.contains(headline), "{name}: {shown}");
         let page = explain(&["-o", "wide"]);
         let wide = text(&page.stdout);
-        assert_eq!(wide.contains("CONDITIONS AND EVENTS"), code == 0, "{name}: {wide}");
+        assert_eq!(
+            wide.contains("CONDITIONS AND EVENTS"),
+            code == 0,
+            "{name}: {wide}"
+        );
         if code > 0 {
             let error = format!("error: no answer: {finding}\n");
-            assert!(text(&page.stderr).starts_with(&error), "{name}: {}", text(&page.stderr));
+            assert!(
+                text(&page.stderr).starts_with(&error),
+                "{name}: {}",
+                text(&page.stderr)
+            );
             assert!(
                 headline.starts_with(not_known) && !shown.contains("Failed"),
                 "{name}: {shown}"
@@ -172,23 +208,56 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         let outcome: Value =
             serde_json::from_slice(&explain(&["-o", "json"]).stdout).expect("JSON");
         for said in ["status", "events"] {
-            assert_eq!(outcome["outcome"][said].is_null(), code > 0, "{name}: {outcome:#}");
+            assert_eq!(
+                outcome["outcome"][said].is_null(),
+                code > 0,
+                "{name}: {outcome:#}"
+            );
         }
         let table = run(&["explain", "-f", "-"], &input, &[]);
-        assert!(text(&table.stdout).contains(finding), "{name}: {}", text(&table.stdout));
+        assert!(
+            text(&table.stdout).contains(finding),
+            "{name}: {}",
+            text(&table.stdout)
+        );
         assert_eq!(table.status.code(), Some(i32::from(code > 0)), "{name}");
         let saves = shown.contains("`kubectl hpa explain web -n shop --save FILE` saves");
         assert_eq!(saves, code == 2, "{name}: {shown}");
         // A finding may hide behind what is not known.
-        let gate = ["predict", "web", "-f", "-", "--fail-on", "unreachable-target"];
+        let gate = [
+            "predict",
+            "web",
+            "-f",
+            "-",
+            "--fail-on",
+            "unreachable-target",
+        ];
         let gate = run(&gate, &input, &[]);
         let expected = if code == 0 { 0 } else { 4 };
-        assert_eq!(gate.status.code(), Some(expected), "{name}: {}", text(&gate.stderr));
+        assert_eq!(
+            gate.status.code(),
+            Some(expected),
+            "{name}: {}",
+            text(&gate.stderr)
+        );
         // Likewise if the pass ignores the metrics, unless it is about something else.
-        let metric = if code == 0 { finding } else { "missing-request" };
+        let metric = if code == 0 {
+            finding
+        } else {
+            "missing-request"
+        };
         let failed = if code == 0 { 3 } else { 4 };
         for (watched, expected) in [(metric, failed), ("warning", failed), ("other-writer", 0)] {
-            let gate = ["predict", "web", "-f", "-", "--max", "1", "--fail-on", watched];
+            let gate = [
+                "predict",
+                "web",
+                "-f",
+                "-",
+                "--max",
+                "1",
+                "--fail-on",
+                watched,
+            ];
             let gate = run(&gate, &input, &[]);
             assert_eq!(
                 gate.status.code(),
@@ -202,7 +271,10 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     // Assumptions need not be in the input.
     let assumed = ["predict", "web", "-f", "-", "--cpu", "90%"];
     let assumed = answer(&assumed, &documents(&[HPA, workload]), &[]);
-    assert!(assumed.contains("SCALE UP 2 -> 4") || assumed.contains("STAYS AT 2"), "{assumed}");
+    assert!(
+        assumed.contains("SCALE UP 2 -> 4") || assumed.contains("STAYS AT 2"),
+        "{assumed}"
+    );
 }
 
 #[test]
@@ -213,32 +285,65 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     let note = "the input lacks the target Deployment web: add the Deployment; ";
     assert!(page.contains(note), "{page}");
-    assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
+    assert!(
+        page.contains("explain web -n shop --save FILE` saves"),
+        "{page}"
+    );
     for flags in [["--fail-on", "at-max"], ["--expect", "not blocked"]] {
-        let gate = run(&[&["predict", "web", "-f", "-"], &flags[..]].concat(), &missing, &[]);
-        assert_eq!(gate.status.code(), Some(4), "{flags:?}: {}", text(&gate.stderr));
+        let gate = run(
+            &[&["predict", "web", "-f", "-"], &flags[..]].concat(),
+            &missing,
+            &[],
+        );
+        assert_eq!(
+            gate.status.code(),
+            Some(4),
+            "{flags:?}: {}",
+            text(&gate.stderr)
+        );
     }
     // A prediction of nothing is none, and the error has the command that gives an answer.
-    for (flags, kept) in [(&[][..], ""), (&["--max", "5"], "--max 5"), (&["--for", "1m"], "")] {
+    for (flags, kept) in [
+        (&[][..], ""),
+        (&["--max", "5"], "--max 5"),
+        (&["--for", "1m"], ""),
+    ] {
         let none = run(&[&["predict", "web", "-f", "-"], flags].concat(), HPA, &[]);
         let error = text(&none.stderr);
         assert_eq!(none.status.code(), Some(2), "{flags:?}: {error}");
-        assert!(error.contains("no answer: the input lacks the target Deployment web"), "{error}");
-        assert!(!text(&none.stdout).contains("CHANGES"), "{}", text(&none.stdout));
+        assert!(
+            error.contains("no answer: the input lacks the target Deployment web"),
+            "{error}"
+        );
+        assert!(
+            !text(&none.stdout).contains("CHANGES"),
+            "{}",
+            text(&none.stdout)
+        );
         let command = error.split('`').nth(1).expect("a command");
         assert!(command.contains(kept), "{command}");
-        let words: Vec<&str> = command.split(' ').skip_while(|word| *word != "predict").collect();
+        let words: Vec<&str> = command
+            .split(' ')
+            .skip_while(|word| *word != "predict")
+            .collect();
         answer(&words, HPA, &[]);
     }
     // Nothing is said in the controller's name, and the spec is as a server would store it.
     let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
     let object: Value = serde_json::from_str(&object).expect("JSON is printed");
-    assert_eq!([&object["outcome"]["status"], &object["outcome"]["events"]], [&Value::Null; 2]);
+    assert_eq!(
+        [&object["outcome"]["status"], &object["outcome"]["events"]],
+        [&Value::Null; 2]
+    );
     assert_eq!(object["hpa"]["spec"]["minReplicas"], 1);
     // Saved, it is missing again, and not something that a server said.
     let path = directory("without_target").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
-    answer(&["explain", "web", "-f", "-", "--save", path], &missing, &[]);
+    answer(
+        &["explain", "web", "-f", "-", "--save", path],
+        &missing,
+        &[],
+    );
     let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
     let saved: Value = serde_json::from_str(text(&again.stdout)).expect("JSON is printed");
     assert_eq!(saved["outcome"], object["outcome"]);
@@ -246,7 +351,10 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
         let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);
         assert!(page.contains("CANNOT SCALE"), "{page}");
-        assert!(page.contains("deployments.apps \"web\" not found"), "{page}");
+        assert!(
+            page.contains("deployments.apps \"web\" not found"),
+            "{page}"
+        );
     }
 }
 
@@ -259,14 +367,31 @@ fn assumed_pods_are_not_saved() {
     let path = directory("assumed_pods").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
     let predict = ["predict", "web", "--replicas", "3", "--cpu", "90%"];
-    let first = answer(&[&predict[..], &["-f", "-", "--save", path]].concat(), HPA, &[]);
+    let first = answer(
+        &[&predict[..], &["-f", "-", "--save", path]].concat(),
+        HPA,
+        &[],
+    );
     let saved = fs::read_to_string(path).expect("a state");
-    assert!(!saved.contains("\"Pod\"") && !saved.contains("-assumed-"), "{saved}");
+    assert!(
+        !saved.contains("\"Pod\"") && !saved.contains("-assumed-"),
+        "{saved}"
+    );
     let explained = answer(&["explain", "web", "-f", path], "", &[]);
-    assert!(explained.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{explained}");
-    let verdict = |page: &str| page.lines().find(|it| it.contains("SCALE UP")).map(str::to_owned);
+    assert!(
+        explained.contains("UNKNOWN: THE INPUT HAS NO TARGET"),
+        "{explained}"
+    );
+    let verdict = |page: &str| {
+        page.lines()
+            .find(|it| it.contains("SCALE UP"))
+            .map(str::to_owned)
+    };
     let again = answer(&[&predict[..], &["-f", path]].concat(), "", &[]);
-    assert!(verdict(&again).is_some() && verdict(&again) == verdict(&first), "{again}");
+    assert!(
+        verdict(&again).is_some() && verdict(&again) == verdict(&first),
+        "{again}"
+    );
 }
 
 /// What is printed for pasting answers, or says what it still lacks.
@@ -275,8 +400,13 @@ fn commands_that_assume_pods_can_be_pasted() {
     let container = "  - {type: ContainerResource, containerResource: {name: cpu, container: app, \
                      target: {type: Utilization, averageUtilization: 60}}}\n";
     let two = HPA.trim_end().to_owned() + "\n" + container;
-    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
-    let unstated = target.replace("replicas: 2, s", "s").replace("status: {replicas: 2}", "");
+    let target = REST
+        .split("---")
+        .find(|it| it.contains("Deployment"))
+        .expect("a Deployment");
+    let unstated = target
+        .replace("replicas: 2, s", "s")
+        .replace("status: {replicas: 2}", "");
     assert!(!unstated.contains("replicas"), "{unstated}");
     let of_keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web, namespace: shop}\n\
                    spec: {scaleTargetRef: {name: web}, minReplicaCount: 1, triggers: [{type: cpu, metricType: Utilization, \
@@ -291,15 +421,22 @@ fn commands_that_assume_pods_can_be_pasted() {
     ] {
         let explained = run(&["explain", "web", "-f", "-"], &input, &[]);
         let shown = [text(&explained.stdout), text(&explained.stderr)].concat();
-        let commands = shown.split('`').filter_map(|it| Some(it.split_once("predict ")?.1));
+        let commands = shown
+            .split('`')
+            .filter_map(|it| Some(it.split_once("predict ")?.1));
         let commands: Vec<&str> = commands.collect();
-        let [command] = commands[..] else { panic!("{shown}") };
+        let [command] = commands[..] else {
+            panic!("{shown}")
+        };
         let words = command.split(' ').map(|word| word.trim_matches('\''));
         let words = std::iter::once("predict").chain(words);
         let pasted = run(&Vec::from_iter(words), &input, &[]);
         let says = text(&pasted.stderr);
         match lacks {
-            None => assert!(text(&pasted.stdout).contains("SCALE UP"), "{command}: {says}"),
+            None => assert!(
+                text(&pasted.stdout).contains("SCALE UP"),
+                "{command}: {says}"
+            ),
             Some(lacks) => assert!(says.contains(lacks), "{command}: {says}"),
         }
     }
@@ -308,11 +445,18 @@ fn commands_that_assume_pods_can_be_pasted() {
 /// A chart may have a pod that tests it. Whatever that requests, and whether the target selects it, it does not run.
 #[test]
 fn a_pod_without_a_status_is_only_a_manifest() {
-    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
+    let target = REST
+        .split("---")
+        .find(|it| it.contains("Deployment"))
+        .expect("a Deployment");
     let target = target.replace("status: {replicas: 2}", "");
     let typed = ["predict", "-f", "-", "--replicas", "4", "--cpu", "90%"];
     let alone = answer(&typed, &documents(&[HPA, &target]), &[]);
-    for (labels, requests) in [("{app: web}", "{cpu: 10m}"), ("{app: web}", "{}"), ("{}", "{}")] {
+    for (labels, requests) in [
+        ("{app: web}", "{cpu: 10m}"),
+        ("{app: web}", "{}"),
+        ("{}", "{}"),
+    ] {
         let pod = format!(
             "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-test, namespace: shop, labels: {labels}}}\n\
              spec: {{containers: [{{name: wget, resources: {{requests: {requests}}}}}]}}\n"
@@ -324,18 +468,27 @@ fn a_pod_without_a_status_is_only_a_manifest() {
         let without_notes_and_times = |page: &str| {
             let page = page.split("\nNOTES").next().unwrap_or_default().to_owned();
             Vec::from_iter(
-                page.split_whitespace().filter(|word| !word.ends_with("Z")).map(str::to_owned),
+                page.split_whitespace()
+                    .filter(|word| !word.ends_with("Z"))
+                    .map(str::to_owned),
             )
         };
         let expected = without_notes_and_times(&alone);
-        assert_eq!(without_notes_and_times(&with_test), expected, "{labels} {requests}");
+        assert_eq!(
+            without_notes_and_times(&with_test),
+            expected,
+            "{labels} {requests}"
+        );
     }
 }
 
 /// The only manifest of the target may be that of a candidate, also of one whose settings are varied.
 #[test]
 fn pods_are_assumed_from_the_target_of_a_candidate() {
-    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
+    let target = REST
+        .split("---")
+        .find(|it| it.contains("Deployment"))
+        .expect("a Deployment");
     let template = ", template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: web, \
                     resources: {requests: {cpu: 100m}}}]}}}";
     let target = target.replace("{app: web}}}", &format!("{{app: web}}}}{template}"));
@@ -343,7 +496,9 @@ fn pods_are_assumed_from_the_target_of_a_candidate() {
     let path = directory("target_of_a_candidate").join("new.yaml");
     fs::write(&path, documents(&[HPA, &target])).expect("a file");
     let path = path.to_str().expect("a path in UTF-8");
-    let typed = ["predict", "-f", "-", "--hpa", path, "--cpu", "90%", "--for", "1m"];
+    let typed = [
+        "predict", "-f", "-", "--hpa", path, "--cpu", "90%", "--for", "1m",
+    ];
     for more in [&[][..], &["--vary", "max=4,5"]] {
         let page = answer(&[&typed[..], more].concat(), HPA, &[]);
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -357,9 +512,15 @@ fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
     assert_eq!(text(&output.stdout), "");
     let mut lines = text(&output.stderr).lines();
     let error = lines.next().and_then(|line| line.strip_prefix("error: "));
-    let hint = lines.next().map(|line| line.strip_prefix("hint: ").expect(line).to_owned());
+    let hint = lines
+        .next()
+        .map(|line| line.strip_prefix("hint: ").expect(line).to_owned());
     assert_eq!(lines.next(), None, "{:?}", text(&output.stderr));
-    (error.expect("an error").to_owned(), hint, output.status.code())
+    (
+        error.expect("an error").to_owned(),
+        hint,
+        output.status.code(),
+    )
 }
 
 #[test]
@@ -370,7 +531,11 @@ fn the_version_decides_the_rules_and_gates() {
     for (state, more, rules) in [
         ("", &[][..], "v1.37.0"),
         ("kubernetesVersion: v1.31.0+k3s1\n", &[], "v1.31.14"),
-        ("kubernetesVersion: v1.31.0\n", &["--kubernetes-version", "v1.28"], "v1.28.15"),
+        (
+            "kubernetesVersion: v1.31.0\n",
+            &["--kubernetes-version", "v1.28"],
+            "v1.28.15",
+        ),
     ] {
         let printed = answer(&typed(more), &stating(state), &[]);
         let object: Value = serde_json::from_str(&printed).expect("JSON");
@@ -405,18 +570,30 @@ fn the_version_decides_the_rules_and_gates() {
         ),
     ] {
         let refused = refusal(&run(&typed(more), &stating(&state), &[]));
-        assert_eq!(refused, (error.to_owned(), hint.map(str::to_owned), Some(2)), "{state}");
+        assert_eq!(
+            refused,
+            (error.to_owned(), hint.map(str::to_owned), Some(2)),
+            "{state}"
+        );
     }
     let output = run(&typed(&["--kubernetes-version", "v1.22"]), &good(), &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("v1.22 is older than v1.23"), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("v1.22 is older than v1.23"),
+        "{output:?}"
+    );
 
     // 55m of 100m is at the edge of the tolerance around 50%, which v1.33 moved.
-    let edge =
-        good().replace("cpu: 150m", "cpu: 55m").replace("{replicas: 2, s", "{replicas: 1, s");
+    let edge = good()
+        .replace("cpu: 150m", "cpu: 55m")
+        .replace("{replicas: 2, s", "{replicas: 1, s");
     let moved = "by the rules of v1.37.0 this pass would end at 1 replica";
     for (state, more, said) in [
-        (gates("v1.30.1"), &["--feature-gates", "HPAContainerMetrics=true"][..], vec![moved]),
+        (
+            gates("v1.30.1"),
+            &["--feature-gates", "HPAContainerMetrics=true"][..],
+            vec![moved],
+        ),
         (
             gates("v1.33.1"),
             &["--feature-gates", "PodLevelResources=true"],
@@ -425,7 +602,10 @@ fn the_version_decides_the_rules_and_gates() {
         (
             gates("v1.26.4") + "featureGates: {HPAConfigurableTolerance: true}\n",
             &[],
-            vec!["feature gate HPAConfigurableTolerance does not affect a pass in v1.26.4", moved],
+            vec![
+                "feature gate HPAConfigurableTolerance does not affect a pass in v1.26.4",
+                moved,
+            ],
         ),
         (gates("v1.32.1"), &[], vec![moved]),
         (gates("v1.33.1"), &[], vec![]),
@@ -462,23 +642,43 @@ spec:
         serde_json::from_str::<Value>(&printed).expect("JSON")
     };
     let without = explain("-", &good(), &[]);
-    let tolerant = explain("-", &good(), &["--tolerance", "9", "--kubernetes-version", "v1.31"]);
+    let tolerant = explain(
+        "-",
+        &good(),
+        &["--tolerance", "9", "--kubernetes-version", "v1.31"],
+    );
     assert_ne!(without["outcome"], tolerant["outcome"]);
 
     let found = explain("-", &documents(&[&good(), &pod("9")]), &["--save", path]);
-    assert_eq!((&found["rules"], &found["outcome"]), (&"v1.31.14".into(), &tolerant["outcome"]));
+    assert_eq!(
+        (&found["rules"], &found["outcome"]),
+        (&"v1.31.14".into(), &tolerant["outcome"])
+    );
     let first = &found["basis"][0];
-    let want = ["controller flags", "tolerance 9", "pod kube-system/kube-controller-manager-a"];
+    let want = [
+        "controller flags",
+        "tolerance 9",
+        "pod kube-system/kube-controller-manager-a",
+    ];
     assert_eq!(["item", "value", "source"].map(|field| &first[field]), want);
     let saved = fs::read_to_string(path).expect("a saved file");
-    assert!(!saved.contains("secret-") && !saved.contains("kube-system"), "{saved}");
+    assert!(
+        !saved.contains("secret-") && !saved.contains("kube-system"),
+        "{saved}"
+    );
     let again = explain(path, "", &[]);
-    assert_eq!([&again["rules"], &again["outcome"]], [&found["rules"], &found["outcome"]]);
+    assert_eq!(
+        [&again["rules"], &again["outcome"]],
+        [&found["rules"], &found["outcome"]]
+    );
 
     // A ControllerState takes precedence.
     let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.37.0\n");
     let stated = explain("-", &documents(&[HPA, REST, &pod("9"), &stated]), &[]);
-    assert_eq!((&stated["rules"], &stated["outcome"]), (&"v1.37.0".into(), &without["outcome"]));
+    assert_eq!(
+        (&stated["rules"], &stated["outcome"]),
+        (&"v1.37.0".into(), &without["outcome"])
+    );
 }
 
 #[test]
@@ -493,16 +693,25 @@ fn bad_input_is_refused_with_one_clear_line() {
     let parts: Vec<&str> = REST.split("---\n").collect();
     let twice = |part: &str| documents(&[HPA, REST, part]);
     let [deployment, pod, metrics] = [0, 1, 2].map(|part| twice(parts[part]));
-    let invalid =
-        good().replace("maxReplicas: 5", "maxReplicas: -1").replace("name: cpu", "name: ''");
+    let invalid = good()
+        .replace("maxReplicas: 5", "maxReplicas: -1")
+        .replace("name: cpu", "name: ''");
     let misspelt_kind = HPA.replace("PodAutoscaler", "PodAutoScaler");
     let short_version = HPA.replace("autoscaling/v2", "v2");
     let no_version = HPA.replace("apiVersion: autoscaling/v2\n", "");
     let misspelt_field = HPA.replace("maxReplicas", "maxreplicas");
     for (input, said, hinted) in [
         (&b""[..], "failed to read IN: it is empty", None),
-        (b"\n# nothing\n---\n", "failed to read IN: it is empty", None),
-        (b"\x7fELF\xff\xfe", "failed to read IN: not text (byte 4 is not UTF-8)", None),
+        (
+            b"\n# nothing\n---\n",
+            "failed to read IN: it is empty",
+            None,
+        ),
+        (
+            b"\x7fELF\xff\xfe",
+            "failed to read IN: not text (byte 4 is not UTF-8)",
+            None,
+        ),
         (
             b"kind: Pod\n  name: web\n",
             "failed to read IN:2:7: mapping values are not allowed in this context",
@@ -553,9 +762,21 @@ fn bad_input_is_refused_with_one_clear_line() {
              ControllerState; expected \"kubectl-hpa/v1alpha1\"",
             None,
         ),
-        (deployment.as_bytes(), "the input repeats Deployment web", Some("keep one of each")),
-        (pod.as_bytes(), "the input repeats Pod web-1", Some("keep one of each")),
-        (metrics.as_bytes(), "the input repeats PodMetrics web-1", Some("keep one of each")),
+        (
+            deployment.as_bytes(),
+            "the input repeats Deployment web",
+            Some("keep one of each"),
+        ),
+        (
+            pod.as_bytes(),
+            "the input repeats Pod web-1",
+            Some("keep one of each"),
+        ),
+        (
+            metrics.as_bytes(),
+            "the input repeats PodMetrics web-1",
+            Some("keep one of each"),
+        ),
         (
             invalid.as_bytes(),
             "IN: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: \
@@ -631,10 +852,26 @@ fn files_that_cannot_be_read_are_named() {
             "failed to read missing.yaml: no such file or directory".to_owned(),
             None,
         ),
-        (vec!["-f", empty], format!("no .json, .yaml or .yml file in the directory {empty}"), None),
-        (vec!["--filename="], "-f: the name of the file is empty".to_owned(), None),
-        (vec!["-f", "-", "-f", "-"], "standard input (-) can be read only once".to_owned(), None),
-        (vec!["-f", "-"], "failed to read standard input: it is empty".to_owned(), None),
+        (
+            vec!["-f", empty],
+            format!("no .json, .yaml or .yml file in the directory {empty}"),
+            None,
+        ),
+        (
+            vec!["--filename="],
+            "-f: the name of the file is empty".to_owned(),
+            None,
+        ),
+        (
+            vec!["-f", "-", "-f", "-"],
+            "standard input (-) can be read only once".to_owned(),
+            None,
+        ),
+        (
+            vec!["-f", "-"],
+            "failed to read standard input: it is empty".to_owned(),
+            None,
+        ),
         (
             vec!["-f", "https://example.com/hpa.yaml"],
             "failed to read https://example.com/hpa.yaml: addresses are not read".to_owned(),
@@ -655,16 +892,28 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
     for (verb, word, hinted) in [
         ("predict", "limit", "did you mean limited?"),
         ("predict", "scaledown", "did you mean scale-down?"),
-        ("predict", "max", "did you mean maxed or run-maxed or at-max or above-max?"),
+        (
+            "predict",
+            "max",
+            "did you mean maxed or run-maxed or at-max or above-max?",
+        ),
         ("predict", "at-mx", "did you mean at-max?"),
         ("predict", "nonsense", codes),
-        ("explain", "maxed", "maxed is a condition of `kubectl-hpa predict --fail-on`"),
+        (
+            "explain",
+            "maxed",
+            "maxed is a condition of `kubectl-hpa predict --fail-on`",
+        ),
         ("explain", "max", "did you mean at-max or above-max?"),
         ("explain", "nonsense", codes),
     ] {
         let output = run(&[verb, "web", "-f", "-", "--fail-on", word], &good(), &[]);
         let (error, hint, code) = refusal(&output);
-        let what = if verb == "predict" { "condition or finding" } else { "finding" };
+        let what = if verb == "predict" {
+            "condition or finding"
+        } else {
+            "finding"
+        };
         assert_eq!((error, code), (format!("unknown {what} {word:?}"), Some(2)));
         assert_eq!(hint.as_deref(), Some(hinted), "{verb} {word}");
     }
@@ -685,8 +934,11 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
     let args = ["explain", "web", "-f", chart, "-o", "json"];
     let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
     assert_eq!(object["outcome"]["scaleTo"], 3);
-    let skipped =
-        |name: &str| json!(format!("{chart}/{name} is skipped: it has no Kubernetes object"));
+    let skipped = |name: &str| {
+        json!(format!(
+            "{chart}/{name} is skipped: it has no Kubernetes object"
+        ))
+    };
     let notes = object["notes"].as_array().expect("notes");
     for name in ["empty.yaml", "package.json", "values.yaml"] {
         assert!(notes.contains(&skipped(name)), "{name}: {notes:?}");
@@ -694,19 +946,34 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
     // A broken one is not skipped.
     fs::write(Path::new(chart).join("values.yaml"), "a: b: c\n").expect("a file");
     let (error, ..) = refusal(&run(&args, "", &[]));
-    assert!(error.starts_with(&format!("failed to read {chart}/values.yaml:1:")), "{error}");
+    assert!(
+        error.starts_with(&format!("failed to read {chart}/values.yaml:1:")),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_sample_without_a_timestamp_is_of_unknown_age() {
     let untimed = good().replace("timestamp: 2026-11-21T07:00:00Z\n", "");
     let text = answer(&["explain", "web", "-f", "-"], &untimed, &[]);
-    assert!(!text.contains("0001-01-01") && !text.contains("older than"), "{text}");
+    assert!(
+        !text.contains("0001-01-01") && !text.contains("older than"),
+        "{text}"
+    );
     let note = "the metrics of 1 of 1 pods state no timestamp, so their age is unknown";
-    let object: Value =
-        serde_json::from_str(&answer(&["explain", "web", "-f", "-", "-o", "json"], &untimed, &[]))
-            .expect("JSON");
-    assert!(object["notes"].as_array().expect("notes").contains(&json!(note)), "{object}");
+    let object: Value = serde_json::from_str(&answer(
+        &["explain", "web", "-f", "-", "-o", "json"],
+        &untimed,
+        &[],
+    ))
+    .expect("JSON");
+    assert!(
+        object["notes"]
+            .as_array()
+            .expect("notes")
+            .contains(&json!(note)),
+        "{object}"
+    );
 }
 
 #[test]
@@ -734,7 +1001,11 @@ fn the_hpa_is_found_by_name_and_namespace() {
         let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
         assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{words:?}");
     }
-    for words in [&["web", "-n", "shop"][..], &["shop/web"], &["deploy/web", "-n", "shop"]] {
+    for words in [
+        &["web", "-n", "shop"][..],
+        &["shop/web"],
+        &["deploy/web", "-n", "shop"],
+    ] {
         let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
         assert_eq!(outcome(&args, &two)["scaleTo"], 3, "{words:?}");
     }
@@ -795,7 +1066,10 @@ fn the_hpa_is_found_by_name_and_namespace() {
     ] {
         let args = [vec!["explain", "-f", "-"], args].concat();
         let (error, hint, code) = refusal(&run(&args, input, &[]));
-        assert_eq!((&*error, hint.as_deref(), code), (said, Some(hinted), Some(2)));
+        assert_eq!(
+            (&*error, hint.as_deref(), code),
+            (said, Some(hinted), Some(2))
+        );
     }
 }
 
@@ -826,7 +1100,12 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
             "the input has no HorizontalPodAutoscaler",
             Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
         ),
-        (&["web", "api"], &several(), "predict takes one HPA, not 2: web, api", None),
+        (
+            &["web", "api"],
+            &several(),
+            "predict takes one HPA, not 2: web, api",
+            None,
+        ),
         (
             &["web", "deploy"],
             &several(),
@@ -865,32 +1144,68 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
     ] {
         let args = [&["predict", "-f", "-"], args].concat();
         let (error, hint, code) = refusal(&run(&args, input, &[]));
-        assert_eq!((&*error, hint.as_deref(), code), (said, hinted, Some(2)), "{args:?}");
+        assert_eq!(
+            (&*error, hint.as_deref(), code),
+            (said, hinted, Some(2)),
+            "{args:?}"
+        );
     }
     let none = run(&["apply", "--yes"], "", &[]);
     assert_eq!(none.status.code(), Some(2));
-    assert!(text(&none.stderr).contains("required"), "{}", text(&none.stderr));
+    assert!(
+        text(&none.stderr).contains("required"),
+        "{}",
+        text(&none.stderr)
+    );
 }
 
 #[test]
 fn several_names_and_targets_with_several_hpas_are_listed() {
     for (args, keys, missing) in [
-        (&["web", "api", "-n", "shop"][..], &["shop/api", "shop/web"][..], &[][..]),
-        (&["hpa", "web", "api", "-n", "shop"], &["shop/api", "shop/web"], &[]),
+        (
+            &["web", "api", "-n", "shop"][..],
+            &["shop/api", "shop/web"][..],
+            &[][..],
+        ),
+        (
+            &["hpa", "web", "api", "-n", "shop"],
+            &["shop/api", "shop/web"],
+            &[],
+        ),
         (&["deploy/web"], &["shop/web", "test/web"], &[]),
-        (&["deploy", "web", "api", "-n", "shop"], &["shop/api", "shop/web"], &[]),
-        (&["deploy/api", "hpa/web", "-n", "shop"], &["shop/api", "shop/web"], &[]),
-        (&["shop/web", "shop/none"], &["shop/web"], &[("none", "shop", "not in the input")]),
+        (
+            &["deploy", "web", "api", "-n", "shop"],
+            &["shop/api", "shop/web"],
+            &[],
+        ),
+        (
+            &["deploy/api", "hpa/web", "-n", "shop"],
+            &["shop/api", "shop/web"],
+            &[],
+        ),
+        (
+            &["shop/web", "shop/none"],
+            &["shop/web"],
+            &[("none", "shop", "not in the input")],
+        ),
         (
             &["web", "sts/db"],
             &["shop/web", "test/web"],
-            &[("sts/db", "", "no HorizontalPodAutoscaler in the input has this target")],
+            &[(
+                "sts/db",
+                "",
+                "no HorizontalPodAutoscaler in the input has this target",
+            )],
         ),
     ] {
         let args = [&["explain", "-f", "-", "-o", "json"], args].concat();
         let output = run(&args, &several(), &[]);
         let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
-        let items = answer["items"].as_array().expect("items").iter().map(|it| &it["hpa"]);
+        let items = answer["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .map(|it| &it["hpa"]);
         let text_of = |value: &Value| value.as_str().expect("text").to_owned();
         let found =
             items.map(|hpa| format!("{}/{}", text_of(&hpa["namespace"]), text_of(&hpa["name"])));
@@ -908,16 +1223,29 @@ fn several_names_and_targets_with_several_hpas_are_listed() {
             let slash = if namespace.is_empty() { "" } else { "/" };
             assert_eq!(*line, format!("error: {namespace}{slash}{name}: {message}"));
         }
-        assert_eq!(output.status.code(), Some(i32::from(!missing.is_empty())), "{args:?}");
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(!missing.is_empty())),
+            "{args:?}"
+        );
     }
-    let args = ["explain", "deploy/web", "-f", "-", "--recommendation", "8@2m"];
+    let args = [
+        "explain",
+        "deploy/web",
+        "-f",
+        "-",
+        "--recommendation",
+        "8@2m",
+    ];
     let (error, ..) = refusal(&run(&args, &several(), &[]));
     assert_eq!(error, "a stated history belongs to one HPA");
 }
 
 /// Returns `shop/web`, `shop/api` with a label, and `test/web`, of which only the first has a target.
 fn several() -> String {
-    let api = HPA.replace("name: web", "name: api").replace("shop}", "shop, labels: {team: a}}");
+    let api = HPA
+        .replace("name: web", "name: api")
+        .replace("shop}", "shop, labels: {team: a}}");
     documents(&[&good(), &api, &HPA.replace("shop", "test")])
 }
 
@@ -945,8 +1273,13 @@ shop       web   Deployment/web  cpu: 150%/50%             2       3  -
         let answer: Value = serde_json::from_str(&json).expect("JSON");
         let items = answer["items"].as_array().expect("items").iter();
         let text = |value: &Value| value.as_str().expect("text").to_owned();
-        let found = items
-            .map(|it| format!("{}/{}", text(&it["hpa"]["namespace"]), text(&it["hpa"]["name"])));
+        let found = items.map(|it| {
+            format!(
+                "{}/{}",
+                text(&it["hpa"]["namespace"]),
+                text(&it["hpa"]["name"])
+            )
+        });
         assert_eq!(found.collect::<Vec<_>>(), keys, "{args:?}");
         let yaml: Value =
             serde_yaml::from_str(&list(&[args, &["-o", "yaml"]].concat())).expect("YAML");
@@ -954,35 +1287,54 @@ shop       web   Deployment/web  cpu: 150%/50%             2       3  -
     }
     let none = run(&["explain", "-f", "-", "-n", "none"], &several(), &[]);
     assert_eq!((none.status.code(), text(&none.stdout)), (Some(0), ""));
-    assert_eq!(text(&none.stderr), "No resources found in none namespace.\n");
+    assert_eq!(
+        text(&none.stderr),
+        "No resources found in none namespace.\n"
+    );
     let none = run(&["explain", "-f", "-", "-l", "team=none"], &several(), &[]);
     assert_eq!(text(&none.stderr), "No resources found\n");
 }
 
 #[test]
 fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
-    let bad = HPA.replace("name: web", "name: bad").replace("maxReplicas: 5", "maxReplicas: 0");
+    let bad = HPA
+        .replace("name: web", "name: bad")
+        .replace("maxReplicas: 5", "maxReplicas: 0");
     let input = documents(&[&good(), &bad]);
     let output = run(&["explain", "-f", "-"], &input, &[]);
     assert_eq!(output.status.code(), Some(1));
     let rows: Vec<&str> = text(&output.stdout).lines().collect();
     assert_eq!(rows.len(), 3);
     let said = "standard input: HorizontalPodAutoscaler.autoscaling \"bad\" is invalid: ";
-    assert!(rows[1].starts_with("bad   -") && rows[1].contains(said), "{}", rows[1]);
+    assert!(
+        rows[1].starts_with("bad   -") && rows[1].contains(said),
+        "{}",
+        rows[1]
+    );
     assert!(
         rows[2].starts_with("web   Deployment/web  cpu: 150%/50%        2       3  "),
         "{}",
         rows[2]
     );
     let errors: Vec<&str> = text(&output.stderr).lines().collect();
-    assert!(errors[0].starts_with(&format!("error: shop/bad: {said}")), "{}", errors[0]);
-    assert_eq!(errors[1], "hint: the API server would reject this manifest with these causes");
+    assert!(
+        errors[0].starts_with(&format!("error: shop/bad: {said}")),
+        "{}",
+        errors[0]
+    );
+    assert_eq!(
+        errors[1],
+        "hint: the API server would reject this manifest with these causes"
+    );
     let output = run(&["explain", "-f", "-", "-o", "json"], &input, &[]);
     assert_eq!(output.status.code(), Some(1));
     let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(
-        (&answer["errors"][0]["name"], &answer["errors"][0]["namespace"]),
+        (
+            &answer["errors"][0]["name"],
+            &answer["errors"][0]["namespace"]
+        ),
         (&"bad".into(), &"shop".into())
     );
 }
@@ -1037,12 +1389,18 @@ fn a_saved_list_gives_the_same_list() {
     let path = path.to_str().expect("a path in UTF-8");
     for selection in [&[][..], &["-n", "shop"], &["-l", "team"]] {
         let args = [&["explain", "-o", "json"], selection, &["-f"]].concat();
-        let first = answer(&[&args[..], &["-", "--save", path]].concat(), &several(), &[]);
+        let first = answer(
+            &[&args[..], &["-", "--save", path]].concat(),
+            &several(),
+            &[],
+        );
         let again = answer(&[&args[..], &[path]].concat(), "", &[]);
         let [first, again] = [first, again].map(|text| {
             let list: Value = serde_json::from_str(&text).expect("JSON");
             let items = list["items"].as_array().expect("items").iter();
-            items.map(|it| [it["hpa"].clone(), it["outcome"].clone()]).collect::<Vec<_>>()
+            items
+                .map(|it| [it["hpa"].clone(), it["outcome"].clone()])
+                .collect::<Vec<_>>()
         });
         assert_eq!(first, again, "{selection:?}");
     }
@@ -1061,7 +1419,10 @@ fn hostile(size: usize) -> [(&'static str, Vec<u8>); 11] {
         ("empty documents", all("---\n")),
         ("nested objects of JSON", all(r#"{"a":"#)),
         ("nested lists of JSON", all("[")),
-        ("nested Lists", all(r#"{"apiVersion":"v1","kind":"List","items":["#)),
+        (
+            "nested Lists",
+            all(r#"{"apiVersion":"v1","kind":"List","items":["#),
+        ),
         ("nested Lists, kinds last", {
             let depth = size / 31;
             let ends = r#"],"kind":"List"}"#.repeat(depth);
@@ -1117,7 +1478,12 @@ fn the_command_line_is_checked_before_anything_is_read() {
             "",
             "error: name cannot be provided when a selector is specified\n",
         ),
-        (vec!["explain", "-l", "app in", "-f", "missing"], 2, "", "invalid label selector: "),
+        (
+            vec!["explain", "-l", "app in", "-f", "missing"],
+            2,
+            "",
+            "invalid label selector: ",
+        ),
         (vec!["explode"], 2, "", "unrecognized subcommand 'explode'"),
         (
             vec!["explain", "web", "-f", "missing", "--verbose"],
@@ -1125,9 +1491,24 @@ fn the_command_line_is_checked_before_anything_is_read() {
             "",
             "unexpected argument '--verbose'",
         ),
-        (vec!["explain", "web", "-f", "missing", "-o", "xml"], 2, "", "invalid value 'xml'"),
-        (vec!["explain", "web", "-f", "missing", "--now", "today"], 2, "", "invalid value 'today'"),
-        (vec!["explain", "web", "-f", "missing", "--tolerance", "-1"], 2, "", "'-1'"),
+        (
+            vec!["explain", "web", "-f", "missing", "-o", "xml"],
+            2,
+            "",
+            "invalid value 'xml'",
+        ),
+        (
+            vec!["explain", "web", "-f", "missing", "--now", "today"],
+            2,
+            "",
+            "invalid value 'today'",
+        ),
+        (
+            vec!["explain", "web", "-f", "missing", "--tolerance", "-1"],
+            2,
+            "",
+            "'-1'",
+        ),
     ] {
         let output = run(&args, "", &[]);
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -1153,7 +1534,11 @@ fn colours_width_and_letters_suit_the_place() {
         (&args[..], vec![utf8, ("NO_COLOR", "1")], false),
         (&args, vec![utf8, ("CLICOLOR_FORCE", "1")], true),
         (&args, vec![utf8, ("COLUMNS", "40")], false),
-        (&args, vec![utf8, ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], false),
+        (
+            &args,
+            vec![utf8, ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")],
+            false,
+        ),
         (&always, vec![utf8], true),
         (&always, vec![utf8, ("NO_COLOR", "1")], true),
         (&never, vec![utf8, ("CLICOLOR_FORCE", "1")], false),
@@ -1165,12 +1550,23 @@ fn colours_width_and_letters_suit_the_place() {
         assert_eq!(shown, plain, "{args:?} {variables:?}");
     }
 
-    let odd = documents(&[HPA, REST, &format!("{STATE}featureGates: {{größe: true}}\n")]);
+    let odd = documents(&[
+        HPA,
+        REST,
+        &format!("{STATE}featureGates: {{größe: true}}\n"),
+    ]);
     let shown = answer(&args, &odd, &[utf8]);
     assert!(shown.contains("größe"), "{shown}");
-    for variables in [&[][..], &[("LANG", "C")], &[("LC_ALL", "C"), ("LANG", "C.UTF-8")]] {
+    for variables in [
+        &[][..],
+        &[("LANG", "C")],
+        &[("LC_ALL", "C"), ("LANG", "C.UTF-8")],
+    ] {
         let ascii = answer(&args, &odd, variables);
-        assert!(ascii.contains("SCALE UP 2 -> 3") && ascii.is_ascii(), "{ascii}");
+        assert!(
+            ascii.contains("SCALE UP 2 -> 3") && ascii.is_ascii(),
+            "{ascii}"
+        );
     }
 }
 
@@ -1199,26 +1595,80 @@ fn nothing_that_a_terminal_obeys_gets_through() {
     let metrics = &admitted[admitted.find("metrics:").expect("metrics")..];
     for (input, code) in [
         (with("name: web-1,", &format!("name: {quoted},")), 0),
-        (with("labels: {app: web}", &format!("labels: {{app: web, {quoted}: {quoted}}}")), 0),
-        (with("Deployment, name: web", &format!("Deployment, name: {quoted}")), 0),
+        (
+            with(
+                "labels: {app: web}",
+                &format!("labels: {{app: web, {quoted}: {quoted}}}"),
+            ),
+            0,
+        ),
+        (
+            with(
+                "Deployment, name: web",
+                &format!("Deployment, name: {quoted}"),
+            ),
+            0,
+        ),
         (with(metrics, &external), 0),
         (with("type: Resource", &format!("type: {quoted}")), 0),
-        (with("u, namespace: shop", &format!("u, namespace: {quoted}")), 0),
-        (with("namespace: shop}", &format!("namespace: {quoted}}}")), 0),
-        (with(STATE, &format!("{STATE}kubernetesVersion: {quoted}\n")), 2),
-        (with(STATE, &format!("{STATE}featureGates: {{{quoted}: true}}\n")), 0),
-        (with(STATE, &format!("{STATE}errors: [{{api: scale, message: {quoted}}}]\n")), 0),
-        (with(STATE, &format!("{STATE}---\nkind: {quoted}\napiVersion: {quoted}\n")), 0),
-        (with("name: web, uid: u", &format!("name: web, x: {quoted}, uid: {quoted}")), 0),
-        (with("name: web, uid: u", &format!("name: {quoted}, uid: u")), 2),
+        (
+            with("u, namespace: shop", &format!("u, namespace: {quoted}")),
+            0,
+        ),
+        (
+            with("namespace: shop}", &format!("namespace: {quoted}}}")),
+            0,
+        ),
+        (
+            with(STATE, &format!("{STATE}kubernetesVersion: {quoted}\n")),
+            2,
+        ),
+        (
+            with(STATE, &format!("{STATE}featureGates: {{{quoted}: true}}\n")),
+            0,
+        ),
+        (
+            with(
+                STATE,
+                &format!("{STATE}errors: [{{api: scale, message: {quoted}}}]\n"),
+            ),
+            0,
+        ),
+        (
+            with(
+                STATE,
+                &format!("{STATE}---\nkind: {quoted}\napiVersion: {quoted}\n"),
+            ),
+            0,
+        ),
+        (
+            with(
+                "name: web, uid: u",
+                &format!("name: web, x: {quoted}, uid: {quoted}"),
+            ),
+            0,
+        ),
+        (
+            with("name: web, uid: u", &format!("name: {quoted}, uid: u")),
+            2,
+        ),
         (with(STATE, &format!("{STATE}{quoted}: 1\n")), 2),
         (with("150m", &quoted), 2),
         (with("15s", &quoted), 2),
         (with("phase: Running", &format!("phase: [{quoted}]")), 2),
-        (with("matchLabels: {app: web}", &format!("matchLabels: {{app: {quoted}}}")), 2),
+        (
+            with(
+                "matchLabels: {app: web}",
+                &format!("matchLabels: {{app: {quoted}}}"),
+            ),
+            2,
+        ),
     ] {
         let forms = [&[][..], &["-o", "wide"], &["-o", "json"], &["-o", "yaml"]];
-        for (form, named) in forms.into_iter().flat_map(|form| [(form, true), (form, false)]) {
+        for (form, named) in forms
+            .into_iter()
+            .flat_map(|form| [(form, true), (form, false)])
+        {
             for locale in ["C", "C.UTF-8"] {
                 let name = if named { &["web"][..] } else { &[] };
                 let args = [&["explain", "-f", "-"], name, form].concat();
@@ -1231,7 +1681,10 @@ fn nothing_that_a_terminal_obeys_gets_through() {
                     let raw =
                         |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2028}".contains(c));
                     assert!(!printed.contains(raw), "{printed:?}");
-                    assert!(!printed.lines().any(|line| line.starts_with('Z')), "{printed:?}");
+                    assert!(
+                        !printed.lines().any(|line| line.starts_with('Z')),
+                        "{printed:?}"
+                    );
                 }
             }
         }
@@ -1256,7 +1709,10 @@ fn a_command_line_is_repeated_without_what_a_terminal_obeys() {
             let output = run(args, "", &[]);
             let told = text(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{told}");
-            assert!(told.contains(shown) && !told.contains(typed), "{args:?}: {told}");
+            assert!(
+                told.contains(shown) && !told.contains(typed),
+                "{args:?}: {told}"
+            );
         }
     }
 }
@@ -1294,7 +1750,11 @@ fn what_is_saved_gives_the_same_outcome() {
         let example = example.to_str().expect("a path in UTF-8");
         let from = |input, output| {
             let clock = "2026-11-21T07:00:00Z";
-            let clock = if name == "worker" { vec!["--now", clock] } else { vec![] };
+            let clock = if name == "worker" {
+                vec!["--now", clock]
+            } else {
+                vec![]
+            };
             let args = ["explain", name, "-o", "json", "-f", input, "--save", output];
             outcome(&[&args[..], &clock].concat(), "")
         };
@@ -1310,20 +1770,42 @@ fn other_requests_are_assumed_of_what_was_saved_before_them() {
     let path = directory("requests").join("out");
     let path = path.to_str().expect("a path");
     let input = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx");
-    let flags = ["--request", "nginx=cpu=x0.7", "--cpu", "nginx=80%", "-o", "json"];
+    let flags = [
+        "--request",
+        "nginx=cpu=x0.7",
+        "--cpu",
+        "nginx=80%",
+        "-o",
+        "json",
+    ];
     let predicted = |input: &str, more: &[&str]| {
-        let args = [&["predict", "nginx-deployment", "-f", input], &flags[..], more].concat();
+        let args = [
+            &["predict", "nginx-deployment", "-f", input],
+            &flags[..],
+            more,
+        ]
+        .concat();
         let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
-        ["outcome", "overrides", "observed", "thresholds", "keptTargets"]
-            .map(|it| object[it].clone())
+        [
+            "outcome",
+            "overrides",
+            "observed",
+            "thresholds",
+            "keptTargets",
+        ]
+        .map(|it| object[it].clone())
     };
     let first = predicted(input, &["--save", path]);
     assert_eq!(predicted(path, &[]), first);
     let [.., kept] = first;
     let (target, exact) = (&kept[0]["target"], &kept[0]["exact"]);
     assert_eq!((target, exact), (&json!(31), &json!(true)));
-    let outcome_of =
-        |input: &str| outcome(&["explain", "nginx-deployment", "-f", input, "-o", "json"], "");
+    let outcome_of = |input: &str| {
+        outcome(
+            &["explain", "nginx-deployment", "-f", input, "-o", "json"],
+            "",
+        )
+    };
     assert_eq!(outcome_of(path), outcome_of(input));
 }
 
@@ -1333,8 +1815,14 @@ fn policies_that_are_none_are_saved_as_such() {
     let path = path.to_str().expect("a path in UTF-8");
     let behavior = "behavior: {scaleUp: {policies: [], selectPolicy: Disabled}}\n  metrics:";
     // An HPA that a server holds is not validated.
-    let input = good().replace("metrics:", behavior).replace("name: web, ", "name: web, uid: u, ");
-    let first = run(&["explain", "web", "-f", "-", "-o", "json", "--save", path], &input, &[]);
+    let input = good()
+        .replace("metrics:", behavior)
+        .replace("name: web, ", "name: web, uid: u, ");
+    let first = run(
+        &["explain", "web", "-f", "-", "-o", "json", "--save", path],
+        &input,
+        &[],
+    );
     let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
     assert!(!first.stdout.is_empty(), "{}", text(&first.stderr));
     let spec = |ran: &Output| {
@@ -1356,14 +1844,22 @@ fn a_runner_obeys_nothing_that_was_read() {
         )
     };
     let metrics = &HPA[HPA.find("metrics:").expect("metrics")..];
-    let obeyed = |line: &str, command: &str| match command.starts_with("::") {
-        true => line.trim_start().starts_with("::"),
-        false => line.contains("##["),
+    let obeyed = |line: &str, command: &str| {
+        if command.starts_with("::") {
+            line.trim_start().starts_with("::")
+        } else {
+            line.contains("##[")
+        }
     };
     for command in ["::stop-commands::x", "##[set-output name=a]b"] {
         let input = documents(&[HPA, REST, STATE]).replace(metrics, &metric(command));
-        let forms =
-            [&[][..], &["-o", "wide"], &["-o", "markdown"], &["-o", "json"], &["-o", "yaml"]];
+        let forms = [
+            &[][..],
+            &["-o", "wide"],
+            &["-o", "markdown"],
+            &["-o", "json"],
+            &["-o", "yaml"],
+        ];
         for form in forms {
             let args = [&["explain", "web", "-f", "-"], form].concat();
             let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
@@ -1380,17 +1876,32 @@ fn a_runner_obeys_nothing_that_was_read() {
         }
         // Elsewhere a text is unchanged.
         let ran = run(&["explain", "web", "-f", "-"], &input, &[]);
-        assert!(text(&ran.stdout).lines().any(|line| obeyed(line, command)), "{command}");
+        assert!(
+            text(&ran.stdout).lines().any(|line| obeyed(line, command)),
+            "{command}"
+        );
         let expect = ["--expect", "desired == 99", "--report", "github"];
         let args = [&["predict", "web", "-f", "-"], &expect[..]].concat();
         let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
         let mut lines = text(&ran.stderr).lines();
-        assert!(lines.any(|line| line.starts_with("::error title=")), "{}", text(&ran.stderr));
+        assert!(
+            lines.any(|line| line.starts_with("::error title=")),
+            "{}",
+            text(&ran.stderr)
+        );
     }
     let path = "::add-mask::x";
-    let ran = run(&["explain", "web", "--tolerance", path], "", &[("GITHUB_ACTIONS", "true")]);
+    let ran = run(
+        &["explain", "web", "--tolerance", path],
+        "",
+        &[("GITHUB_ACTIONS", "true")],
+    );
     assert!(!ran.stderr.is_empty() && ran.status.code() == Some(2));
-    assert!(!text(&ran.stderr).lines().any(|line| obeyed(line, path)), "{}", text(&ran.stderr));
+    assert!(
+        !text(&ran.stderr).lines().any(|line| obeyed(line, path)),
+        "{}",
+        text(&ran.stderr)
+    );
 }
 
 /// A pipe in a directory may never be written to; a named one is what the shell makes of `<(…)`.
@@ -1398,14 +1909,35 @@ fn a_runner_obeys_nothing_that_was_read() {
 #[test]
 fn a_pipe_is_read_only_by_its_name() {
     let directory = directory("pipes");
-    let path = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let path = |name: &str| {
+        directory
+            .join(name)
+            .to_str()
+            .expect("a path in UTF-8")
+            .to_owned()
+    };
     let pipe = path("pipe.json");
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
     fs::write(path("in.yaml"), good()).expect("a file");
     let args = ["explain", "web", "-f", &path("."), "-o", "json"];
     let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
-    let note = format!("{} is skipped: it is not a regular file", path("./pipe.json"));
-    assert!(object["notes"].as_array().expect("notes").contains(&json!(note)), "{object:#}");
+    let note = format!(
+        "{} is skipped: it is not a regular file",
+        path("./pipe.json")
+    );
+    assert!(
+        object["notes"]
+            .as_array()
+            .expect("notes")
+            .contains(&json!(note)),
+        "{object:#}"
+    );
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
         move || fs::write(pipe, good())
@@ -1433,12 +1965,42 @@ fn values_are_found_whatever_namespace_they_leave_out() {
         "metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"},
     });
     for (type_, source, object, proposal) in [
-        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1"}), json!(2)),
-        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1", "namespace": "default"}), json!(2)),
-        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1", "namespace": "other"}), Value::Null),
-        ("Object", &node, json!({"kind": "Node", "name": "n", "apiVersion": "v1"}), json!(2)),
-        ("Object", &node, json!({"kind": "Node", "name": "n", "namespace": ""}), json!(2)),
-        ("Object", &node, json!({"kind": "Node", "name": "n", "namespace": "other"}), Value::Null),
+        (
+            "Pods",
+            &pods,
+            json!({"kind": "Pod", "name": "web-1"}),
+            json!(2),
+        ),
+        (
+            "Pods",
+            &pods,
+            json!({"kind": "Pod", "name": "web-1", "namespace": "default"}),
+            json!(2),
+        ),
+        (
+            "Pods",
+            &pods,
+            json!({"kind": "Pod", "name": "web-1", "namespace": "other"}),
+            Value::Null,
+        ),
+        (
+            "Object",
+            &node,
+            json!({"kind": "Node", "name": "n", "apiVersion": "v1"}),
+            json!(2),
+        ),
+        (
+            "Object",
+            &node,
+            json!({"kind": "Node", "name": "n", "namespace": ""}),
+            json!(2),
+        ),
+        (
+            "Object",
+            &node,
+            json!({"kind": "Node", "name": "n", "namespace": "other"}),
+            Value::Null,
+        ),
     ] {
         let item = json!({"describedObject": object, "metric": {"name": "m"}, "value": "20"});
         let values = json!({
@@ -1448,7 +2010,11 @@ fn values_are_found_whatever_namespace_they_leave_out() {
         let input = of(type_, source, values);
         let args = ["explain", "web", "-f", "-", "-o", "json"];
         let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
-        assert_eq!(answer["proposal"], proposal, "{type_} of {object}: {:#}", answer["outcome"]);
+        assert_eq!(
+            answer["proposal"], proposal,
+            "{type_} of {object}: {:#}",
+            answer["outcome"]
+        );
     }
 }
 
@@ -1459,19 +2025,43 @@ fn an_answer_is_printed_even_if_its_files_cannot_be_written() {
     let directory = directory.to_str().expect("a path in UTF-8");
     let missing = format!("{directory}/missing/file");
     let report = format!("--report=junit={missing}");
-    let expects = ["predict", "web", "-f", "-", "--cpu=80%", &report, "--expect"];
+    let expects = [
+        "predict",
+        "web",
+        "-f",
+        "-",
+        "--cpu=80%",
+        &report,
+        "--expect",
+    ];
     for (args, path, code) in [
-        (&["explain", "web", "-f", "-", "--save", directory][..], directory, 1),
-        (&["explain", "web", "-f", "-", "--save", &missing], &missing, 1),
+        (
+            &["explain", "web", "-f", "-", "--save", directory][..],
+            directory,
+            1,
+        ),
+        (
+            &["explain", "web", "-f", "-", "--save", &missing],
+            &missing,
+            1,
+        ),
         (&["explain", "-f", "-", "--save", &missing], &missing, 1),
-        (&["predict", "web", "-f", "-", "--cpu=80%", "--save", &missing], &missing, 1),
+        (
+            &["predict", "web", "-f", "-", "--cpu=80%", "--save", &missing],
+            &missing,
+            1,
+        ),
         (&[&expects[..], &["desired > 0"]].concat(), &missing, 1),
         (&[&expects[..], &["desired > 99"]].concat(), &missing, 3),
     ] {
         let output = run(args, &good(), &[]);
         assert!(text(&output.stdout).contains("cpu"), "{args:?}");
         let said = format!("error: failed to write {path}: ");
-        assert!(text(&output.stderr).contains(&said), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(&said),
+            "{}",
+            text(&output.stderr)
+        );
         assert_eq!(output.status.code(), Some(code), "{args:?}");
     }
 }
@@ -1482,18 +2072,37 @@ fn what_was_probably_meant_is_said_of_one_and_of_several() {
     let other = file("meant_too", HPA.as_bytes());
     let both = format!("{state},{other}");
     for (args, hint) in [
-        (&["explain", "explain", "web", "-f", &state][..], "leave out the second explain"),
-        (&["predict", "predict", "web", "-f", &state, "--cpu=80%"], "leave out the second predict"),
+        (
+            &["explain", "explain", "web", "-f", &state][..],
+            "leave out the second explain",
+        ),
+        (
+            &["predict", "predict", "web", "-f", &state, "--cpu=80%"],
+            "leave out the second predict",
+        ),
         (
             &["explain", "web", "deploy.yaml", "-f", &state],
             "to read deploy.yaml, use -f deploy.yaml",
         ),
-        (&["explain", "svc/web", "-f", &state], "svc is not the type of a target"),
-        (&["explain", "web", "-f", &both], &format!("a flag of its own: -f {state} -f {other}")),
-        (&["predict", "web", "-f", &state, "--target=cpu"], "such as --target cpu=70%"),
+        (
+            &["explain", "svc/web", "-f", &state],
+            "svc is not the type of a target",
+        ),
+        (
+            &["explain", "web", "-f", &both],
+            &format!("a flag of its own: -f {state} -f {other}"),
+        ),
+        (
+            &["predict", "web", "-f", &state, "--target=cpu"],
+            "such as --target cpu=70%",
+        ),
     ] {
         let output = run(args, "", &[]);
-        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(hint),
+            "{args:?}: {}",
+            text(&output.stderr)
+        );
         assert_ne!(output.status.code(), Some(0), "{args:?}");
     }
     // As in kubectl, an empty namespace is none.
@@ -1508,20 +2117,50 @@ fn fail_on_names_what_it_found() {
         text(&output.stderr).to_owned()
     };
     let one = found(&["explain", "api", "-n", "shop", "-f", "-"]);
-    assert!(one.starts_with("--fail-on found target-not-found (error)"), "{one}");
+    assert!(
+        one.starts_with("--fail-on found target-not-found (error)"),
+        "{one}"
+    );
     let all = found(&["explain", "-f", "-"]);
-    assert!(all.starts_with("shop/api: --fail-on found target-not-found (error)"), "{all}");
+    assert!(
+        all.starts_with("shop/api: --fail-on found target-not-found (error)"),
+        "{all}"
+    );
 }
 
 #[test]
 fn an_assumption_shows_what_it_comes_to() {
     for (flag, line, result) in [
-        ("--cpu=+20%", "assuming cpu +20% -> 180% (observed 150%)", json!("180%")),
-        ("--cpu=80%", "assuming cpu 80% of the request (observed 150%)", Value::Null),
-        ("--cpu=62.5%", "assuming cpu 62.5% of the request -> 62% (observed 150%)", json!("62%")),
-        ("--pod=web-1:cpu=x2", "assuming cpu of web-1 x2 -> 300m (observed 150m)", json!("300m")),
-        ("--replicas=+2", "assuming replicas +2 -> 4 (observed 2)", json!("4")),
-        ("--replicas=4", "assuming replicas 4 (observed 2)", Value::Null),
+        (
+            "--cpu=+20%",
+            "assuming cpu +20% -> 180% (observed 150%)",
+            json!("180%"),
+        ),
+        (
+            "--cpu=80%",
+            "assuming cpu 80% of the request (observed 150%)",
+            Value::Null,
+        ),
+        (
+            "--cpu=62.5%",
+            "assuming cpu 62.5% of the request -> 62% (observed 150%)",
+            json!("62%"),
+        ),
+        (
+            "--pod=web-1:cpu=x2",
+            "assuming cpu of web-1 x2 -> 300m (observed 150m)",
+            json!("300m"),
+        ),
+        (
+            "--replicas=+2",
+            "assuming replicas +2 -> 4 (observed 2)",
+            json!("4"),
+        ),
+        (
+            "--replicas=4",
+            "assuming replicas 4 (observed 2)",
+            Value::Null,
+        ),
     ] {
         let args = ["predict", "web", "-f", "-", flag];
         let text = answer(&args, &good(), &[]);
@@ -1535,26 +2174,50 @@ fn an_assumption_shows_what_it_comes_to() {
 #[test]
 fn what_is_typed_for_predict_is_refused_in_one_line() {
     for (flags, parts) in [
-        (&["--cpu=80"][..], &["--cpu 80: ", "--cpu 80%", "--cpu 80000m"][..]),
-        (&["--target=cpu=50"], &["--target cpu=50: ", "cpu=50%", "cpu=50000m"]),
-        (&["--cpu=400Mi"], &["--cpu 400Mi: Mi is not a unit of cpu", "--cpu 400m"]),
+        (
+            &["--cpu=80"][..],
+            &["--cpu 80: ", "--cpu 80%", "--cpu 80000m"][..],
+        ),
+        (
+            &["--target=cpu=50"],
+            &["--target cpu=50: ", "cpu=50%", "cpu=50000m"],
+        ),
+        (
+            &["--cpu=400Mi"],
+            &["--cpu 400Mi: Mi is not a unit of cpu", "--cpu 400m"],
+        ),
         (&["--replicas=+20%"], &["--replicas +20%: ", "+2 or -2"]),
     ] {
         let args = [&["predict", "web", "-f", "-"], flags].concat();
         let (error, hint, code) = refusal(&run(&args, &good(), &[]));
-        assert!(parts.iter().all(|part| error.contains(part)), "{flags:?}: {error}");
+        assert!(
+            parts.iter().all(|part| error.contains(part)),
+            "{flags:?}: {error}"
+        );
         assert_eq!((hint, code), (None, Some(2)), "{flags:?}");
     }
     // Errors of the command-line parser itself.
     for flag in ["--max=+5", "--min=+1"] {
         let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);
-        assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)), "{flag}");
+        assert_eq!(
+            (text(&output.stdout), output.status.code()),
+            ("", Some(2)),
+            "{flag}"
+        );
         let said = "a bound cannot be changed by an amount: give the new number";
-        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(said),
+            "{}",
+            text(&output.stderr)
+        );
     }
     // Seconds need no unit.
     let played = |span: &str| {
-        answer(&["predict", "web", "-f", "-", "--for", span, "-o", "json"], &good(), &[])
+        answer(
+            &["predict", "web", "-f", "-", "--for", span, "-o", "json"],
+            &good(),
+            &[],
+        )
     };
     assert_eq!(played("600"), played("10m"));
 }
@@ -1562,7 +2225,13 @@ fn what_is_typed_for_predict_is_refused_in_one_line() {
 #[test]
 fn nothing_that_is_read_is_saved_over() {
     let directory = directory("saved_over");
-    let path = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let path = |name: &str| {
+        directory
+            .join(name)
+            .to_str()
+            .expect("a path in UTF-8")
+            .to_owned()
+    };
     let (state, link, other) = (path("state.json"), path("link"), path("other.yaml"));
     let states = path(".");
     fs::write(&state, good()).expect("a file");
@@ -1577,8 +2246,18 @@ fn nothing_that_is_read_is_saved_over() {
         ("explain", &link, &["-f", &state], by("-f")),
         ("explain", &state, &["-f", &states], by("-f")),
         ("explain", &other, &["-f", &states], by("-f")),
-        ("predict", &state, &["-f", "-", "--hpa", &state], by("--hpa")),
-        ("explain", &state, &["-f", "-", "--history", &state], by("--history")),
+        (
+            "predict",
+            &state,
+            &["-f", "-", "--hpa", &state],
+            by("--hpa"),
+        ),
+        (
+            "explain",
+            &state,
+            &["-f", "-", "--history", &state],
+            by("--history"),
+        ),
         (
             "explain",
             "-",
@@ -1595,13 +2274,30 @@ fn nothing_that_is_read_is_saved_over() {
         let args = [&[verb, "web", "--save", save], flags].concat();
         let (error, hint, code) = refusal(&run(&args, &good(), &[]));
         assert!(error.contains(&said), "{args:?}: {error}");
-        assert!(hint.is_some() && code == Some(2), "{args:?}: {hint:?}, {code:?}");
-        assert_eq!(fs::read_to_string(&state).expect("the file"), good(), "{args:?}");
+        assert!(
+            hint.is_some() && code == Some(2),
+            "{args:?}: {hint:?}, {code:?}"
+        );
+        assert_eq!(
+            fs::read_to_string(&state).expect("the file"),
+            good(),
+            "{args:?}"
+        );
     }
     assert!(!Path::new(&other).exists());
     // Two files to write that are one.
-    let (save, junit) = (path("new.json"), format!("junit={}", path("../saved_over/new.json")));
-    let expect = ["--expect", "desired < 99", "--save", &save, "--report", &junit];
+    let (save, junit) = (
+        path("new.json"),
+        format!("junit={}", path("../saved_over/new.json")),
+    );
+    let expect = [
+        "--expect",
+        "desired < 99",
+        "--save",
+        &save,
+        "--report",
+        &junit,
+    ];
     let args = [&["predict", "web", "-f", &state][..], &expect].concat();
     let (error, _, code) = refusal(&run(&args, "", &[]));
     assert!(error.contains(" is also written by --save"), "{error}");
@@ -1615,9 +2311,16 @@ fn nothing_that_is_read_is_saved_over() {
     assert_eq!(fs::read_to_string(&state).expect("the file"), good());
     assert_ne!(fs::read_to_string(&link).expect("the file"), good());
     // Both are separate states.
-    let (error, _, code) = refusal(&run(&["explain", "web", "-f", &state, "-f", &other], "", &[]));
+    let (error, _, code) = refusal(&run(
+        &["explain", "web", "-f", &state, "-f", &other],
+        "",
+        &[],
+    ));
     assert_eq!(code, Some(2));
-    assert!(error.starts_with(&format!("failed to read {other}:")), "{error}");
+    assert!(
+        error.starts_with(&format!("failed to read {other}:")),
+        "{error}"
+    );
     let first = format!("second ControllerState (the first is in {state}): saved states");
     assert!(error.contains(&first), "{error}");
 }
@@ -1627,7 +2330,10 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     // More than fits into a pipe.
     let pod = |n| REST.replace("web-1", &format!("web-{n}"));
     let pods: Vec<String> = (0..500).map(pod).collect();
-    let pods = pods.iter().flat_map(|pod| pod.split("---\n").skip(1)).collect::<Vec<_>>();
+    let pods = pods
+        .iter()
+        .flat_map(|pod| pod.split("---\n").skip(1))
+        .collect::<Vec<_>>();
     let deployment = REST.split("---\n").next().expect("the Deployment");
     let input = documents(&[&[HPA, STATE, deployment], &pods[..]].concat());
 
@@ -1647,7 +2353,9 @@ fn unread(args: &[&str], input: &str) -> Output {
         .expect("the program runs");
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(input.as_bytes()).expect("the input is read");
+    stdin
+        .write_all(input.as_bytes())
+        .expect("the input is read");
     drop(stdin);
     child.wait_with_output().expect("the program ends")
 }
@@ -1656,7 +2364,13 @@ fn unread(args: &[&str], input: &str) -> Output {
 #[test]
 fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
     // Every second one is invalid, which is an error of its own.
-    let max = |n: usize| if n.is_multiple_of(2) { "maxReplicas: 5" } else { "maxReplicas: 0" };
+    let max = |n: usize| {
+        if n.is_multiple_of(2) {
+            "maxReplicas: 5"
+        } else {
+            "maxReplicas: 0"
+        }
+    };
     let hpa = |n| {
         let named = HPA.replace("{name: web,", &format!("{{name: web-{n},"));
         named.replace("maxReplicas: 5", max(n))
@@ -1665,7 +2379,10 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
     let explained = |more: &[&str]| {
         let list = ["explain", "-A", "-f", "-", "-o", "jsonl"];
         let output = unread(&[&list, more].concat(), &input);
-        text(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count()
+        text(&output.stderr)
+            .lines()
+            .filter(|line| line.starts_with("error: "))
+            .count()
     };
     let some = explained(&[]);
     assert!(some < 200, "{some}");
@@ -1700,7 +2417,9 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
     let played = |items: &[Value]| {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
         let now = ["--now", "2026-11-21T06:00:00Z"];
-        let args = ["predict", "web", "-f", "-", "--trace", &load, "-o", "json", "--passes"];
+        let args = [
+            "predict", "web", "-f", "-", "--trace", &load, "-o", "json", "--passes",
+        ];
         let printed = answer(&[&args[..], &now[..]].concat(), &list, &[]);
         serde_json::from_str::<Value>(&printed).expect("JSON")
     };
@@ -1710,18 +2429,33 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
         let replay = &of["backtest"]["replay"];
         ["replicas", "proposals", "readyPods", "totals"].map(|field| replay[field].clone())
     };
-    assert!(replay(&assumed)[1].as_array().is_some_and(|all| all.len() > 100), "{assumed}");
+    assert!(
+        replay(&assumed)[1]
+            .as_array()
+            .is_some_and(|all| all.len() > 100),
+        "{assumed}"
+    );
     assert_eq!(replay(&assumed), replay(&read));
     let basis = "3, ready and alike, as the template of the target makes them";
-    assert!(assumed["basis"].to_string().contains(basis), "{}", assumed["basis"]);
-    assert!(!read["basis"].to_string().contains(basis), "{}", read["basis"]);
+    assert!(
+        assumed["basis"].to_string().contains(basis),
+        "{}",
+        assumed["basis"]
+    );
+    assert!(
+        !read["basis"].to_string().contains(basis),
+        "{}",
+        read["basis"]
+    );
 }
 
 #[test]
 fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
     let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
     let (state, week) = (example("state.yaml"), example("week.csv"));
-    let args = ["predict", "web", "-n", "shop", "-f", &state, "--trace", &week, "--max", "100"];
+    let args = [
+        "predict", "web", "-n", "shop", "-f", &state, "--trace", &week, "--max", "100",
+    ];
     let picture = answer(&[&args[..], &["-o", "svg"]].concat(), "", &[]);
     assert!(
         picture.contains(">max 24</text>") && picture.contains(">↑ max 100</text>"),
@@ -1734,15 +2468,28 @@ fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
     let with = fs::read_to_string(path).expect("a state");
     let time = "now: \"2026-11-23T00:05:00Z\"";
-    let without = with.lines().filter(|line| line.trim() != time).collect::<Vec<_>>().join("\n");
+    let without = with
+        .lines()
+        .filter(|line| line.trim() != time)
+        .collect::<Vec<_>>()
+        .join("\n");
     assert!(without.len() < with.len());
     let week = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
     for (state, said) in [
-        (with, "the HPA and the pods are those of 2026-11-23T00:05:00Z, used as"),
-        (without, "the HPA and the pods are those of the input, which lacks its time, used as"),
+        (
+            with,
+            "the HPA and the pods are those of 2026-11-23T00:05:00Z, used as",
+        ),
+        (
+            without,
+            "the HPA and the pods are those of the input, which lacks its time, used as",
+        ),
     ] {
-        let printed =
-            answer(&["predict", "web", "-f", "-", "--trace", week, "-o", "json"], &state, &[]);
+        let printed = answer(
+            &["predict", "web", "-f", "-", "--trace", week, "-o", "json"],
+            &state,
+            &[],
+        );
         let printed: Value = serde_json::from_str(&printed).expect("JSON");
         let notes = printed["notes"].to_string();
         assert!(notes.contains(said), "{notes}");
@@ -1751,9 +2498,17 @@ fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
 
 #[test]
 fn the_memory_can_be_stated_by_hand() {
-    let files = ["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"];
+    let files = [
+        "examples/nginx/after-30s/hpa.yaml",
+        "examples/nginx/after-30s/pods.yaml",
+    ];
     let explain = |more: &[&str]| {
-        let mut args = vec!["explain", "nginx-deployment", "--now", "2026-11-21T07:06:59Z"];
+        let mut args = vec![
+            "explain",
+            "nginx-deployment",
+            "--now",
+            "2026-11-21T07:06:59Z",
+        ];
         args.extend(files.iter().flat_map(|file| ["-f", file]));
         args.extend(["-o", "json"]);
         args.extend(more);
@@ -1767,7 +2522,11 @@ fn the_memory_can_be_stated_by_hand() {
         (&["--history", state], "stated", Value::from(10)),
         // Exactly as old as the window is too old.
         (&["--recommendation", "10@5m"], "stated", Value::from(2)),
-        (&["--recommendation", "10@4m59s", "--recommendation", "3@1m"], "stated", Value::from(10)),
+        (
+            &["--recommendation", "10@4m59s", "--recommendation", "3@1m"],
+            "stated",
+            Value::from(10),
+        ),
     ] {
         let output = explain(flags);
         let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
@@ -1780,14 +2539,29 @@ fn the_memory_can_be_stated_by_hand() {
         (&["--recommendation", "8"], "not of the form REPLICAS@AGE"),
         (&["--recommendation=-8@2m"], "is not a number of replicas"),
         (&["--recommendation", "8@-2m"], "must not be negative"),
-        (&["--recommendation", "8@2m", "--history", "none"], "cannot be used with"),
+        (
+            &["--recommendation", "8@2m", "--history", "none"],
+            "cannot be used with",
+        ),
         (&["--observe", "1m"], "cannot be used with"),
     ] {
         let output = explain(flags);
-        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{flags:?}");
-        assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+        assert_eq!(
+            (output.status.code(), text(&output.stdout)),
+            (Some(2), ""),
+            "{flags:?}"
+        );
+        assert!(
+            text(&output.stderr).contains(message),
+            "{}",
+            text(&output.stderr)
+        );
     }
-    let list = run(&["explain", "-f", "examples/shop", "--recommendation", "8@2m"], "", &[]);
+    let list = run(
+        &["explain", "-f", "examples/shop", "--recommendation", "8@2m"],
+        "",
+        &[],
+    );
     assert_eq!(refusal(&list).2, Some(2));
     assert!(text(&list.stderr).contains("a stated history belongs to one HPA"));
 }
@@ -1798,14 +2572,29 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
     let hpa = HPA.replace("namespace: shop}", "namespace: shop, uid: u}");
     let status = "status:\n  lastScaleTime: TIME\n  desiredReplicas: 2\n  conditions: \
                   [{type: AbleToScale, status: \"True\", lastTransitionTime: TIME}]\n";
-    for time in ["-009999-01-02T01:59:59Z", "9999-12-30T22:00:00Z", "2026-11-21T07:00:00Z"] {
+    for time in [
+        "-009999-01-02T01:59:59Z",
+        "9999-12-30T22:00:00Z",
+        "2026-11-21T07:00:00Z",
+    ] {
         let status = status.replace("TIME", time);
         let input = documents(&[&format!("{hpa}{status}"), REST]);
-        for now in ["-009999-01-02T01:59:59Z", "9999-12-30T22:00:00Z", "2026-11-21T07:00:10Z"] {
+        for now in [
+            "-009999-01-02T01:59:59Z",
+            "9999-12-30T22:00:00Z",
+            "2026-11-21T07:00:10Z",
+        ] {
             let flags = [format!("--now={now}"), "--sync-period=2562047h".to_owned()];
-            let args = ["explain", "web", "-f", "-", "-o", "json", &flags[0], &flags[1]];
+            let args = [
+                "explain", "web", "-f", "-", "-o", "json", &flags[0], &flags[1],
+            ];
             let output = run(&args, &input, &[]);
-            assert_eq!(output.status.code(), Some(0), "{time} at {now}: {}", text(&output.stderr));
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{time} at {now}: {}",
+                text(&output.stderr)
+            );
         }
     }
 }
@@ -1867,7 +2656,16 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     let input = build::list([hpa, build::scale(6), build::queue(&["96"])]);
     let explain = |output: &str| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(["explain", "web", "-f", "-", "--now", "2026-11-21T06:00:00Z", "-o", output])
+            .args([
+                "explain",
+                "web",
+                "-f",
+                "-",
+                "--now",
+                "2026-11-21T06:00:00Z",
+                "-o",
+                output,
+            ])
             .write_stdin(input.clone())
             .output()
             .expect("it runs");
@@ -1882,7 +2680,10 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     let course = serde_json::json!([row(1, 12), row(2, 24), row(3, 48), row(4, 96)]);
     assert_eq!(answer["upcoming"], course);
     let text = explain("wide");
-    assert!(text.contains("  24  most likely at 06:02:00Z (in 2m); 6 to 96 possible\n"), "{text}");
+    assert!(
+        text.contains("  24  most likely at 06:02:00Z (in 2m); 6 to 96 possible\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -1894,7 +2695,11 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     let state = state.collect::<Vec<_>>().join("\n");
     let input = documents(&[HPA, &rest, &state]);
     let explain = |now: &[&str], form: &str| {
-        let args = [&["explain", "web", "-n", "shop", "-f", "-", "-o", form], now].concat();
+        let args = [
+            &["explain", "web", "-n", "shop", "-f", "-", "-o", form],
+            now,
+        ]
+        .concat();
         answer(&args, &input, &[])
     };
     let object = |now: &[&str]| -> Value {
@@ -1904,24 +2709,52 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     let ahead = "The stated time is wrong: the newest sample is 10m later.";
     let old = "The newest sample is 25h old: either metrics have stopped arriving";
     for (now, why, said, range) in [
-        (&[][..], Some("unstated"), unstated, json!({"min": 2, "max": 3})),
-        (&["--now", "2026-11-21T06:50:00Z"], Some("ahead"), ahead, json!({"min": 2, "max": 2})),
+        (
+            &[][..],
+            Some("unstated"),
+            unstated,
+            json!({"min": 2, "max": 3}),
+        ),
+        (
+            &["--now", "2026-11-21T06:50:00Z"],
+            Some("ahead"),
+            ahead,
+            json!({"min": 2, "max": 2}),
+        ),
         // A stated clock is kept: metrics may be that old.
-        (&["--now", "2026-11-22T08:00:00Z"], Some("old"), old, json!({"min": 3, "max": 3})),
-        (&["--now", "2026-11-21T07:00:30Z"], None, "", json!({"min": 2, "max": 2})),
+        (
+            &["--now", "2026-11-22T08:00:00Z"],
+            Some("old"),
+            old,
+            json!({"min": 3, "max": 3}),
+        ),
+        (
+            &["--now", "2026-11-21T07:00:30Z"],
+            None,
+            "",
+            json!({"min": 2, "max": 2}),
+        ),
     ] {
         let found = object(now);
         let doubt = &found["clockDoubt"];
         assert_eq!(doubt["why"].as_str(), why, "{now:?}");
         assert_eq!(found["range"], range, "{now:?}");
-        let certain = if range["min"] == range["max"] { "certain" } else { "bounded" };
+        let certain = if range["min"] == range["max"] {
+            "certain"
+        } else {
+            "bounded"
+        };
         assert_eq!(found["certainty"], certain, "{now:?}");
         let page = explain(now, "wide");
         let (head, _) = page.split_once("\nMETRIC").expect("a table of metrics");
         assert!(head.contains(said), "{now:?}: {head}");
         let type_this = "--now 2026-11-21T07:00:00Z";
         assert_eq!(head.contains(type_this), why.is_some(), "{now:?}: {head}");
-        assert_eq!(doubt["newestSample"] == "2026-11-21T07:00:00Z", why.is_some(), "{now:?}");
+        assert_eq!(
+            doubt["newestSample"] == "2026-11-21T07:00:00Z",
+            why.is_some(),
+            "{now:?}"
+        );
     }
 }
 
@@ -1953,7 +2786,16 @@ fn other_metrics_are_compared_with_the_clock_too_and_a_saved_state_keeps_the_dou
         let again = answer(&["explain", "web", "-f", "-", "-o", "json"], &again, &[]);
         let again: Value = serde_json::from_str(&again).expect("JSON");
         assert_eq!(again["clockDoubt"], first["clockDoubt"], "{metric}");
-        let stated = ["explain", "web", "-f", "-", "-o", "json", "--now", "2026-11-21T07:00:20Z"];
+        let stated = [
+            "explain",
+            "web",
+            "-f",
+            "-",
+            "-o",
+            "json",
+            "--now",
+            "2026-11-21T07:00:20Z",
+        ];
         let stated: Value = serde_json::from_str(&answer(&stated, &input, &[])).expect("JSON");
         assert_eq!(stated["clockDoubt"], Value::Null, "{metric}");
     }
@@ -1965,19 +2807,42 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
     let directory = directory("candidates");
     let two = HPA.replace("maxReplicas: 5", "maxReplicas: 2");
     let other = "# Not this one.\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}";
-    let texts = [("state.yaml", good()), ("a.yaml", two), ("b.yaml", documents(&[other, HPA]))];
+    let texts = [
+        ("state.yaml", good()),
+        ("a.yaml", two),
+        ("b.yaml", documents(&[other, HPA])),
+    ];
     for (name, text) in texts {
         fs::write(directory.join(name), text).expect("a file");
     }
     let run = |more: &[&str]| {
         let mut command = Command::new(cargo_bin_cmd!().get_program());
-        let typed = ["predict", "web", "-n", "shop", "-f", "state.yaml", "--history", "none"];
-        command.current_dir(&directory).env_remove("GITHUB_STEP_SUMMARY").args(typed).args(more);
+        let typed = [
+            "predict",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            "state.yaml",
+            "--history",
+            "none",
+        ];
+        command
+            .current_dir(&directory)
+            .env_remove("GITHUB_STEP_SUMMARY")
+            .args(typed)
+            .args(more);
         command.output().expect("it runs")
     };
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    let manifests = ["--for", "5m", "--hpa", "a.yaml", "--hpa", "b.yaml", "--report", "github"];
-    let both = run(&[&manifests[..], &["--expect", "run.highest > 2", "-o", "json"]].concat());
+    let manifests = [
+        "--for", "5m", "--hpa", "a.yaml", "--hpa", "b.yaml", "--report", "github",
+    ];
+    let both = run(&[
+        &manifests[..],
+        &["--expect", "run.highest > 2", "-o", "json"],
+    ]
+    .concat());
     assert_eq!(both.status.code(), Some(3));
     assert_eq!(
         text(&both.stderr),
@@ -1986,10 +2851,20 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
     );
     let json: Value = serde_json::from_slice(&both.stdout).expect("JSON");
     let found = json["expectations"].as_array().expect("a list").iter();
-    let found: Vec<_> = found.map(|one| (&one["candidate"], &one["truth"])).collect();
-    assert_eq!(found, [(&json!("a.yaml"), &json!("false")), (&json!("b.yaml"), &json!("true"))]);
+    let found: Vec<_> = found
+        .map(|one| (&one["candidate"], &one["truth"]))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (&json!("a.yaml"), &json!("false")),
+            (&json!("b.yaml"), &json!("true"))
+        ]
+    );
     // From the document with the HPA; a single candidate needs no name.
-    let one = run(&["--hpa", "b.yaml", "--expect", "max < 5", "--report", "github"]);
+    let one = run(&[
+        "--hpa", "b.yaml", "--expect", "max < 5", "--report", "github",
+    ]);
     assert_eq!(
         text(&one.stderr),
         "::error file=b.yaml,line=6,title=HPA shop/web::max < 5 is false: max is 5\n"
@@ -2015,13 +2890,27 @@ fn errors_do_not_repeat_long_values() {
         &format!("maxReplicas: 5\n  behavior: {{scaleUp: {{selectPolicy: {long}}}}}"),
     );
     let key = format!("kind: Pod\nmetadata: {{labels: {{{long}: 1}}}}\n");
-    for input in [&*name, &field, &policy, &key, &long, &format!("kind: {long}")] {
+    for input in [
+        &*name,
+        &field,
+        &policy,
+        &key,
+        &long,
+        &format!("kind: {long}"),
+    ] {
         let output = run(&["predict", "-f", "-", "--hpa", "-"], input, &[]);
         assert_ne!(output.status.code(), Some(0));
-        for words in [&["explain", "-f", "-"][..], &["explain", "-f", "-", "-o", "json"]] {
+        for words in [
+            &["explain", "-f", "-"][..],
+            &["explain", "-f", "-", "-o", "json"],
+        ] {
             let output = run(words, input, &[]);
             let stderr = text(&output.stderr);
-            assert!(stderr.lines().all(|line| line.len() <= 4096), "{} bytes", stderr.len());
+            assert!(
+                stderr.lines().all(|line| line.len() <= 4096),
+                "{} bytes",
+                stderr.len()
+            );
         }
     }
     for words in [
@@ -2035,7 +2924,12 @@ fn errors_do_not_repeat_long_values() {
         let output = run(words, &good(), &[]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{}", words[0]);
-        assert!(stderr.lines().all(|line| line.len() <= 4096), "{}: {}", words[0], stderr.len());
+        assert!(
+            stderr.lines().all(|line| line.len() <= 4096),
+            "{}: {}",
+            words[0],
+            stderr.len()
+        );
     }
 }
 
@@ -2060,15 +2954,22 @@ fn of_many_metrics_only_the_first_are_searched() {
     );
     let input = documents(&[&hpa, REST, &values, STATE]);
     for curve in [&[][..], &["--curve", "q120"]] {
-        let args =
-            [&["predict", "web", "-f", "-", "--replicas", "3", "-o", "json"][..], curve].concat();
+        let args = [
+            &["predict", "web", "-f", "-", "--replicas", "3", "-o", "json"][..],
+            curve,
+        ]
+        .concat();
         let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
         let all = answer["thresholds"].as_array().expect("thresholds");
         assert_eq!(all.len(), 130);
         for (place, own) in all.iter().enumerate() {
             let said = own["error"].as_str().unwrap_or_default();
             let is_left_out = place >= 100 && (place != 120 || curve.is_empty());
-            assert_eq!(said.starts_with("not searched"), is_left_out, "{place}: {own}");
+            assert_eq!(
+                said.starts_with("not searched"),
+                is_left_out,
+                "{place}: {own}"
+            );
         }
     }
 }
@@ -2084,8 +2985,10 @@ fn of_many_hpas_with_unknown_selectors_some_are_named() {
         hpa.replace("namespace: shop}", "namespace: shop, uid: u}") + PASSED
     };
     let others: Vec<String> = (0..1015).map(other).collect();
-    let parts: Vec<&str> =
-        [HPA, REST, STATE].into_iter().chain(others.iter().map(String::as_str)).collect();
+    let parts: Vec<&str> = [HPA, REST, STATE]
+        .into_iter()
+        .chain(others.iter().map(String::as_str))
+        .collect();
     let answer: Value = serde_json::from_str(&answer(
         &["explain", "web", "-f", "-", "-o", "json"],
         &documents(&parts),
@@ -2093,7 +2996,16 @@ fn of_many_hpas_with_unknown_selectors_some_are_named() {
     ))
     .expect("JSON");
     let notes = answer["notes"].as_array().expect("notes");
-    let about = |part: &str| notes.iter().filter(|note| note.to_string().contains(part)).count();
+    let about = |part: &str| {
+        notes
+            .iter()
+            .filter(|note| note.to_string().contains(part))
+            .count()
+    };
     assert_eq!(about("shop/other"), 1000, "{notes:?}");
-    assert_eq!(about("unknown whether 15 more HPAs select the same pods"), 1, "{notes:?}");
+    assert_eq!(
+        about("unknown whether 15 more HPAs select the same pods"),
+        1,
+        "{notes:?}"
+    );
 }

@@ -9,14 +9,19 @@ use std::{env, fs};
 
 use kubectl_hpa::args::command_line;
 
-const SHELLS: [(&str, &str); 3] =
-    [("bash", "kubectl-hpa.bash"), ("zsh", "_kubectl-hpa"), ("fish", "kubectl-hpa.fish")];
+const SHELLS: [(&str, &str); 3] = [
+    ("bash", "kubectl-hpa.bash"),
+    ("zsh", "_kubectl-hpa"),
+    ("fish", "kubectl-hpa.fish"),
+];
 
 /// The program and its links.
 fn programs() -> Vec<String> {
     let command = command_line();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs.map(clap::Command::get_name).filter(|name| *name != "install-links");
+    let verbs = verbs
+        .map(clap::Command::get_name)
+        .filter(|name| *name != "install-links");
     [String::new()]
         .into_iter()
         .chain(verbs.map(|verb| format!("_{verb}")))
@@ -25,7 +30,9 @@ fn programs() -> Vec<String> {
 }
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("completions")
+        .join(name)
 }
 
 #[test]
@@ -73,8 +80,14 @@ fn scripts_know_the_program_by_all_its_names() {
 fn scripts_are_well_formed() {
     for (shell, name) in SHELLS {
         // Machines without the shell have nothing to prove here.
-        let Ok(output) = Command::new(shell).arg("-n").arg(file(name)).output() else { continue };
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let Ok(output) = Command::new(shell).arg("-n").arg(file(name)).output() else {
+            continue;
+        };
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 
@@ -94,7 +107,11 @@ fn words_that_are_no_text_fail_nothing() {
 
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
         .args(["__complete", "explain", "--color"].map(OsStr::new))
-        .args([OsStr::from_bytes(b"\xff"), OsStr::new("--save"), OsStr::new("")])
+        .args([
+            OsStr::from_bytes(b"\xff"),
+            OsStr::new("--save"),
+            OsStr::new(""),
+        ])
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -106,12 +123,27 @@ fn words_that_are_no_text_fail_nothing() {
 fn fish_completes_in_quotes() {
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
-        ("kubectl-hpa explain --output=j", "--output=json --output=jsonl"),
+        (
+            "kubectl-hpa explain --output=j",
+            "--output=json --output=jsonl",
+        ),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),
-        ("kubectl-hpa predict web -f examples/shop --expect \"metric.cpu.d", "metric.cpu.desired"),
-        ("kubectl-hpa predict web --expect 'min < 3 and lim", "min < 3 and limited"),
-        ("kubectl-hpa predict web --expect min\\ \\<\\ 3\\ and\\ lim", "min < 3 and limited"),
-        ("kubectl-hpa explain --filename=exam", "--filename=examples/"),
+        (
+            "kubectl-hpa predict web -f examples/shop --expect \"metric.cpu.d",
+            "metric.cpu.desired",
+        ),
+        (
+            "kubectl-hpa predict web --expect 'min < 3 and lim",
+            "min < 3 and limited",
+        ),
+        (
+            "kubectl-hpa predict web --expect min\\ \\<\\ 3\\ and\\ lim",
+            "min < 3 and limited",
+        ),
+        (
+            "kubectl-hpa explain --filename=exam",
+            "--filename=examples/",
+        ),
     ] {
         let output = Command::new("fish")
             .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -126,7 +158,10 @@ fn fish_completes_in_quotes() {
         // Machines without fish have nothing to prove here.
         let Ok(output) = output else { return };
         let said = String::from_utf8(output.stdout).unwrap();
-        let said: Vec<&str> = said.lines().filter_map(|reply| reply.split('\t').next()).collect();
+        let said: Vec<&str> = said
+            .lines()
+            .filter_map(|reply| reply.split('\t').next())
+            .collect();
         assert_eq!(said.join(" "), replies, "{line}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
@@ -146,11 +181,23 @@ printf '%s\n' "${COMPREPLY[@]}"
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),
-        ("kubectl-hpa explain --output|=", "wide markdown json jsonl yaml"),
+        (
+            "kubectl-hpa explain --output|=",
+            "wide markdown json jsonl yaml",
+        ),
         ("kubectl-hpa explain --output|=|j", "json jsonl"),
-        ("kubectl-hpa predict web -f examples/shop --pod web-0|:", "cpu="),
-        ("kubectl-hpa predict web -f examples/shop --pod|=|web-0|:|c", "cpu="),
-        ("kubectl-hpa predict web --fail-on limited,ma", "limited,maxed"),
+        (
+            "kubectl-hpa predict web -f examples/shop --pod web-0|:",
+            "cpu=",
+        ),
+        (
+            "kubectl-hpa predict web -f examples/shop --pod|=|web-0|:|c",
+            "cpu=",
+        ),
+        (
+            "kubectl-hpa predict web --fail-on limited,ma",
+            "limited,maxed",
+        ),
         ("kubectl-hpa explain -f exam", "examples"),
         ("kubectl-hpa explain --filename|=|exam", "examples"),
         ("kubectl-hpa explain web -f examples/shop ca", "cart"),

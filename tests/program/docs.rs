@@ -24,7 +24,10 @@ fn read(name: &str) -> String {
 fn names<'n>(document: &str, wanted: impl IntoIterator<Item = &'n str>) {
     let text = read(document);
     let code: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
-    let missing: Vec<&str> = wanted.into_iter().filter(|name| !code.contains(name)).collect();
+    let missing: Vec<&str> = wanted
+        .into_iter()
+        .filter(|name| !code.contains(name))
+        .collect();
     assert!(missing.is_empty(), "{document} does not name {missing:?}");
 }
 
@@ -43,14 +46,23 @@ fn the_output_is_described() {
 
 #[test]
 fn expectations_are_described() {
-    let fields = pass_fields().chain(metric_fields("NAME")).chain(run_fields());
+    let fields = pass_fields()
+        .chain(metric_fields("NAME"))
+        .chain(run_fields());
     // The replay's fields are listed once for all.
-    let fields = fields.map(|field| field.to_string()).filter(|it| !it.starts_with("replay."));
+    let fields = fields
+        .map(|field| field.to_string())
+        .filter(|it| !it.starts_with("replay."));
     let fields: Vec<String> = fields.collect();
     names("docs/expectations.md", fields.iter().map(String::as_str));
-    let values: Vec<_> =
-        Condition::value_variants().iter().map(|it| it.to_possible_value().unwrap()).collect();
-    names("docs/expectations.md", values.iter().map(clap::builder::PossibleValue::get_name));
+    let values: Vec<_> = Condition::value_variants()
+        .iter()
+        .map(|it| it.to_possible_value().unwrap())
+        .collect();
+    names(
+        "docs/expectations.md",
+        values.iter().map(clap::builder::PossibleValue::get_name),
+    );
 }
 
 #[test]
@@ -58,10 +70,14 @@ fn exit_codes_are_described() {
     let command = command_line();
     let help = command.get_after_help().unwrap().to_string();
     let codes = |text: &str| -> Vec<u8> {
-        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+        text.split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect()
     };
     let text = read("docs/exit-codes.md");
-    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     let mut rows: Vec<u8> = rows.flat_map(|row| codes(&row.replace(',', " "))).collect();
     rows.dedup();
     assert_eq!(rows, [codes(&help), vec![129, 130, 143]].concat());
@@ -87,10 +103,15 @@ fn long_tests_are_described() {
     let text = read("CONTRIBUTING.md");
     let is_long = |file: &Path| {
         let source = fs::read_to_string(file).unwrap_or_default();
-        source.lines().any(|line| line.trim_start().starts_with("#[ignore"))
+        source
+            .lines()
+            .any(|line| line.trim_start().starts_with("#[ignore"))
     };
-    let files =
-        |directory: &Path| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = |directory: &Path| {
+        fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+    };
     let mut long = 0;
     for program in
         files(&root().join("tests")).filter(|directory| directory.join("main.rs").exists())
@@ -98,7 +119,10 @@ fn long_tests_are_described() {
         if files(&program).any(|file| is_long(&file)) {
             let name = program.file_name().unwrap().to_str().unwrap();
             let command = format!("cargo test --release --test {name} -- --ignored");
-            assert!(text.contains(&command), "CONTRIBUTING.md does not have {command}");
+            assert!(
+                text.contains(&command),
+                "CONTRIBUTING.md does not have {command}"
+            );
             long += 1;
         }
     }
@@ -109,9 +133,14 @@ fn long_tests_are_described() {
 fn promises_of_security_are_tested() {
     let text = read("SECURITY.md");
     let code = text.split('`').skip(1).step_by(2);
-    let is_name = |text: &&str| text.bytes().all(|b| b.is_ascii_lowercase() || b"_:".contains(&b));
-    let tests: Vec<&str> =
-        code.filter(is_name).filter(|name| name.matches('_').count() > 1).collect();
+    let is_name = |text: &&str| {
+        text.bytes()
+            .all(|b| b.is_ascii_lowercase() || b"_:".contains(&b))
+    };
+    let tests: Vec<&str> = code
+        .filter(is_name)
+        .filter(|name| name.matches('_').count() > 1)
+        .collect();
     assert!(tests.len() > 15, "{tests:?}");
     let mut sources = Vec::new();
     for directory in ["src", "tests"] {
@@ -124,7 +153,10 @@ fn promises_of_security_are_tested() {
             fits && text.contains(&format!("#[test]\nfn {name}()"))
                 || suite.is_empty() && text.contains(&format!("#[test]\n    fn {name}()"))
         };
-        assert!(sources.iter().any(is_there), "SECURITY.md: there is no test {test}");
+        assert!(
+            sources.iter().any(is_there),
+            "SECURITY.md: there is no test {test}"
+        );
     }
 }
 
@@ -150,8 +182,12 @@ fn pipelines_use_this_version() {
     for document in documents {
         let text = fs::read_to_string(&document).unwrap();
         for rest in text.split(NAME).skip(1) {
-            let Some(version) = rest.strip_prefix(['@', ':']) else { continue };
-            let version = version.split(|c: char| c.is_whitespace() || c == '`').next();
+            let Some(version) = rest.strip_prefix(['@', ':']) else {
+                continue;
+            };
+            let version = version
+                .split(|c: char| c.is_whitespace() || c == '`')
+                .next();
             assert_eq!(version, Some(TAG), "{}", document.display());
             used += 1;
         }
@@ -161,12 +197,23 @@ fn pipelines_use_this_version() {
 
 #[test]
 fn links_lead_somewhere() {
-    let mut documents = vec![root().to_owned(), root().join("docs"), root().join("docs/ci")];
-    documents = documents.into_iter().flat_map(|directory| markdown(&directory)).collect();
+    let mut documents = vec![
+        root().to_owned(),
+        root().join("docs"),
+        root().join("docs/ci"),
+    ];
+    documents = documents
+        .into_iter()
+        .flat_map(|directory| markdown(&directory))
+        .collect();
     assert!(documents.len() > 8, "{documents:?}");
     for document in documents {
         let text = fs::read_to_string(&document).unwrap();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             if target.contains("://") {
                 continue;
             }
@@ -180,16 +227,26 @@ fn links_lead_somewhere() {
                 let text = fs::read_to_string(&path).unwrap();
                 let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
                 let mut slugs = headings.map(|line| {
-                    line.trim_start_matches('#').trim().replace(' ', "-").to_lowercase()
+                    line.trim_start_matches('#')
+                        .trim()
+                        .replace(' ', "-")
+                        .to_lowercase()
                 });
-                assert!(slugs.any(|it| it == heading), "{} links to {target}", document.display());
+                assert!(
+                    slugs.any(|it| it == heading),
+                    "{} links to {target}",
+                    document.display()
+                );
             }
         }
     }
 }
 
 fn markdown(directory: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
-    entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+    let entries = fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path());
+    entries
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect()
 }

@@ -43,20 +43,33 @@ fn fill(template: &str, archives: &Archives) -> String {
         let Some(rest) = line.trim().strip_prefix("{{addURIAndSha \"") else {
             return line.to_owned();
         };
-        let url = rest.strip_suffix("\" .TagName }}").expect("the function's form");
+        let url = rest
+            .strip_suffix("\" .TagName }}")
+            .expect("the function's form");
         let name = url.rsplit('/').next().expect("it is there");
-        let sum = archives.sums.get(name).unwrap_or_else(|| panic!("no archive {name}"));
+        let sum = archives
+            .sums
+            .get(name)
+            .unwrap_or_else(|| panic!("no archive {name}"));
         format!("    uri: {url}\n    sha256: {sum}")
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().expect("an object").keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 fn text<'v>(value: &'v Value, place: &str) -> &'v str {
-    value.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("no {place}"))
+    value
+        .pointer(place)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("no {place}"))
 }
 
 #[test]
@@ -76,26 +89,58 @@ fn every_manifest_installs_on_every_platform() {
     }
     let command = command_line();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs.map(clap::Command::get_name).filter(|name| *name != "install-links");
+    let verbs = verbs
+        .map(clap::Command::get_name)
+        .filter(|name| *name != "install-links");
     let wanted: BTreeSet<String> = verbs.map(|verb| format!("hpa-{verb}")).collect();
     assert_eq!(names, wanted);
 }
 
 fn check(manifest: &Value, name: &str, archives: &Archives) {
-    assert_eq!(keys(manifest), ["apiVersion", "kind", "metadata", "spec"].into());
-    assert_eq!(text(manifest, "/apiVersion"), "krew.googlecontainertools.github.com/v1alpha2");
+    assert_eq!(
+        keys(manifest),
+        ["apiVersion", "kind", "metadata", "spec"].into()
+    );
+    assert_eq!(
+        text(manifest, "/apiVersion"),
+        "krew.googlecontainertools.github.com/v1alpha2"
+    );
     assert_eq!(text(manifest, "/kind"), "Plugin");
     // Lower-case kebab-case, by the naming guide.
-    assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+    assert!(
+        name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+        "{name}"
+    );
     let spec = &manifest["spec"];
-    let known = ["version", "homepage", "shortDescription", "description", "caveats", "platforms"];
+    let known = [
+        "version",
+        "homepage",
+        "shortDescription",
+        "description",
+        "caveats",
+        "platforms",
+    ];
     assert_eq!(keys(spec), known.into());
-    let version = text(spec, "/version").strip_prefix('v').expect("a leading v");
-    assert_eq!(version.split('.').filter(|part| part.parse::<u32>().is_ok()).count(), 3);
+    let version = text(spec, "/version")
+        .strip_prefix('v')
+        .expect("a leading v");
+    assert_eq!(
+        version
+            .split('.')
+            .filter(|part| part.parse::<u32>().is_ok())
+            .count(),
+        3
+    );
     let short = text(spec, "/shortDescription");
-    assert!(!short.contains('\n') && (1..=50).contains(&short.chars().count()), "{short}");
+    assert!(
+        !short.contains('\n') && (1..=50).contains(&short.chars().count()),
+        "{short}"
+    );
     for place in ["/description", "/caveats"] {
-        assert!(text(spec, place).lines().all(|line| line.len() <= 80), "{name}{place}");
+        assert!(
+            text(spec, place).lines().all(|line| line.len() <= 80),
+            "{name}{place}"
+        );
     }
     let verb = name.strip_prefix("hpa-").expect("hpa- before the verb");
     assert!(text(spec, "/caveats").contains(&format!("kubectl hpa-{verb} install-links")));
@@ -113,8 +158,14 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
         assert!(matched.insert(pair), "{pair:?} twice");
 
         let uri = text(platform, "/uri");
-        assert!(uri.starts_with("https://") && uri.ends_with(".tar.gz"), "{uri}");
-        assert!(uri.contains(&format!("/{TAG}/kubectl-hpa-{TAG}-{}-{}.", pair.0, pair.1)), "{uri}");
+        assert!(
+            uri.starts_with("https://") && uri.ends_with(".tar.gz"),
+            "{uri}"
+        );
+        assert!(
+            uri.contains(&format!("/{TAG}/kubectl-hpa-{TAG}-{}-{}.", pair.0, pair.1)),
+            "{uri}"
+        );
         let sum = text(platform, "/sha256");
         let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         assert!(sum.len() == 64 && sum.chars().all(hex), "{sum}");
@@ -132,14 +183,24 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
                 .any(|entry| license(entry.expect("it is there"))),
             "no license"
         );
-        for file in ["CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
+        for file in [
+            "CHANGELOG.md",
+            "man/kubectl-hpa.1",
+            "completions/_kubectl-hpa",
+        ] {
             assert!(files.join(file).is_file(), "{file} is not in the archive");
         }
         // What the README shows can be tried, and what it links to can be read.
         let readme = fs::read_to_string(files.join("README.md")).expect("it is there");
-        let links = readme.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = readme
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
         let links = links.filter(|link| !link.contains("://") && *link != "CONTRIBUTING.md");
-        let inputs = readme.split(" -f ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        let inputs = readme
+            .split(" -f ")
+            .skip(1)
+            .filter_map(|rest| rest.split_whitespace().next());
         for file in links.chain(inputs.filter(|input| input.starts_with("examples/"))) {
             assert!(files.join(file).exists(), "{file} is not in the archive");
         }

@@ -18,9 +18,14 @@ fn pages() -> Vec<(String, Vec<u8>)> {
     root.build();
     let verbs = root.get_subcommands().filter(|verb| !verb.is_hide_set());
     let verbs = verbs.map(|verb| (format!("kubectl-hpa-{}", verb.get_name()), verb.clone()));
-    let all = [("kubectl-hpa".to_owned(), root.clone())].into_iter().chain(verbs);
+    let all = [("kubectl-hpa".to_owned(), root.clone())]
+        .into_iter()
+        .chain(verbs);
     all.map(|(name, command)| {
-        (format!("{name}.1"), page(&name, command).expect("memory does not fail"))
+        (
+            format!("{name}.1"),
+            page(&name, command).expect("memory does not fail"),
+        )
     })
     .collect()
 }
@@ -28,8 +33,14 @@ fn pages() -> Vec<(String, Vec<u8>)> {
 /// Returns a page with a one-line usage and with examples that keep their newlines: the generator would
 /// list every flag in the usage, and fill the examples.
 fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
-    let usage = command.render_usage().to_string().replacen("Usage: ", "", 1);
-    let examples = command.get_after_long_help().or(command.get_after_help()).cloned();
+    let usage = command
+        .render_usage()
+        .to_string()
+        .replacen("Usage: ", "", 1);
+    let examples = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .cloned();
     let subcommands = command.get_subcommands().next().is_some();
     // What a summary leaves out is documented here.
     let command = command.mut_args(|arg| arg.hide_short_help(false));
@@ -94,21 +105,38 @@ fn man_pages_are_up_to_date() {
         );
     }
     let there = fs::read_dir(&directory).unwrap().count();
-    assert_eq!(there, pages.len(), "man/ holds a page of a verb that is gone");
+    assert_eq!(
+        there,
+        pages.len(),
+        "man/ holds a page of a verb that is gone"
+    );
 }
 
 #[test]
 fn man_reads_them() {
     for (name, _) in pages() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("man").join(&name);
-        let output =
-            Command::new("man").args(["--warnings", "-l"]).arg(path).env("MANWIDTH", "80").output();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("man")
+            .join(&name);
+        let output = Command::new("man")
+            .args(["--warnings", "-l"])
+            .arg(path)
+            .env("MANWIDTH", "80")
+            .output();
         // Machines without man have nothing to prove here.
         let Ok(output) = output else { return };
-        let (text, warnings) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success() && warnings.is_empty(), "{name}: {warnings}");
-        assert!(text.contains("SYNOPSIS") && text.contains("--color"), "{name}: {text}");
+        let (text, warnings) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(
+            output.status.success() && warnings.is_empty(),
+            "{name}: {warnings}"
+        );
+        assert!(
+            text.contains("SYNOPSIS") && text.contains("--color"),
+            "{name}: {text}"
+        );
         let words = text.contains("Address of the API server");
         assert_eq!(words, text.contains("--server"), "{name}: {text}");
     }

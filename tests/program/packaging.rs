@@ -2,7 +2,10 @@
 //! formula and the container image, each checked against the archives of a release. Registries and hosted
 //! runners are not reached; the GitHub CLI is replaced.
 
-#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot fail here is not worth a message"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -26,7 +29,10 @@ fn yaml(name: &str) -> Value {
 }
 
 fn text<'v>(value: &'v Value, place: &str) -> &'v str {
-    value.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("no {place}"))
+    value
+        .pointer(place)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("no {place}"))
 }
 
 fn archive(os: &str, arch: &str) -> String {
@@ -36,9 +42,14 @@ fn archive(os: &str, arch: &str) -> String {
 /// GitHub's part cannot be run here; but it is checked that it is YAML, and names only what exists.
 #[test]
 fn workflows_name_what_exists() {
-    let names: Vec<String> = RELEASED.iter().map(|(os, arch)| format!("{os}-{arch}")).collect();
+    let names: Vec<String> = RELEASED
+        .iter()
+        .map(|(os, arch)| format!("{os}-{arch}"))
+        .collect();
     let release = yaml(".github/workflows/release.yml");
-    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"]
+        .as_array()
+        .unwrap();
     let built: Vec<&str> = built.iter().map(|one| text(one, "/platform")).collect();
     assert_eq!(built, names);
     let script = read(".github/workflows/release.yml");
@@ -48,15 +59,32 @@ fn workflows_name_what_exists() {
             .as_array()
             .unwrap()
     {
-        assert!(root().join("krew").join(text(plugin, "")).with_extension("yaml").is_file());
+        assert!(
+            root()
+                .join("krew")
+                .join(text(plugin, ""))
+                .with_extension("yaml")
+                .is_file()
+        );
     }
     let clusters = yaml(".github/workflows/cluster.yml");
-    let clusters = clusters["jobs"]["kind"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let clusters = clusters["jobs"]["kind"]["strategy"]["matrix"]["include"]
+        .as_array()
+        .unwrap();
     let newest = Version::newest().minor();
     let versions = [23, newest - 2, newest - 1, newest].map(|minor| format!("v1.{minor}"));
-    assert_eq!(clusters.iter().map(|one| text(one, "/version")).collect::<Vec<_>>(), versions);
+    assert_eq!(
+        clusters
+            .iter()
+            .map(|one| text(one, "/version"))
+            .collect::<Vec<_>>(),
+        versions
+    );
     for (one, version) in clusters.iter().zip(versions) {
-        assert!(text(one, "/node").starts_with(&format!("kindest/node:{version}.")), "{one}");
+        assert!(
+            text(one, "/node").starts_with(&format!("kindest/node:{version}.")),
+            "{one}"
+        );
     }
     for (workflow, script) in [
         ("test.yml", ".ci/run"),
@@ -64,7 +92,10 @@ fn workflows_name_what_exists() {
         ("release.yml", "scripts/formula"),
         ("release.yml", "packaging/Dockerfile"),
     ] {
-        assert!(read(&format!(".github/workflows/{workflow}")).contains(script), "{script}");
+        assert!(
+            read(&format!(".github/workflows/{workflow}")).contains(script),
+            "{script}"
+        );
         assert!(root().join(script).is_file(), "{script}");
     }
 }
@@ -119,11 +150,19 @@ impl<'a> Install<'a> {
     fn run(&self, version: &str, directory: &str, attested: bool, more: &[&Path]) -> Output {
         let gh = self.home.join("gh");
         let code = if attested { 0 } else { 1 };
-        fs::write(&gh, format!("#!/bin/sh\necho \"$@\" >\"$0.said\"\nexit {code}\n")).unwrap();
+        fs::write(
+            &gh,
+            format!("#!/bin/sh\necho \"$@\" >\"$0.said\"\nexit {code}\n"),
+        )
+        .unwrap();
         #[cfg(unix)]
         fs::set_permissions(&gh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let path = env::var_os("PATH").unwrap_or_default();
-        let path = env::join_paths([self.home.clone()].into_iter().chain(env::split_paths(&path)));
+        let path = env::join_paths(
+            [self.home.clone()]
+                .into_iter()
+                .chain(env::split_paths(&path)),
+        );
         Command::new(root().join("scripts/install"))
             .args([version.as_ref(), self.home.join(directory).as_os_str()])
             .args(more)
@@ -136,7 +175,10 @@ impl<'a> Install<'a> {
     /// Asserts that it failed with this text, and installed nothing.
     fn refuses(&self, output: &Output, directory: &str, part: &str) {
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(part), "no {part:?} in: {said}");
+        assert!(
+            !output.status.success() && said.contains(part),
+            "no {part:?} in: {said}"
+        );
         let directory = self.home.join(directory);
         assert!(fs::read_dir(directory).map_or(true, |mut files| files.next().is_none()));
     }
@@ -154,7 +196,11 @@ fn the_action_installs_only_what_is_verified() {
     let name = archive("linux", "amd64");
 
     let output = install.run(TAG, "good", true, &[]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let program = fs::read_to_string(install.home.join("good/kubectl-hpa")).unwrap();
     assert_eq!(program, read("LICENSE"), "the program of these archives");
     assert_eq!(fs::read_dir(install.home.join("good")).unwrap().count(), 1);
@@ -164,7 +210,10 @@ fn the_action_installs_only_what_is_verified() {
         "attestation verify {name} --repo {repository} --signer-workflow \
          {repository}/.github/workflows/release.yml --source-ref refs/tags/{TAG}\n"
     );
-    assert_eq!(fs::read_to_string(install.home.join("gh.said")).unwrap(), wanted);
+    assert_eq!(
+        fs::read_to_string(install.home.join("gh.said")).unwrap(),
+        wanted
+    );
 
     // What is there already is not downloaded, but verified.
     let kept = install.home.join("kept");
@@ -175,7 +224,11 @@ fn the_action_installs_only_what_is_verified() {
     install.refuses(&output, "unattested", "");
     fs::write(kept.join(&name), "another archive").unwrap();
     let output = install.run(TAG, "changed", true, &[&kept]);
-    install.refuses(&output, "changed", &format!("the checksum of {name} is wrong"));
+    install.refuses(
+        &output,
+        "changed",
+        &format!("the checksum of {name} is wrong"),
+    );
     let output = install.run(TAG, "absent", true, &[]);
     install.refuses(&output, "absent", "curl");
     let output = install.run("latest", "unknown", true, &[]);
@@ -188,9 +241,16 @@ fn the_action_installs_this_version() {
     let action = yaml("action.yml");
     assert_eq!(text(&action, "/inputs/version/default"), TAG);
     let steps = action["runs"]["steps"].as_array().unwrap();
-    let script = steps.iter().filter_map(|step| step["run"].as_str()).collect::<String>();
+    let script = steps
+        .iter()
+        .filter_map(|step| step["run"].as_str())
+        .collect::<String>();
     assert!(script.contains("scripts/install"), "{script}");
-    assert!(steps.iter().all(|step| step.get("run").is_none() || step["shell"] == "bash"));
+    assert!(
+        steps
+            .iter()
+            .all(|step| step.get("run").is_none() || step["shell"] == "bash")
+    );
 }
 
 /// Every target of cargo-binstall has an archive, with the program where the metadata says it is.
@@ -207,7 +267,9 @@ fn binstall_finds_the_archives() {
     assert_eq!(text(about, "/bin-dir"), "{ bin }{ binary-ext }");
     assert_eq!(text(about, "/pkg-fmt"), "tgz");
     let release = yaml(".github/workflows/release.yml");
-    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"]
+        .as_array()
+        .unwrap();
     let targets = about["overrides"].as_object().unwrap();
     let of = |target: &str| {
         let url =
@@ -228,9 +290,15 @@ fn binstall_finds_the_archives() {
 #[test]
 fn the_formula_names_the_archives() {
     let archives = Archives::pack("formula");
-    let output =
-        Command::new(root().join("scripts/formula")).arg(&archives.directory).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(root().join("scripts/formula"))
+        .arg(&archives.directory)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let formula = String::from_utf8(output.stdout).unwrap();
     assert!(formula.starts_with("class KubectlHpa < Formula\n") && !formula.contains("{{"));
     assert!(formula.contains(concat!("version \"", env!("CARGO_PKG_VERSION"), "\"\n")));
@@ -245,13 +313,20 @@ fn the_formula_names_the_archives() {
     for part in formula.split('"').skip(1).step_by(2) {
         let is_file =
             part.starts_with("completions/") || ["docs", "examples", "schema"].contains(&part);
-        assert!(!is_file || files.join(part).exists(), "{part} is not in the archive");
+        assert!(
+            !is_file || files.join(part).exists(),
+            "{part} is not in the archive"
+        );
     }
     let path = archives.directory.join("kubectl-hpa.rb");
     fs::write(&path, &formula).unwrap();
     // Machines without Ruby cannot check more.
     if let Ok(output) = Command::new("ruby").arg("-c").arg(&path).output() {
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 
@@ -263,9 +338,18 @@ fn the_image_is_built_from_what_is_released() {
     assert_eq!(text(push, "/with/file"), "packaging/Dockerfile");
     let platforms: Vec<&str> = text(push, "/with/platforms").split(',').collect();
     let linux = RELEASED.iter().filter(|(os, _)| *os == "linux");
-    assert_eq!(platforms, linux.map(|(os, arch)| format!("{os}/{arch}")).collect::<Vec<_>>());
+    assert_eq!(
+        platforms,
+        linux
+            .map(|(os, arch)| format!("{os}/{arch}"))
+            .collect::<Vec<_>>()
+    );
     let file = read("packaging/Dockerfile");
-    for line in ["FROM scratch\n", "linux-${TARGETARCH}/kubectl-hpa /kubectl-hpa\n", "USER 65532"] {
+    for line in [
+        "FROM scratch\n",
+        "linux-${TARGETARCH}/kubectl-hpa /kubectl-hpa\n",
+        "USER 65532",
+    ] {
         assert!(file.contains(line), "{line}");
     }
 }

@@ -15,7 +15,10 @@ use unicode_width::UnicodeWidthStr;
 /// The screens: the name of the picture, and the arguments as they are typed.
 const SCREENS: [(&str, &str); 3] = [
     ("finding", "explain checkout -f examples/checkout"),
-    ("what-if", "predict nginx-deployment -f examples/nginx --cpu 27% --curve cpu"),
+    (
+        "what-if",
+        "predict nginx-deployment -f examples/nginx --cpu 27% --curve cpu",
+    ),
     (
         "backtest",
         "predict web -n shop -f examples/backtest/state.yaml \\\n    \
@@ -49,7 +52,12 @@ const THEMES: [Theme; 2] = [
         border: "#d1d9e0",
         text: "#1f2328",
         prompt: "#59636e",
-        colors: [(31, "#cf222e"), (32, "#1a7f37"), (35, "#8250df"), (36, "#0a6c74")],
+        colors: [
+            (31, "#cf222e"),
+            (32, "#1a7f37"),
+            (35, "#8250df"),
+            (36, "#0a6c74"),
+        ],
     },
     Theme {
         name: "dark",
@@ -57,7 +65,12 @@ const THEMES: [Theme; 2] = [
         border: "#3d444d",
         text: "#e6edf3",
         prompt: "#9198a1",
-        colors: [(31, "#ff7b72"), (32, "#3fb950"), (35, "#d2a8ff"), (36, "#56d4dd")],
+        colors: [
+            (31, "#ff7b72"),
+            (32, "#3fb950"),
+            (35, "#d2a8ff"),
+            (36, "#56d4dd"),
+        ],
     },
 ];
 
@@ -66,9 +79,15 @@ fn screen(arguments: &str) -> String {
     let words = arguments.split_whitespace().filter(|word| *word != "\\");
     let cli =
         Cli::try_parse_from(["kubectl-hpa"].into_iter().chain(words)).expect("valid arguments");
-    let terminal = Terminal { width: Some(COLUMNS), ..Terminal::default() };
+    let terminal = Terminal {
+        width: Some(COLUMNS),
+        ..Terminal::default()
+    };
     let answer = command::run(&cli, &terminal).expect("an answer");
-    assert!(answer.errors.is_empty() && answer.messages.is_empty(), "{answer:?}");
+    assert!(
+        answer.errors.is_empty() && answer.messages.is_empty(),
+        "{answer:?}"
+    );
     answer.text
 }
 
@@ -99,7 +118,11 @@ fn lines(screen: &str) -> Vec<Vec<Piece<'_>>> {
                 column += if place == 0 { 0 } else { 2 };
                 let spaces = part.len() - part.trim_start().len();
                 if !part.trim().is_empty() {
-                    pieces.push(Piece { column: column + spaces, style, text: part.trim() });
+                    pieces.push(Piece {
+                        column: column + spaces,
+                        style,
+                        text: part.trim(),
+                    });
                 }
                 column += part.width();
             }
@@ -116,7 +139,14 @@ fn picture(arguments: &str, screen: &str, theme: &Theme) -> String {
     let lines = lines(screen);
     let width = COLUMNS as f64 * WIDTH + 2.0 * MARGIN;
     let height = (command.lines().count() + 1 + lines.len()) as f64 * HEIGHT + 2.0 * MARGIN;
-    let Theme { background, border, text, prompt, colors, .. } = theme;
+    let Theme {
+        background,
+        border,
+        text,
+        prompt,
+        colors,
+        ..
+    } = theme;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title\">\n\
@@ -156,7 +186,12 @@ fn picture(arguments: &str, screen: &str, theme: &Theme) -> String {
     }
     y += HEIGHT;
     for line in &lines {
-        for Piece { column, style, text } in line {
+        for Piece {
+            column,
+            style,
+            text,
+        } in line
+        {
             add(draw(*column, y, &class(style, theme), text));
         }
         y += HEIGHT;
@@ -167,7 +202,10 @@ fn picture(arguments: &str, screen: &str, theme: &Theme) -> String {
 
 /// The attribute for a style.
 fn class(style: &str, theme: &Theme) -> String {
-    let codes: Vec<u8> = style.split(';').map(|code| code.parse().expect("a number")).collect();
+    let codes: Vec<u8> = style
+        .split(';')
+        .map(|code| code.parse().expect("a number"))
+        .collect();
     let is_known = |code: &u8| *code == 1 || theme.colors.iter().any(|(known, _)| known == code);
     match &*codes {
         [0] => String::new(),
@@ -184,7 +222,9 @@ fn class(style: &str, theme: &Theme) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[test]
@@ -215,7 +255,13 @@ fn pictures_show_what_the_program_prints() {
     }
     let there = fs::read_dir(&directory).expect("pictures");
     let there: BTreeSet<String> = there
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
         .collect();
     assert_eq!(there, names);
     let readme = fs::read_to_string(root.join("README.md")).expect("the README");
@@ -224,7 +270,10 @@ fn pictures_show_what_the_program_prints() {
             "<source media=\"(prefers-color-scheme: dark)\" srcset=\"docs/images/{screen}-dark.svg\">"
         );
         let light = format!("<img src=\"docs/images/{screen}-light.svg\" alt=\"");
-        assert!(readme.contains(&dark) && readme.contains(&light), "README.md lacks {screen}");
+        assert!(
+            readme.contains(&dark) && readme.contains(&light),
+            "README.md lacks {screen}"
+        );
         // Each number in the words for those who do not see the picture is in the picture.
         let (_, rest) = readme.split_once(&light).expect("the words");
         let (words, _) = rest.split_once('"').expect("an end");
@@ -233,7 +282,10 @@ fn pictures_show_what_the_program_prints() {
         let numbers = words.split(|c: char| !c.is_ascii_digit() && c != '.' && c != '%');
         let numbers = numbers.map(|word| word.trim_end_matches('.'));
         for number in numbers.filter(|word| !word.is_empty()) {
-            assert!(picture.contains(number), "the picture of {screen} has no {number}: {words}");
+            assert!(
+                picture.contains(number),
+                "the picture of {screen} has no {number}: {words}"
+            );
         }
     }
 }

@@ -3,5 +3,8 @@
 
 #[test]
 fn console_blocks_show_what_the_program_prints() {
-    trycmd::TestCases::new().env("LC_ALL", "C.UTF-8").case("README.md").case("docs/*.md");
+    trycmd::TestCases::new()
+        .env("LC_ALL", "C.UTF-8")
+        .case("README.md")
+        .case("docs/*.md");
 }

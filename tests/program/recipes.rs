@@ -17,7 +17,9 @@ fn documents() -> Vec<PathBuf> {
     let of = |directory: &str| fs::read_dir(root().join(directory)).expect("a directory");
     let files = ["", "docs", "docs/ci"].into_iter().flat_map(of);
     let files = files.map(|entry| entry.expect("an entry").path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+    files
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect()
 }
 
 /// The blocks of a document in a language.
@@ -66,8 +68,10 @@ fn words(command: &str) -> Vec<String> {
 
 /// The commands of a script that run the program, each without its name.
 fn commands(script: &str) -> Vec<Vec<String>> {
-    let verbs: Vec<String> =
-        command_line().get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    let verbs: Vec<String> = command_line()
+        .get_subcommands()
+        .map(|verb| verb.get_name().to_owned())
+        .collect();
     let mut found = Vec::new();
     for name in ["kubectl-hpa ", "kubectl hpa "] {
         for rest in script.split(name).skip(1) {
@@ -83,7 +87,9 @@ fn commands(script: &str) -> Vec<Vec<String>> {
 
 #[track_caller]
 fn parses(words: &[String], place: &str) {
-    let line = ["kubectl-hpa"].into_iter().chain(words.iter().map(String::as_str));
+    let line = ["kubectl-hpa"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str));
     if let Err(e) = Cli::try_parse_from(line) {
         assert!(!e.use_stderr(), "{place}: {words:?}: {e}");
     }
@@ -117,13 +123,20 @@ fn runs(words: &[String], place: &str) {
             _ => line.push(word.clone()),
         }
     }
-    if !line.iter().any(|word| word == "-f" || word.starts_with("--filename=")) {
+    if !line
+        .iter()
+        .any(|word| word == "-f" || word.starts_with("--filename="))
+    {
         line.push(format!("--filename={}", EXAMPLES[0].1));
     }
     let cli = Cli::try_parse_from(&line).unwrap_or_else(|e| panic!("{place}: {line:?}: {e}"));
     let answer = command::run(&cli, &Terminal::default());
     let answer = answer.unwrap_or_else(|e| panic!("{place}: {line:?}: {e}"));
-    assert!(answer.errors.is_empty(), "{place}: {line:?}: {:?}", answer.errors);
+    assert!(
+        answer.errors.is_empty(),
+        "{place}: {line:?}: {:?}",
+        answer.errors
+    );
 }
 
 /// Runs the commands in every text and every list of arguments in YAML; returns how many there are.
@@ -135,8 +148,10 @@ fn check(value: &Value, place: &str) -> usize {
             all.len()
         }
         Value::Array(items) => {
-            let words: Vec<String> =
-                items.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
+            let words: Vec<String> = items
+                .iter()
+                .filter_map(|it| it.as_str().map(str::to_owned))
+                .collect();
             let verbs = ["explain", "predict", "apply"];
             if words.first().is_some_and(|verb| verbs.contains(&&**verb)) {
                 runs(&words, place);
@@ -153,15 +168,18 @@ fn check(value: &Value, place: &str) -> usize {
 fn with_parameters(block: &str) -> String {
     let value: Value = serde_yaml::from_str(block).unwrap_or_default();
     let parameters = value.pointer("/spec/params").and_then(Value::as_array);
-    parameters.into_iter().flatten().fold(block.to_owned(), |block, parameter| {
-        let name = parameter["name"].as_str().expect("a name");
-        let value = parameter["default"].as_str().unwrap_or_else(|| match name {
-            "name" => "web",
-            "namespace" => "shop",
-            other => panic!("{other} has no default"),
-        });
-        block.replace(&format!("$(params.{name})"), value)
-    })
+    parameters
+        .into_iter()
+        .flatten()
+        .fold(block.to_owned(), |block, parameter| {
+            let name = parameter["name"].as_str().expect("a name");
+            let value = parameter["default"].as_str().unwrap_or_else(|| match name {
+                "name" => "web",
+                "namespace" => "shop",
+                other => panic!("{other} has no default"),
+            });
+            block.replace(&format!("$(params.{name})"), value)
+        })
 }
 
 #[test]
@@ -207,7 +225,10 @@ fn agents_are_told_of_commands_that_exist() {
     let code = text.split('`').skip(1).step_by(2);
     let all: Vec<Vec<String>> = code.flat_map(commands).collect();
     let all = all.iter().map(|words| {
-        words.iter().map(|word| word.replace("replicas=N", "replicas=3")).collect::<Vec<_>>()
+        words
+            .iter()
+            .map(|word| word.replace("replicas=N", "replicas=3"))
+            .collect::<Vec<_>>()
     });
     let all: Vec<Vec<String>> = all.filter(|words| words[0] != "help").collect();
     all.iter().for_each(|words| parses(words, "docs/agents.md"));
@@ -226,9 +247,15 @@ fn k9s_runs_commands_that_exist() {
     for (name, plugin) in plugins {
         keys.push(plugin["shortCut"].as_str().unwrap());
         assert_eq!(plugin["scopes"][0], "hpa", "{name}");
-        let args: Vec<&str> =
-            plugin["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-        let [_, script, own, values @ ..] = &args[..] else { panic!("{args:?}") };
+        let args: Vec<&str> = plugin["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_str().unwrap())
+            .collect();
+        let [_, script, own, values @ ..] = &args[..] else {
+            panic!("{args:?}")
+        };
         assert_eq!(own, name);
         let mut script = (*script).to_owned();
         for (place, value) in values.iter().enumerate() {
@@ -240,7 +267,10 @@ fn k9s_runs_commands_that_exist() {
                 "$INPUT_FLAGS" => plugin["inputs"][0]["default"].as_str().unwrap(),
                 other => panic!("{name}: {other}"),
             };
-            assert!(script.contains(&format!("${}", place + 1)), "{name} ignores {value}");
+            assert!(
+                script.contains(&format!("${}", place + 1)),
+                "{name} ignores {value}"
+            );
             script = script.replace(&format!("${}", place + 1), value);
         }
         let commands = commands(&script);
@@ -248,7 +278,11 @@ fn k9s_runs_commands_that_exist() {
         assert_eq!(format!("hpa-{}", commands[0][0]), *name);
         parses(&commands[0], name);
         // Only what writes is disabled in k9s's read-only mode.
-        assert_eq!(plugin["dangerous"] == true, commands[0][0] == "apply", "{name}");
+        assert_eq!(
+            plugin["dangerous"] == true,
+            commands[0][0] == "apply",
+            "{name}"
+        );
     }
     keys.sort_unstable();
     keys.dedup();

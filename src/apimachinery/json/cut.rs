@@ -25,7 +25,9 @@ fn lists(json: &[u8], field: &str) -> Vec<Range<usize>> {
     let key = format!("\"{field}\":");
     let is_of_field = |bracket: usize| {
         let before = json[..bracket].strip_suffix(key.as_bytes());
-        before.and_then(<[u8]>::last).is_some_and(|before| b"{,".contains(before))
+        before
+            .and_then(<[u8]>::last)
+            .is_some_and(|before| b"{,".contains(before))
     };
     let mut lists: Vec<Range<usize>> = Vec::new();
     for bracket in memchr_iter(b'[', json) {
@@ -33,7 +35,9 @@ fn lists(json: &[u8], field: &str) -> Vec<Range<usize>> {
         let is_within = lists.last().is_some_and(|list| bracket < list.end);
         if !is_within && is_of_field(bracket) {
             let start = bracket + 1;
-            let Some(end) = end_of_list(json, start) else { return Vec::new() };
+            let Some(end) = end_of_list(json, start) else {
+                return Vec::new();
+            };
             lists.push(start..end);
         }
     }
@@ -86,7 +90,10 @@ mod tests {
     fn only_whole_lists_of_the_field_are_cut_out() {
         for (json, want) in [
             (r#"{"a":[{"b":[1,"]"]}],"c":1}"#, r#"{"a":[],"c":1}"#),
-            (r#"[{"a":[1]},{"b":2,"a":[[]]}]"#, r#"[{"a":[]},{"b":2,"a":[]}]"#),
+            (
+                r#"[{"a":[1]},{"b":2,"a":[[]]}]"#,
+                r#"[{"a":[]},{"b":2,"a":[]}]"#,
+            ),
             (r#"{"a":["\"]\\",{"a":[1]}]}"#, r#"{"a":[]}"#),
             // Nothing is cut out of other fields, strings, or what is written otherwise.
             (r#"{"ba":[1],"a":{"c":[1]}}"#, r#"{"ba":[1],"a":{"c":[1]}}"#),
@@ -104,7 +111,10 @@ mod tests {
 
     fn values() -> impl Strategy<Value = Value> {
         let text = || prop_oneof!["[a\"\\\\{}\\[\\],:]{0,6}", Just("a".to_owned())];
-        let leaf = prop_oneof![text().prop_map(Value::from), any::<u8>().prop_map(Value::from)];
+        let leaf = prop_oneof![
+            text().prop_map(Value::from),
+            any::<u8>().prop_map(Value::from)
+        ];
         leaf.prop_recursive(4, 40, 4, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

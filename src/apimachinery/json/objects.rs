@@ -49,7 +49,11 @@ impl Elements {
 
     fn new(most: usize) -> Self {
         let entries = Cell::new(most * Self::ENTRIES);
-        Self { most, elements: Cell::new(most), entries }
+        Self {
+            most,
+            elements: Cell::new(most),
+            entries,
+        }
     }
 
     /// How many were read, where an entry of a map counts as the part of an element that it may cost.
@@ -79,11 +83,19 @@ fn take(left: &Cell<usize>) -> Option<()> {
 
 impl<'e, T> Objects<'e, T> {
     pub(crate) fn new(inner: T, elements: &'e Elements) -> Self {
-        Self { inner, elements, is_struct: false }
+        Self {
+            inner,
+            elements,
+            is_struct: false,
+        }
     }
 
     fn with<U>(&self, inner: U) -> Objects<'e, U> {
-        Objects { inner, elements: self.elements, is_struct: false }
+        Objects {
+            inner,
+            elements: self.elements,
+            is_struct: false,
+        }
     }
 }
 
@@ -107,7 +119,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = Objects { is_struct: true, ..self.with(visitor) };
+        let visitor = Objects {
+            is_struct: true,
+            ..self.with(visitor)
+        };
         self.inner.deserialize_map(visitor)
     }
 
@@ -227,7 +242,10 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let map = Objects { is_struct: self.is_struct, ..self.with(map) };
+        let map = Objects {
+            is_struct: self.is_struct,
+            ..self.with(map)
+        };
         self.inner.visit_map(map)
     }
 
@@ -319,14 +337,29 @@ mod tests {
         for (pod, fails) in [
             (r#"{"containers":[{},{},{}]}"#.to_owned(), ""),
             (r#"{"containers":[{},{},{},{}]}"#.to_owned(), elements),
-            (r#"{"containers":[{"containers":[{},{}]},{}]}"#.to_owned(), elements),
+            (
+                r#"{"containers":[{"containers":[{},{}]},{}]}"#.to_owned(),
+                elements,
+            ),
             (r#"{"other":[1,[2,3]]}"#.to_owned(), elements),
             (format!(r#"{{"labels":{most}}}"#), ""),
-            (format!(r#"{{"labels":{more}}}"#), "its maps have more than 12 entries"),
-            (format!(r#"{{"labels":{most},"other":{{"a":1}}}}"#), "12 entries"),
-            (format!(r#"{{"containers":[{{"labels":{more}}}]}}"#), "12 entries"),
+            (
+                format!(r#"{{"labels":{more}}}"#),
+                "its maps have more than 12 entries",
+            ),
+            (
+                format!(r#"{{"labels":{most},"other":{{"a":1}}}}"#),
+                "12 entries",
+            ),
+            (
+                format!(r#"{{"containers":[{{"labels":{more}}}]}}"#),
+                "12 entries",
+            ),
             // Neither fields nor what is skipped take memory.
-            (format!(r#"{{"unknown":{more},"labels":{most},"containers":[],"other":1}}"#), ""),
+            (
+                format!(r#"{{"unknown":{more},"labels":{most},"containers":[],"other":1}}"#),
+                "",
+            ),
         ] {
             let limits = Elements::new(3);
             let mut json = serde_json::Deserializer::from_str(&pod);

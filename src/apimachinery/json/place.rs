@@ -68,7 +68,10 @@ impl FieldPath {
         let is_unknown = ["unknown field", "unknown value", "unknown variant"]
             .iter()
             .any(|it| message.starts_with(it));
-        let before = json.as_bytes().get(..end.saturating_sub(1)).filter(|_| is_unknown);
+        let before = json
+            .as_bytes()
+            .get(..end.saturating_sub(1))
+            .filter(|_| is_unknown);
         // In a name, the path does not have it yet.
         match before.and_then(|before| before.iter().rposition(|byte| *byte == b'"')) {
             Some(quote) => Self::at(json, quote),
@@ -83,7 +86,11 @@ impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let is_of_gates = |step: &Step| matches!(step, Step::Field(name) if name == "featureGates");
-        let end = self.0.iter().position(is_of_gates).map_or(self.0.len(), |gates| gates + 1);
+        let end = self
+            .0
+            .iter()
+            .position(is_of_gates)
+            .map_or(self.0.len(), |gates| gates + 1);
         for (place, step) in self.0.iter().take(end).enumerate() {
             let name = match step {
                 Step::Element(element) => {

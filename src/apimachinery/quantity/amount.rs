@@ -119,8 +119,13 @@ impl Amount {
     /// Terms so far apart that the sum would need 100,000 digits leave the larger of the two;
     /// upstream would exhaust its memory on them.
     pub fn add(&mut self, other: &Self) {
-        if let (Repr::Int { value, scale }, Repr::Int { value: other, scale: other_scale }) =
-            (&mut self.0, &other.0)
+        if let (
+            Repr::Int { value, scale },
+            Repr::Int {
+                value: other,
+                scale: other_scale,
+            },
+        ) = (&mut self.0, &other.0)
             && let Some(sum) = add_ints((*value, *scale), (*other, *other_scale))
         {
             (*value, *scale) = sum;
@@ -171,7 +176,11 @@ impl Amount {
                 decimal.scale.wrapping_neg(),
             ),
         };
-        if exponent == 0 { mantissa } else { mantissa * go_pow10(exponent) }
+        if exponent == 0 {
+            mantissa
+        } else {
+            mantissa * go_pow10(exponent)
+        }
     }
 
     /// The digits and the exponent, a multiple of 3, of the shortest exact notation.
@@ -199,21 +208,28 @@ impl Amount {
                 return None;
             }
             whole.unscaled /= divisor;
-        } else if !whole.align(&mut Decimal { unscaled: BigInt::ZERO, scale: 0 }) {
+        } else if !whole.align(&mut Decimal {
+            unscaled: BigInt::ZERO,
+            scale: 0,
+        }) {
             return None;
         }
         if whole.unscaled.magnitude().bits() <= 10 {
             return None;
         }
         let exponent = whole.unscaled.trailing_zeros().unwrap_or(0) / 10;
-        Some(((whole.unscaled >> (exponent * 10)).to_string(), exponent as i32))
+        Some((
+            (whole.unscaled >> (exponent * 10)).to_string(),
+            exponent as i32,
+        ))
     }
 
     fn to_decimal(&self) -> Decimal {
         match &self.0 {
-            Repr::Int { value, scale } => {
-                Decimal { unscaled: BigInt::from(*value), scale: scale.wrapping_neg() }
-            }
+            Repr::Int { value, scale } => Decimal {
+                unscaled: BigInt::from(*value),
+                scale: scale.wrapping_neg(),
+            },
             Repr::Decimal(decimal) => Decimal::clone(decimal),
         }
     }
@@ -231,7 +247,12 @@ impl fmt::Debug for Amount {
         match &self.0 {
             Repr::Int { value, scale } => write!(f, "{value}e{scale}"),
             Repr::Decimal(decimal) => {
-                write!(f, "{}e{} (big)", decimal.unscaled, -i64::from(decimal.scale))
+                write!(
+                    f,
+                    "{}e{} (big)",
+                    decimal.unscaled,
+                    -i64::from(decimal.scale)
+                )
             }
         }
     }
@@ -253,8 +274,13 @@ impl PartialOrd for Amount {
 
 impl Ord for Amount {
     fn cmp(&self, other: &Self) -> Ordering {
-        if let (Repr::Int { value, scale }, Repr::Int { value: other, scale: other_scale }) =
-            (&self.0, &other.0)
+        if let (
+            Repr::Int { value, scale },
+            Repr::Int {
+                value: other,
+                scale: other_scale,
+            },
+        ) = (&self.0, &other.0)
         {
             let gap = i64::from(*scale) - i64::from(*other_scale);
             // 19 digits on top of an i64 still fit an i128.
@@ -290,13 +316,21 @@ impl Decimal {
     pub(super) fn rounded_up(&self) -> BigInt {
         let divisor = power_of_ten(self.scale.unsigned_abs());
         let quotient = &self.unscaled / &divisor;
-        if &quotient * divisor == self.unscaled { quotient } else { quotient + self.signum() }
+        if &quotient * divisor == self.unscaled {
+            quotient
+        } else {
+            quotient + self.signum()
+        }
     }
 
     /// Brings both to the finer scale of the two; false if that makes a number too long.
     fn align(&mut self, other: &mut Self) -> bool {
         let gap = i64::from(self.scale) - i64::from(other.scale);
-        let (coarse, scale) = if gap < 0 { (self, other.scale) } else { (other, self.scale) };
+        let (coarse, scale) = if gap < 0 {
+            (self, other.scale)
+        } else {
+            (other, self.scale)
+        };
         if gap == 0 {
             return true;
         }
@@ -317,12 +351,20 @@ impl Decimal {
         }
         let by_magnitude = self.magnitude().cmp(&other.magnitude());
         if by_magnitude.is_ne() {
-            return if sign > 0 { by_magnitude } else { by_magnitude.reverse() };
+            return if sign > 0 {
+                by_magnitude
+            } else {
+                by_magnitude.reverse()
+            };
         }
         // With leading digits in the same place the scales differ by less than the longer
         // number's digits, so this cannot run away.
         let gap = self.scale.abs_diff(other.scale);
-        let coarse = if self.scale < other.scale { &mut self } else { &mut other };
+        let coarse = if self.scale < other.scale {
+            &mut self
+        } else {
+            &mut other
+        };
         coarse.unscaled *= power_of_ten(gap);
         self.unscaled.cmp(&other.unscaled)
     }
@@ -367,7 +409,11 @@ pub(super) fn power_of_ten(exponent: u32) -> BigInt {
 /// The low 64 bits in two's complement, Go's `big.Int.Int64`.
 fn low_bits(number: &BigInt) -> i64 {
     let low = number.iter_u64_digits().next().unwrap_or(0) as i64;
-    if number.sign() == Sign::Minus { low.wrapping_neg() } else { low }
+    if number.sign() == Sign::Minus {
+        low.wrapping_neg()
+    } else {
+        low
+    }
 }
 
 /// Multiplies by `10^scale`; the flag tells whether that overflowed.
@@ -380,7 +426,10 @@ fn scale_up(value: i64, scale: i32) -> (i64, bool) {
         1 | 2 | 3 | 6 | 9 => value.overflowing_mul(10_i64.pow(scale as u32)),
         // Differences of far exponents wrap to below zero, where upstream's loop never starts.
         ..=0 => (value, false),
-        _ => match 10_i64.checked_pow(scale as u32).and_then(|power| value.checked_mul(power)) {
+        _ => match 10_i64
+            .checked_pow(scale as u32)
+            .and_then(|power| value.checked_mul(power))
+        {
             Some(product) => (product, false),
             None => (0, true),
         },
@@ -424,9 +473,12 @@ fn go_pow10(exponent: i32) -> f64 {
         1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29,
         1e30, 1e31,
     ];
-    const UP: [f64; 10] = [1e00, 1e32, 1e64, 1e96, 1e128, 1e160, 1e192, 1e224, 1e256, 1e288];
-    const DOWN: [f64; 11] =
-        [1e-00, 1e-32, 1e-64, 1e-96, 1e-128, 1e-160, 1e-192, 1e-224, 1e-256, 1e-288, 1e-320];
+    const UP: [f64; 10] = [
+        1e00, 1e32, 1e64, 1e96, 1e128, 1e160, 1e192, 1e224, 1e256, 1e288,
+    ];
+    const DOWN: [f64; 11] = [
+        1e-00, 1e-32, 1e-64, 1e-96, 1e-128, 1e-160, 1e-192, 1e-224, 1e-256, 1e-288, 1e-320,
+    ];
     let size = exponent.unsigned_abs() as usize;
     match exponent {
         0..=308 => UP[size / 32] * ONES[size % 32],
@@ -438,7 +490,10 @@ fn go_pow10(exponent: i32) -> f64 {
 
 /// `int64(math.Pow10(n))` as amd64 converts: what does not fit becomes the least integer.
 fn go_pow10_int(exponent: u64) -> i64 {
-    u32::try_from(exponent).ok().and_then(|n| 10_i64.checked_pow(n)).unwrap_or(i64::MIN)
+    u32::try_from(exponent)
+        .ok()
+        .and_then(|n| 10_i64.checked_pow(n))
+        .unwrap_or(i64::MIN)
 }
 
 /// The decimal suffix of a power of ten.

@@ -61,13 +61,25 @@ impl Quantity {
     ///
     /// Upstream's, plus [`ParseError::OutOfRange`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let parse::Parsed { amount, format, reuse } = parse::parse(text)?;
-        Ok(Self { amount, format, text: reuse.then(|| text.into()) })
+        let parse::Parsed {
+            amount,
+            format,
+            reuse,
+        } = parse::parse(text)?;
+        Ok(Self {
+            amount,
+            format,
+            text: reuse.then(|| text.into()),
+        })
     }
 
     /// Returns a quantity of this many thousandths, `resource.NewMilliQuantity`.
     pub fn from_milli(value: i64, format: Format) -> Self {
-        Self { amount: Amount::int(value, -3), format, text: None }
+        Self {
+            amount: Amount::int(value, -3),
+            format,
+            text: None,
+        }
     }
 
     /// The number.

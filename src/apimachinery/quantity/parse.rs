@@ -79,8 +79,16 @@ pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
         }
     };
     let magnitude = pieces.mantissa as i64 * factor;
-    let value = if pieces.negative { -magnitude } else { magnitude };
-    Ok(Parsed { amount: Amount::int(value, scale), format, reuse })
+    let value = if pieces.negative {
+        -magnitude
+    } else {
+        magnitude
+    };
+    Ok(Parsed {
+        amount: Amount::int(value, scale),
+        format,
+        reuse,
+    })
 }
 
 #[inline]
@@ -95,7 +103,9 @@ fn split(text: &[u8]) -> Result<Pieces<'_>, ParseError> {
     let mut read_digits = |from: usize| {
         let mut to = from;
         while let Some(digit @ b'0'..=b'9') = at(to) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            mantissa = mantissa
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(digit - b'0'));
             to += 1;
         }
         to
@@ -167,11 +177,19 @@ fn parse_decimal(
     exponent: i32,
     mut format: Format,
 ) -> Result<Parsed, ParseError> {
-    let digits: Vec<u8> = pieces.number.iter().copied().filter(u8::is_ascii_digit).collect();
+    let digits: Vec<u8> = pieces
+        .number
+        .iter()
+        .copied()
+        .filter(u8::is_ascii_digit)
+        .collect();
     if digits.is_empty() {
         return Err(ParseError::Numeric);
     }
-    let significant = digits.iter().position(|&digit| digit != b'0').unwrap_or(digits.len());
+    let significant = digits
+        .iter()
+        .position(|&digit| digit != b'0')
+        .unwrap_or(digits.len());
     let length = digits.len() - significant;
     if length > MAX_DIGITS {
         return Err(ParseError::OutOfRange);
@@ -193,7 +211,11 @@ fn parse_decimal(
         if shift >= 0 {
             unscaled *= power_of_ten(distance);
         } else {
-            unscaled = Decimal { unscaled, scale: -shift }.rounded_up();
+            unscaled = Decimal {
+                unscaled,
+                scale: -shift,
+            }
+            .rounded_up();
         }
         scale = -NANO;
         if format == Format::BinarySI {
@@ -207,5 +229,9 @@ fn parse_decimal(
     if pieces.negative {
         unscaled = -unscaled;
     }
-    Ok(Parsed { amount: Amount::decimal(unscaled, scale), format, reuse: false })
+    Ok(Parsed {
+        amount: Amount::decimal(unscaled, scale),
+        format,
+        reuse: false,
+    })
 }

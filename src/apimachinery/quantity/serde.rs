@@ -62,7 +62,10 @@ impl<'de> Visitor<'de> for QuantityVisitor {
             return Ok(Quantity::default());
         }
         // Upstream strips the quotes without checking what is escaped between them.
-        let text = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
+        let text = json
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .unwrap_or(json);
         self.visit_str(text)
     }
 

@@ -84,7 +84,12 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("Ki", "0e0", Bin, "0"),
         ("e3", "0e3", Exp, "0"),
         // The big form: too long, too fine, or a large binary suffix.
-        ("123456789012345678", "123456789012345678e0", Dec, "123456789012345678"),
+        (
+            "123456789012345678",
+            "123456789012345678e0",
+            Dec,
+            "123456789012345678",
+        ),
         (
             "1234567890123456789",
             "1234567890123456789000000000e-9 (big)",
@@ -105,9 +110,24 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         (".001Ki", "1024000000e-9 (big)", Bin, "1024m"),
         ("1.5Ki", "1536000000000e-9 (big)", Bin, "1536"),
         // Binary numbers are capped, and below 1 turn decimal.
-        ("9Ei", "9223372036854775807e0 (big)", Bin, "9223372036854775807"),
-        ("-9Ei", "-9223372036854775807e0 (big)", Bin, "-9223372036854775807"),
-        ("9223372036854775807Ki", "9223372036854775807e0 (big)", Bin, "9223372036854775807"),
+        (
+            "9Ei",
+            "9223372036854775807e0 (big)",
+            Bin,
+            "9223372036854775807",
+        ),
+        (
+            "-9Ei",
+            "-9223372036854775807e0 (big)",
+            Bin,
+            "-9223372036854775807",
+        ),
+        (
+            "9223372036854775807Ki",
+            "9223372036854775807e0 (big)",
+            Bin,
+            "9223372036854775807",
+        ),
         (
             "9007199254740991.9990234375Ki",
             "9223372036854775807000000000e-9 (big)",
@@ -209,15 +229,39 @@ fn values_round_and_overflow_by_form() {
         ("-0.0000000011", 1, 1),
         ("-0.5Ki", -512_000, -512),
         ("-100.035Ki", -102_435_840, -102_434),
-        ("1234567890123456789.5", -1_363_962_815_083_168_772, 1_234_567_890_123_456_790),
-        ("9999999999999999999.5", 1_864_712_049_423_023_628, -8_446_744_073_709_551_616),
+        (
+            "1234567890123456789.5",
+            -1_363_962_815_083_168_772,
+            1_234_567_890_123_456_790,
+        ),
+        (
+            "9999999999999999999.5",
+            1_864_712_049_423_023_628,
+            -8_446_744_073_709_551_616,
+        ),
         // It divides only the low bits of what is far below zero.
         ("-9999999999999999999.5", -4_477_988_019_892, -4_477_988_018),
         // Steps of 1, 2, 3, 6 and 9 wrap, others vanish.
-        ("9223372036854775", 9_223_372_036_854_775_000, 9_223_372_036_854_775),
-        ("9223372036854776", -9_223_372_036_854_775_616, 9_223_372_036_854_776),
-        ("99999999999999999", 7_766_279_631_452_240_920, 99_999_999_999_999_999),
-        ("123456789012M", -5_670_419_503_966_861_312, 123_456_789_012_000_000),
+        (
+            "9223372036854775",
+            9_223_372_036_854_775_000,
+            9_223_372_036_854_775,
+        ),
+        (
+            "9223372036854776",
+            -9_223_372_036_854_775_616,
+            9_223_372_036_854_776,
+        ),
+        (
+            "99999999999999999",
+            7_766_279_631_452_240_920,
+            99_999_999_999_999_999,
+        ),
+        (
+            "123456789012M",
+            -5_670_419_503_966_861_312,
+            123_456_789_012_000_000,
+        ),
         ("9P", 9_000_000_000_000_000_000, 9_000_000_000_000_000),
         ("10P", 0, 10_000_000_000_000_000),
         ("1E", 0, 1_000_000_000_000_000_000),
@@ -232,7 +276,11 @@ fn values_round_and_overflow_by_form() {
         ("0e-2000000000", 0, 0),
     ];
     for (text, milli, whole) in cases {
-        assert_eq!(amount(text).milli_value() as i128, milli, "{text} in thousandths");
+        assert_eq!(
+            amount(text).milli_value() as i128,
+            milli,
+            "{text} in thousandths"
+        );
         assert_eq!(amount(text).value(), whole, "{text}");
     }
 }
@@ -248,7 +296,11 @@ fn sums_keep_the_form_of_upstream() {
         ("1E", "1n", "1000000000000000000000000001e-9 (big)"),
         ("999999999999999999", "9", "1000000000000000008e0"),
         ("9e18", "1e18", "10e18"),
-        ("9000000000000000k", "999999999999999999", "9999999999999999999e0 (big)"),
+        (
+            "9000000000000000k",
+            "999999999999999999",
+            "9999999999999999999e0 (big)",
+        ),
         ("100Ti", "-100Ti", "0e-9 (big)"),
         ("0Pi", "1", "1e0 (big)"),
         ("1Pi", "1m", "1125899906842624001000000e-9 (big)"),
@@ -313,7 +365,12 @@ fn amounts_are_ordered_by_value() {
             assert_eq!(quantity(a) == quantity(b), i == j, "{a} and {b}");
         }
     }
-    for same in [("1", "1000m"), ("1Pi", "1125899906842624"), ("0", "0e2000000000"), ("0", "-")] {
+    for same in [
+        ("1", "1000m"),
+        ("1Pi", "1125899906842624"),
+        ("0", "0e2000000000"),
+        ("0", "-"),
+    ] {
         assert_eq!(amount(same.0), amount(same.1), "{same:?}");
     }
 }
@@ -331,11 +388,18 @@ fn floats_are_products_of_rounded_factors() {
         ("12E", 1.2e19),
         ("12e500", f64::INFINITY),
         ("-12e500", f64::NEG_INFINITY),
-        ("12345678901234567890", 1.234_567_890_123_456_8e28 * (1.0 / 1e9)),
+        (
+            "12345678901234567890",
+            1.234_567_890_123_456_8e28 * (1.0 / 1e9),
+        ),
         ("7e40", 7.0 * (1e32 * 1e8)),
     ];
     for (text, float) in cases {
-        assert_eq!(quantity(text).approximate_f64().to_bits(), f64::to_bits(float), "{text}");
+        assert_eq!(
+            quantity(text).approximate_f64().to_bits(),
+            f64::to_bits(float),
+            "{text}"
+        );
     }
     assert!(quantity("0e309").approximate_f64().is_nan());
     assert_eq!(quantity("0.3").canonicalized().approximate_f64(), 0.3);
@@ -365,7 +429,10 @@ fn milli_quantities_print_as_upstream() {
         assert_eq!(quantity.to_string(), text);
         assert_eq!(quantity.milli_value(), value);
     }
-    assert_eq!(format!("[{:>6}]", Quantity::from_milli(250, DecimalSI)), "[  250m]");
+    assert_eq!(
+        format!("[{:>6}]", Quantity::from_milli(250, DecimalSI)),
+        "[  250m]"
+    );
 }
 
 #[test]
@@ -400,8 +467,14 @@ fn json_keeps_the_text_of_numbers() {
         let reader: Quantity = serde_json::from_reader(json.as_bytes()).unwrap();
         assert_eq!(reader.to_string(), printed, "{json} from a reader");
     }
-    assert_eq!(serde_json::from_str::<Option<Quantity>>("null").unwrap(), None);
-    assert_eq!(serde_json::to_string(&quantity("0.5")).unwrap(), r#""500m""#);
+    assert_eq!(
+        serde_json::from_str::<Option<Quantity>>("null").unwrap(),
+        None
+    );
+    assert_eq!(
+        serde_json::to_string(&quantity("0.5")).unwrap(),
+        r#""500m""#
+    );
 }
 
 #[test]
@@ -425,20 +498,38 @@ fn quantities_come_from_json_values_and_yaml() {
         let amount: Amount = serde_json::from_value(value).unwrap();
         assert_eq!(&amount, by_value.amount(), "{json} as an amount");
     }
-    assert_eq!(serde_yaml::from_str::<Quantity>("1.5Gi").unwrap().to_string(), "1536Mi");
-    assert_eq!(serde_yaml::from_str::<Quantity>("1e+21").unwrap().to_string(), "1e+21");
+    assert_eq!(
+        serde_yaml::from_str::<Quantity>("1.5Gi")
+            .unwrap()
+            .to_string(),
+        "1536Mi"
+    );
+    assert_eq!(
+        serde_yaml::from_str::<Quantity>("1e+21")
+            .unwrap()
+            .to_string(),
+        "1e+21"
+    );
 }
 
 #[test]
 fn json_that_is_no_quantity_gives_the_error_of_upstream() {
     for json in ["true", "[1]", "{}", r#""1x""#, r#""\u0031""#, r#""""#] {
-        let error = serde_json::from_str::<Quantity>(json).unwrap_err().to_string();
-        assert!(error.starts_with("quantities must match"), "{json}: {error}");
+        let error = serde_json::from_str::<Quantity>(json)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("quantities must match"),
+            "{json}: {error}"
+        );
     }
     let value = serde_json::json!({"a": 1});
     assert!(serde_json::from_value::<Quantity>(value).is_err());
     let other = || IntoDeserializer::<de::value::Error>::into_deserializer(true);
-    let errors = [Quantity::deserialize(other()).err(), Amount::deserialize(other()).err()];
+    let errors = [
+        Quantity::deserialize(other()).err(),
+        Amount::deserialize(other()).err(),
+    ];
     for error in errors.map(|error| error.unwrap().to_string()) {
         assert_eq!(error, "invalid type: boolean `true`, expected a quantity");
     }
@@ -553,7 +644,11 @@ fn amounts_are_identical_in_number_and_form() {
         ("1", big, false),
         ("8Ei", "9223372036.8547758070000000000", false),
     ] {
-        assert_eq!(amount(one).is_identical(&amount(other)), expected, "{one} {other}");
+        assert_eq!(
+            amount(one).is_identical(&amount(other)),
+            expected,
+            "{one} {other}"
+        );
     }
 }
 
@@ -579,7 +674,11 @@ fn an_amount_is_spelled_in_its_form() {
         let amount = Amount::parse(text).unwrap();
         let spelled = amount.spelling();
         let back = Amount::parse(&spelled).unwrap();
-        assert_eq!(format!("{back:?}"), format!("{amount:?}"), "{text} as {spelled}");
+        assert_eq!(
+            format!("{back:?}"),
+            format!("{amount:?}"),
+            "{text} as {spelled}"
+        );
         assert_eq!(back.spelling(), spelled);
     }
     assert_eq!(amount("12").spelling(), "12");

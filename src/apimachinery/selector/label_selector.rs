@@ -15,7 +15,10 @@ use crate::apimachinery::json::{list, null_as_default, string_map};
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
     /// Labels that must have these values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "string_map"
+    )]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
@@ -51,7 +54,12 @@ impl LabelSelector {
             let values = vec![value.as_str().into()];
             requirements.push(validate::requirement(key, Operator::Equals, values)?);
         }
-        for LabelSelectorRequirement { key, operator, values } in &self.match_expressions {
+        for LabelSelectorRequirement {
+            key,
+            operator,
+            values,
+        } in &self.match_expressions
+        {
             let operator = match operator.as_str() {
                 "In" => Operator::In,
                 "NotIn" => Operator::NotIn,
@@ -87,7 +95,11 @@ impl LabelSelector {
                 Operator::NotEquals => return Err(unknown_operator("!=")),
             };
             let operator = operator.to_owned();
-            converted.match_expressions.push(LabelSelectorRequirement { key, operator, values });
+            converted.match_expressions.push(LabelSelectorRequirement {
+                key,
+                operator,
+                values,
+            });
         }
         Ok(converted)
     }
@@ -95,7 +107,11 @@ impl LabelSelector {
     /// Returns the text of a `*metav1.LabelSelector` printed with `%v` or `%s`, as in messages of the
     /// controller.
     pub fn go_string(selector: Option<&Self>) -> String {
-        let Some(Self { match_labels, match_expressions }) = selector else {
+        let Some(Self {
+            match_labels,
+            match_expressions,
+        }) = selector
+        else {
             return "nil".into();
         };
         let mut text = String::from("&LabelSelector{MatchLabels:map[string]string{");
@@ -103,7 +119,12 @@ impl LabelSelector {
             let _ = write!(text, "{key}: {value},");
         }
         text.push_str("},MatchExpressions:[]LabelSelectorRequirement{");
-        for LabelSelectorRequirement { key, operator, values } in match_expressions {
+        for LabelSelectorRequirement {
+            key,
+            operator,
+            values,
+        } in match_expressions
+        {
             let values = values.join(" ");
             let _ = write!(
                 text,

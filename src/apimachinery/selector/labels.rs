@@ -16,7 +16,10 @@ impl Labels {
     /// The value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         // Objects have so few labels that a binary search would not pay off.
-        self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| &**value)
+        self.0
+            .iter()
+            .find(|(name, _)| **name == *key)
+            .map(|(_, value)| &**value)
     }
 
     /// Keys and values, by key.
@@ -51,7 +54,12 @@ fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
 /// The last of equal keys wins.
 impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self::from_pairs(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
+        Self::from_pairs(
+            pairs
+                .into_iter()
+                .map(|(k, v)| (k.into(), v.into()))
+                .collect(),
+        )
     }
 }
 

@@ -30,10 +30,15 @@ impl Selectors {
         let mut others = Vec::new();
         for (place, selector) in all.iter().enumerate() {
             let common = |it: &&Requirement| -> usize {
-                it.required().iter().map(|value| required[&(&*it.key, &**value)]).sum()
+                it.required()
+                    .iter()
+                    .map(|value| required[&(&*it.key, &**value)])
+                    .sum()
             };
             let requirements = selector.requirements.iter();
-            let rarest = requirements.filter(|it| !it.required().is_empty()).min_by_key(common);
+            let rarest = requirements
+                .filter(|it| !it.required().is_empty())
+                .min_by_key(common);
             match rarest {
                 None => others.push(place),
                 Some(rarest) => {
@@ -44,12 +49,20 @@ impl Selectors {
                 }
             }
         }
-        Self { all, by_label, others }
+        Self {
+            all,
+            by_label,
+            others,
+        }
     }
 
     /// Returns the places of those that match, in no order; a place may come twice.
     pub fn matching(&self, labels: &Labels) -> impl Iterator<Item = usize> {
-        let required = labels.0.iter().filter_map(|label| self.by_label.get(label)).flatten();
+        let required = labels
+            .0
+            .iter()
+            .filter_map(|label| self.by_label.get(label))
+            .flatten();
         let places = required.chain(&self.others).copied();
         places.filter(|place| self.all[*place].matches(labels))
     }
@@ -90,8 +103,10 @@ mod tests {
             "app in (web),n>3",
             "tier=a,app notin (web)",
         ];
-        let selectors: Vec<Selector> =
-            texts.iter().map(|text| Selector::parse(text).unwrap()).collect();
+        let selectors: Vec<Selector> = texts
+            .iter()
+            .map(|text| Selector::parse(text).unwrap())
+            .collect();
         let many = Selectors::new(selectors.clone());
         for labels in [
             &[][..],

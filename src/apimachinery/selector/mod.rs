@@ -66,7 +66,9 @@ impl Selector {
     /// them on one key only affects printing.
     fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Self { requirements: requirements.into() }
+        Self {
+            requirements: requirements.into(),
+        }
     }
 
     /// Whether `labels` meet every requirement.
@@ -120,7 +122,10 @@ impl Requirement {
 
     fn compares(&self, value: Option<&str>, compare: fn(i64, i64) -> bool) -> bool {
         let number = |text: &str| text.parse::<i64>().ok();
-        match (value.and_then(number), self.values.first().and_then(|bound| number(bound))) {
+        match (
+            value.and_then(number),
+            self.values.first().and_then(|bound| number(bound)),
+        ) {
             (Some(value), Some(bound)) => compare(value, bound),
             _ => false,
         }

@@ -24,7 +24,10 @@ enum Token {
 
 /// The requirements in `text`, in its order.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
-    let mut parser = Parser { tokens: tokens(text), position: 0 };
+    let mut parser = Parser {
+        tokens: tokens(text),
+        position: 0,
+    };
     let mut requirements = Vec::new();
     loop {
         match parser.peek() {
@@ -49,7 +52,9 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError
 }
 
 fn unexpected<T>(found: &str, expected: &str) -> Result<T, SelectorError> {
-    Err(SelectorError::new(format!("found '{found}', expected: {expected}")))
+    Err(SelectorError::new(format!(
+        "found '{found}', expected: {expected}"
+    )))
 }
 
 struct Parser<'a> {
@@ -199,7 +204,10 @@ fn tokens(text: &str) -> Vec<(Token, &str)> {
             Token::DoubleEquals | Token::NotEquals => position += 2,
             Token::Word => {
                 let ends = |byte| b"\0=!(),>< \t\r\n".contains(byte);
-                position += bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
+                position += bytes[start..]
+                    .iter()
+                    .position(ends)
+                    .unwrap_or(bytes.len() - start);
             }
             _ => position += 1,
         }

@@ -78,22 +78,70 @@ fn syntax_errors_read_as_upstream() {
         ("x=a b", "found 'b', expected: ',' or 'end of string'"),
         ("x,", "found '', expected: identifier after ','"),
         ("x,=", "found '=', expected: identifier after ','"),
-        (",x", "found ',', expected: !, identifier, or 'end of string'"),
-        ("=a", "found '=', expected: !, identifier, or 'end of string'"),
-        ("!", "unable to parse requirement: found '', expected: identifier"),
-        ("!!x", "unable to parse requirement: found '!', expected: identifier"),
-        ("x=(", "unable to parse requirement: found '(', expected: identifier"),
-        ("x==!a", "unable to parse requirement: found '!', expected: identifier"),
-        ("x y", "unable to parse requirement: found 'y', expected: in, notin, =, ==, !=, gt, lt"),
-        ("x(", "unable to parse requirement: found '(', expected: in, notin, =, ==, !=, gt, lt"),
-        ("x in a", "unable to parse requirement: found 'a' expected: '('"),
-        ("x in", "unable to parse requirement: found '' expected: '('"),
-        ("x in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
-        ("x in (=", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
-        ("x in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
-        ("x in (a b)", "unable to parse requirement: found 'b', expected: ',' or ')'"),
-        ("x in (a,", "unable to parse requirement: found '', expected: ',', or identifier"),
-        ("x in (,=", "unable to parse requirement: found '=', expected: ',', or identifier"),
+        (
+            ",x",
+            "found ',', expected: !, identifier, or 'end of string'",
+        ),
+        (
+            "=a",
+            "found '=', expected: !, identifier, or 'end of string'",
+        ),
+        (
+            "!",
+            "unable to parse requirement: found '', expected: identifier",
+        ),
+        (
+            "!!x",
+            "unable to parse requirement: found '!', expected: identifier",
+        ),
+        (
+            "x=(",
+            "unable to parse requirement: found '(', expected: identifier",
+        ),
+        (
+            "x==!a",
+            "unable to parse requirement: found '!', expected: identifier",
+        ),
+        (
+            "x y",
+            "unable to parse requirement: found 'y', expected: in, notin, =, ==, !=, gt, lt",
+        ),
+        (
+            "x(",
+            "unable to parse requirement: found '(', expected: in, notin, =, ==, !=, gt, lt",
+        ),
+        (
+            "x in a",
+            "unable to parse requirement: found 'a' expected: '('",
+        ),
+        (
+            "x in",
+            "unable to parse requirement: found '' expected: '('",
+        ),
+        (
+            "x in (",
+            "unable to parse requirement: found '', expected: ',', ')' or identifier",
+        ),
+        (
+            "x in (=",
+            "unable to parse requirement: found '=', expected: ',', ')' or identifier",
+        ),
+        (
+            "x in (a",
+            "unable to parse requirement: found '', expected: ',' or ')'",
+        ),
+        (
+            "x in (a b)",
+            "unable to parse requirement: found 'b', expected: ',' or ')'",
+        ),
+        (
+            "x in (a,",
+            "unable to parse requirement: found '', expected: ',', or identifier",
+        ),
+        (
+            "x in (,=",
+            "unable to parse requirement: found '=', expected: ',', or identifier",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(error(text), message, "{text}");
@@ -112,9 +160,21 @@ fn faulty_keys_and_values_read_as_upstream() {
     };
     let cases = [
         ("-x".to_owned(), of_key("-x", &format!("name part {NAME}"))),
-        ("x/".to_owned(), of_key("x/", &format!("name part must be non-empty; name part {NAME}"))),
-        ("/x".to_owned(), of_key("/x", "prefix part must be non-empty")),
-        ("A_/x".to_owned(), of_key("A_/x", &format!("prefix part {SUBDOMAIN}"))),
+        (
+            "x/".to_owned(),
+            of_key(
+                "x/",
+                &format!("name part must be non-empty; name part {NAME}"),
+            ),
+        ),
+        (
+            "/x".to_owned(),
+            of_key("/x", "prefix part must be non-empty"),
+        ),
+        (
+            "A_/x".to_owned(),
+            of_key("A_/x", &format!("prefix part {SUBDOMAIN}")),
+        ),
         (
             "a/b/c".to_owned(),
             of_key(
@@ -125,17 +185,35 @@ fn faulty_keys_and_values_read_as_upstream() {
                 ),
             ),
         ),
-        (long.clone(), of_key(&long, "name part must be no more than 63 bytes")),
-        (longer.clone(), of_key(&longer, "prefix part must be no more than 253 bytes")),
+        (
+            long.clone(),
+            of_key(&long, "name part must be no more than 63 bytes"),
+        ),
+        (
+            longer.clone(),
+            of_key(&longer, "prefix part must be no more than 253 bytes"),
+        ),
         ("x=a||y".to_owned(), of_x("a||y", VALUE)),
         ("x=é\u{7f}\"".to_owned(), of_x("é\\x7f\\\"", VALUE)),
-        (format!("x={long}"), of_x(&long, "must be no more than 63 bytes")),
+        (
+            format!("x={long}"),
+            of_x(&long, "must be no more than 63 bytes"),
+        ),
         (
             format!("x={long}-"),
-            of_x(&format!("{long}-"), &format!("must be no more than 63 bytes; {VALUE}")),
+            of_x(
+                &format!("{long}-"),
+                &format!("must be no more than 63 bytes; {VALUE}"),
+            ),
         ),
-        ("x<a".to_owned(), format!("{unable}values[0]: Invalid value: \"a\": {INTEGER}")),
-        ("x>".to_owned(), format!("{unable}values[0]: Invalid value: \"\": {INTEGER}")),
+        (
+            "x<a".to_owned(),
+            format!("{unable}values[0]: Invalid value: \"a\": {INTEGER}"),
+        ),
+        (
+            "x>".to_owned(),
+            format!("{unable}values[0]: Invalid value: \"\": {INTEGER}"),
+        ),
         ("x>-1".to_owned(), of_x("-1", VALUE)),
         (
             "x>-".to_owned(),
@@ -159,8 +237,9 @@ fn faulty_keys_and_values_read_as_upstream() {
 
 #[test]
 fn selectors_match_as_upstream() {
-    let labels: Labels =
-        [("x", "foo"), ("y", "baz"), ("n", "2"), ("empty", "")].into_iter().collect();
+    let labels: Labels = [("x", "foo"), ("y", "baz"), ("n", "2"), ("empty", "")]
+        .into_iter()
+        .collect();
     let matching = [
         "",
         "x",
@@ -229,8 +308,15 @@ fn scale_selectors_are_normalized_as_by_the_client() {
     ];
     for (text, expected) in cases {
         let normalized = selector(text).normalized();
-        let printed = normalized.as_ref().map(ToString::to_string).map_err(ToString::to_string);
-        assert_eq!(printed, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+        let printed = normalized
+            .as_ref()
+            .map(ToString::to_string)
+            .map_err(ToString::to_string);
+        assert_eq!(
+            printed,
+            expected.map(str::to_owned).map_err(str::to_owned),
+            "{text}"
+        );
     }
 }
 
@@ -257,9 +343,11 @@ fn label_selectors_become_selectors() {
         ),
         (
             r#"{"matchExpressions":[{"key":"a","operator":"In"}]}"#,
-            Err("values: Invalid value: null: for 'in', 'notin' operators, values set can't be \
+            Err(
+                "values: Invalid value: null: for 'in', 'notin' operators, values set can't be \
                  empty"
-                .to_owned()),
+                    .to_owned(),
+            ),
         ),
         (
             r#"{"matchExpressions":[{"key":"a","operator":"Exists","values":["b","<"]}]}"#,
@@ -278,7 +366,11 @@ fn label_selectors_become_selectors() {
     ];
     for (json, expected) in cases {
         let made = label_selector(json).to_selector();
-        assert_eq!(made.map(|s| s.to_string()).map_err(|e| e.to_string()), expected, "{json}");
+        assert_eq!(
+            made.map(|s| s.to_string()).map_err(|e| e.to_string()),
+            expected,
+            "{json}"
+        );
     }
 }
 
@@ -289,7 +381,10 @@ fn label_selectors_read_and_write_json() {
         r#""values":["x"]},{"key":"l","operator":"Exists"}]}"#
     );
     assert_eq!(serde_json::to_string(&label_selector(json)).unwrap(), json);
-    assert_eq!(serde_json::to_string(&LabelSelector::default()).unwrap(), "{}");
+    assert_eq!(
+        serde_json::to_string(&LabelSelector::default()).unwrap(),
+        "{}"
+    );
     let nulls = r#"{"matchLabels":null,"matchExpressions":null}"#;
     assert_eq!(label_selector(nulls), LabelSelector::default());
     let deeper = label_selector(
@@ -299,7 +394,10 @@ fn label_selectors_read_and_write_json() {
         ]}"#,
     );
     assert_eq!(deeper.match_labels["a"], "");
-    assert_eq!(deeper.match_expressions[0], LabelSelectorRequirement::default());
+    assert_eq!(
+        deeper.match_expressions[0],
+        LabelSelectorRequirement::default()
+    );
     assert_eq!(deeper.match_expressions[1].values, [""]);
 }
 
@@ -340,11 +438,25 @@ fn labels_are_a_map() {
     let twice = serde_json::from_str::<Labels>(r#"{"b":"1","a":"x","b":"1"}"#).unwrap_err();
     assert!(twice.to_string().starts_with("duplicate field `b`"));
     let labels: Labels = serde_json::from_str(r#"{"b":"3","n":null,"a":"x"}"#).unwrap();
-    assert_eq!(labels.iter().collect::<Vec<_>>(), [("a", "x"), ("b", "3"), ("n", "")]);
-    assert_eq!((labels.get("b"), labels.get("n"), labels.get("c")), (Some("3"), Some(""), None));
-    assert_eq!(serde_json::to_string(&labels).unwrap(), r#"{"a":"x","b":"3","n":""}"#);
+    assert_eq!(
+        labels.iter().collect::<Vec<_>>(),
+        [("a", "x"), ("b", "3"), ("n", "")]
+    );
+    assert_eq!(
+        (labels.get("b"), labels.get("n"), labels.get("c")),
+        (Some("3"), Some(""), None)
+    );
+    assert_eq!(
+        serde_json::to_string(&labels).unwrap(),
+        r#"{"a":"x","b":"3","n":""}"#
+    );
     assert_eq!(format!("{labels:?}"), r#"{"a": "x", "b": "3", "n": ""}"#);
-    assert_eq!(labels, [("n", ""), ("b", "0"), ("a", "x"), ("b", "3")].into_iter().collect());
+    assert_eq!(
+        labels,
+        [("n", ""), ("b", "0"), ("a", "x"), ("b", "3")]
+            .into_iter()
+            .collect()
+    );
     let none: Labels = serde_json::from_str("null").unwrap();
     assert!(none.is_empty() && !labels.is_empty());
     let other = serde_json::from_str::<Labels>("1").unwrap_err().to_string();

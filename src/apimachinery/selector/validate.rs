@@ -52,7 +52,11 @@ pub(super) fn requirement(
     }
     match aggregate(faults) {
         Some(message) => Err(SelectorError::new(message)),
-        None => Ok(Requirement { key: key.into(), operator, values: values.into() }),
+        None => Ok(Requirement {
+            key: key.into(),
+            operator,
+            values: values.into(),
+        }),
     }
 }
 

@@ -75,7 +75,10 @@ pub(crate) fn read_annotation<T: DeserializeOwned>(
     match fold_keys(text).and_then(|json| decode::<Option<T>>(&json)) {
         Ok(value) => value,
         Err(error) => {
-            notes.push(Note::AnnotationIgnored { key, cause: error.to_string() });
+            notes.push(Note::AnnotationIgnored {
+                key,
+                cause: error.to_string(),
+            });
             None
         }
     }
@@ -170,7 +173,10 @@ mod tests {
                 r#" {"SCALEUP" : {"Policies":[ {"Type":"Pods"},null ]}}"#,
                 r#"{"scaleUp":{"policies":[{"type":"Pods"},null]}}"#,
             ),
-            (r#"{"Unknown":[],"averagevalue":1.50}"#, r#"{"Unknown":[],"averageValue":1.50}"#),
+            (
+                r#"{"Unknown":[],"averagevalue":1.50}"#,
+                r#"{"Unknown":[],"averageValue":1.50}"#,
+            ),
             (
                 r#"{"matchLabels":{"Type":"a","type":"b"}}"#,
                 r#"{"matchLabels":{"Type":"a","type":"b"}}"#,
@@ -183,6 +189,9 @@ mod tests {
             assert!(fold_keys(json).is_err(), "{json}");
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(fold_keys(&deep).unwrap_err().to_string(), "nested too deeply");
+        assert_eq!(
+            fold_keys(&deep).unwrap_err().to_string(),
+            "nested too deeply"
+        );
     }
 }

@@ -62,7 +62,11 @@ impl UnknownFields {
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let more = (self.more > 0).then(|| format!("{} more unknown fields", self.more));
-        self.first.iter().map(ToString::to_string).chain(more).collect()
+        self.first
+            .iter()
+            .map(ToString::to_string)
+            .chain(more)
+            .collect()
     }
 
     /// Counts a field at a path, of whose name there may be any length.
@@ -72,7 +76,10 @@ impl UnknownFields {
             return;
         }
         let path = shortened_to(path, 200, (120, 60)).into_owned();
-        self.first.push(UnknownField { path, meant: meant() });
+        self.first.push(UnknownField {
+            path,
+            meant: meant(),
+        });
     }
 }
 
@@ -84,7 +91,10 @@ pub(crate) enum Shape {
     /// An object with these fields, or a list of them.
     Fields(&'static [(&'static str, Shape)]),
     /// The same with the fields of a type of k8s-openapi, of which only these are looked into.
-    Of(fn() -> &'static [&'static str], &'static [(&'static str, Shape)]),
+    Of(
+        fn() -> &'static [&'static str],
+        &'static [(&'static str, Shape)],
+    ),
 }
 
 use Shape::{Any, Fields, Of};
@@ -131,19 +141,39 @@ const METADATA: &[(&str, Shape)] = &[
 const REFERENCE: Shape = Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any)]);
 const SELECTOR: Shape = Fields(&[
     ("matchLabels", Any),
-    ("matchExpressions", Fields(&[("key", Any), ("operator", Any), ("values", Any)])),
+    (
+        "matchExpressions",
+        Fields(&[("key", Any), ("operator", Any), ("values", Any)]),
+    ),
 ]);
 
 const METRIC: Shape = Fields(&[("name", Any), ("selector", SELECTOR)]);
-const TARGET: Shape =
-    Fields(&[("type", Any), ("value", Any), ("averageValue", Any), ("averageUtilization", Any)]);
+const TARGET: Shape = Fields(&[
+    ("type", Any),
+    ("value", Any),
+    ("averageValue", Any),
+    ("averageUtilization", Any),
+]);
 const METRICS: Shape = Fields(&[
     ("type", Any),
-    ("object", Fields(&[("describedObject", REFERENCE), ("target", TARGET), ("metric", METRIC)])),
+    (
+        "object",
+        Fields(&[
+            ("describedObject", REFERENCE),
+            ("target", TARGET),
+            ("metric", METRIC),
+        ]),
+    ),
     ("pods", Fields(&[("metric", METRIC), ("target", TARGET)])),
     ("resource", Fields(&[("name", Any), ("target", TARGET)])),
-    ("containerResource", Fields(&[("name", Any), ("container", Any), ("target", TARGET)])),
-    ("external", Fields(&[("metric", METRIC), ("target", TARGET)])),
+    (
+        "containerResource",
+        Fields(&[("name", Any), ("container", Any), ("target", TARGET)]),
+    ),
+    (
+        "external",
+        Fields(&[("metric", METRIC), ("target", TARGET)]),
+    ),
 ]);
 
 const POLICIES: Shape = Fields(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
@@ -155,8 +185,11 @@ const RULES: Shape = Fields(&[
 ]);
 /// `HorizontalPodAutoscalerBehavior`.
 pub(crate) const BEHAVIOR: Shape = Fields(&[("scaleUp", RULES), ("scaleDown", RULES)]);
-const RULES_OF_BETA: Shape =
-    Fields(&[("stabilizationWindowSeconds", Any), ("selectPolicy", Any), ("policies", POLICIES)]);
+const RULES_OF_BETA: Shape = Fields(&[
+    ("stabilizationWindowSeconds", Any),
+    ("selectPolicy", Any),
+    ("policies", POLICIES),
+]);
 
 const FLAT_METRICS: Shape = Fields(&[
     ("type", Any),
@@ -170,10 +203,21 @@ const FLAT_METRICS: Shape = Fields(&[
             ("averageValue", Any),
         ]),
     ),
-    ("pods", Fields(&[("metricName", Any), ("targetAverageValue", Any), ("selector", SELECTOR)])),
+    (
+        "pods",
+        Fields(&[
+            ("metricName", Any),
+            ("targetAverageValue", Any),
+            ("selector", SELECTOR),
+        ]),
+    ),
     (
         "resource",
-        Fields(&[("name", Any), ("targetAverageUtilization", Any), ("targetAverageValue", Any)]),
+        Fields(&[
+            ("name", Any),
+            ("targetAverageUtilization", Any),
+            ("targetAverageValue", Any),
+        ]),
     ),
     (
         "containerResource",
@@ -212,7 +256,10 @@ const V2BETA2: &[(&str, Shape)] = &[
     ("minReplicas", Any),
     ("maxReplicas", Any),
     ("metrics", METRICS),
-    ("behavior", Fields(&[("scaleUp", RULES_OF_BETA), ("scaleDown", RULES_OF_BETA)])),
+    (
+        "behavior",
+        Fields(&[("scaleUp", RULES_OF_BETA), ("scaleDown", RULES_OF_BETA)]),
+    ),
 ];
 const V2: &[(&str, Shape)] = &[
     ("scaleTargetRef", REFERENCE),
@@ -269,7 +316,10 @@ const STATEFUL_SET: Shape = Of(
             "updateStrategy",
             Of(
                 names::<StatefulSetUpdateStrategy>,
-                &[("rollingUpdate", Of(names::<RollingUpdateStatefulSetStrategy>, &[]))],
+                &[(
+                    "rollingUpdate",
+                    Of(names::<RollingUpdateStatefulSetStrategy>, &[]),
+                )],
             ),
         ),
     ],
@@ -283,7 +333,12 @@ const ROLLOUT: Shape = Fields(&[
     TEMPLATE,
     (
         "workloadRef",
-        Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any), ("scaleDown", Any)]),
+        Fields(&[
+            ("apiVersion", Any),
+            ("kind", Any),
+            ("name", Any),
+            ("scaleDown", Any),
+        ]),
     ),
     ("minReadySeconds", Any),
     ("rollbackWindow", Any),
@@ -372,7 +427,9 @@ pub(crate) fn unknown_of(object: &Value, spec: Shape) -> UnknownFields {
 /// The known field that was probably meant: one that is typed alike, or the only one that begins with the name.
 fn meant<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<&'k str> {
     const LEAST: usize = 4;
-    let mut longer = known.clone().filter(|own| name.len() >= LEAST && own.starts_with(name));
+    let mut longer = known
+        .clone()
+        .filter(|own| name.len() >= LEAST && own.starts_with(name));
     let only = longer.next().filter(|_| longer.next().is_none());
     nearest(name, known).or(only)
 }
@@ -397,7 +454,10 @@ fn of_object(
             Some((_, Of(names, fields))) => (names(), *fields),
             None if any.contains(&&**name) => continue,
             None => {
-                let known = fields.iter().map(|(known, _)| *known).chain(any.iter().copied());
+                let known = fields
+                    .iter()
+                    .map(|(known, _)| *known)
+                    .chain(any.iter().copied());
                 unknown.add(&path, || meant(name, known).map(at));
                 continue;
             }
@@ -437,7 +497,11 @@ mod tests {
                 json!({"spec": {"maxReplcas": 3}}),
                 r#"unknown field "spec.maxReplcas", did you mean "spec.maxReplicas"?"#,
             ),
-            (HpaVersion::V2, json!({"spce": {}}), r#"unknown field "spce", did you mean "spec"?"#),
+            (
+                HpaVersion::V2,
+                json!({"spce": {}}),
+                r#"unknown field "spce", did you mean "spec"?"#,
+            ),
             (
                 HpaVersion::V2,
                 json!({"metadata": {"nam": "a", "labels": {"any": "b"}}}),
@@ -483,8 +547,16 @@ mod tests {
                 json!({"spec": {"metrics": [{"resource": {"target": {}}}]}}),
                 r#"unknown field "spec.metrics[0].resource.target""#,
             ),
-            (HpaVersion::V1, json!({"spec": {"targetCPUUtilizationPercentage": 1}}), ""),
-            (HpaVersion::V1, json!({"spec": {"metrics": []}}), r#"unknown field "spec.metrics""#),
+            (
+                HpaVersion::V1,
+                json!({"spec": {"targetCPUUtilizationPercentage": 1}}),
+                "",
+            ),
+            (
+                HpaVersion::V1,
+                json!({"spec": {"metrics": []}}),
+                r#"unknown field "spec.metrics""#,
+            ),
         ] {
             assert_eq!(found(version, object.clone()), want, "{version:?} {object}");
         }
@@ -511,7 +583,12 @@ mod tests {
         let template = |spec| json!({"spec": {"template": {"spec": spec}}});
         let container = |own| template(json!({"containers": [own]}));
         for (group, kind, object, want) in [
-            ("apps", "Deployment", json!({"spec": {"replica": 7}}), "spec.replica, spec.replicas"),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"replica": 7}}),
+                "spec.replica, spec.replicas",
+            ),
             (
                 "apps",
                 "Deployment",
@@ -531,9 +608,24 @@ mod tests {
                     "volumeClaimTemplates": [{"any": 1}]}}),
                 "spec.updateStrategy.typ, spec.updateStrategy.type",
             ),
-            ("apps", "ReplicaSet", json!({"spec": {"strategy": {}}}), "spec.strategy, "),
-            ("", "ReplicationController", json!({"spec": {"selector": {"app": "web"}}}), ""),
-            ("argoproj.io", "Rollout", json!({"spec": {"workloadRef": {}}}), ""),
+            (
+                "apps",
+                "ReplicaSet",
+                json!({"spec": {"strategy": {}}}),
+                "spec.strategy, ",
+            ),
+            (
+                "",
+                "ReplicationController",
+                json!({"spec": {"selector": {"app": "web"}}}),
+                "",
+            ),
+            (
+                "argoproj.io",
+                "Rollout",
+                json!({"spec": {"workloadRef": {}}}),
+                "",
+            ),
             ("batch", "Job", json!({"spec": {"any": 1}}), ""),
             (
                 "argoproj.io",

@@ -91,10 +91,16 @@ impl MetricSpec {
                     average_value: source.average_value,
                     average_utilization: None,
                 },
-                metric: MetricIdentifier { name: source.metric_name, selector: source.selector },
+                metric: MetricIdentifier {
+                    name: source.metric_name,
+                    selector: source.selector,
+                },
             }),
             pods: self.pods.map(|source| hpa::PodsMetricSource {
-                metric: MetricIdentifier { name: source.metric_name, selector: source.selector },
+                metric: MetricIdentifier {
+                    name: source.metric_name,
+                    selector: source.selector,
+                },
                 target: MetricTarget {
                     type_: "AverageValue".to_owned(),
                     average_value: Some(or_zero(source.target_average_value)),
@@ -233,17 +239,26 @@ impl MetricStatus {
         hpa::MetricStatus {
             type_: self.type_,
             object: self.object.map(|status| hpa::ObjectMetricStatus {
-                metric: MetricIdentifier { name: status.metric_name, selector: status.selector },
+                metric: MetricIdentifier {
+                    name: status.metric_name,
+                    selector: status.selector,
+                },
                 current: value(status.current_value, status.average_value),
                 described_object: status.target,
             }),
             pods: self.pods.map(|status| hpa::PodsMetricStatus {
-                metric: MetricIdentifier { name: status.metric_name, selector: status.selector },
+                metric: MetricIdentifier {
+                    name: status.metric_name,
+                    selector: status.selector,
+                },
                 current: average(None, status.current_average_value),
             }),
             resource: self.resource.map(|status| hpa::ResourceMetricStatus {
                 name: status.name,
-                current: average(status.current_average_utilization, status.current_average_value),
+                current: average(
+                    status.current_average_utilization,
+                    status.current_average_value,
+                ),
             }),
             container_resource: self.container_resource.map(|status| {
                 hpa::ContainerResourceMetricStatus {

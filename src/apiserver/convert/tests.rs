@@ -6,7 +6,10 @@ use super::*;
 
 fn object(version: &str, rest: &Value) -> String {
     let mut object = json!({"apiVersion": version, "kind": "HorizontalPodAutoscaler"});
-    object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    object
+        .as_object_mut()
+        .unwrap()
+        .extend(rest.as_object().unwrap().clone());
     object.to_string()
 }
 
@@ -16,7 +19,10 @@ fn read(version: &str, rest: &Value) -> HpaObject {
 }
 
 fn unknown(path: &str) -> Note {
-    Note::UnknownFields { paths: vec![path.to_owned()], more: 0 }
+    Note::UnknownFields {
+        paths: vec![path.to_owned()],
+        more: 0,
+    }
 }
 
 fn spec(hpa: &HpaObject) -> Value {
@@ -33,11 +39,16 @@ fn read_v1(annotations: &[(&str, Value)], spec: &Value) -> HpaObject {
     let annotations: serde_json::Map<_, _> = annotations
         .iter()
         .map(|(name, value)| {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             (annotations::key(name), Value::String(text))
         })
         .collect();
-    read("autoscaling/v1", &json!({"metadata": {"annotations": annotations}, "spec": spec}))
+    read(
+        "autoscaling/v1",
+        &json!({"metadata": {"annotations": annotations}, "spec": spec}),
+    )
 }
 
 fn cpu(percentage: i32) -> Value {
@@ -92,7 +103,11 @@ fn v2_is_taken_as_it_is() {
     assert_eq!(hpa.notes, [unknown("spec.metrics[0].unknown")]);
     let hpa = hpa.into_hpa();
     assert_eq!(
-        (hpa.name.as_str(), hpa.namespace.as_str(), hpa.uid.as_deref()),
+        (
+            hpa.name.as_str(),
+            hpa.namespace.as_str(),
+            hpa.uid.as_deref()
+        ),
         ("a", "n", Some("u"))
     );
 }
@@ -100,7 +115,10 @@ fn v2_is_taken_as_it_is() {
 #[test]
 fn null_is_the_zero_value() {
     let nothing = read("autoscaling/v2", &json!({}));
-    assert_eq!((nothing.is_admitted(), nothing.clone().into_hpa().uid), (false, None));
+    assert_eq!(
+        (nothing.is_admitted(), nothing.clone().into_hpa().uid),
+        (false, None)
+    );
     for rest in [
         json!({"metadata": null, "spec": null, "status": null}),
         json!({
@@ -122,7 +140,10 @@ fn null_is_the_zero_value() {
         });
         let hpa = read(version.as_str(), &rest);
         assert_eq!(hpa.metadata.labels["a"], "");
-        assert_eq!((hpa.spec, hpa.status), (HpaSpec::default(), HpaStatus::default()));
+        assert_eq!(
+            (hpa.spec, hpa.status),
+            (HpaSpec::default(), HpaStatus::default())
+        );
     }
     let hpa = read(
         "autoscaling/v2",
@@ -138,8 +159,14 @@ fn null_is_the_zero_value() {
     );
     assert_eq!(hpa.spec.metrics[0], MetricSpec::default());
     assert_eq!(hpa.spec.metrics[1].pods, Some(Default::default()));
-    assert_eq!(hpa.status.conditions, [Condition::default(), Condition::default()]);
-    assert_eq!(hpa.status.current_metrics.unwrap()[0], MetricStatus::default());
+    assert_eq!(
+        hpa.status.conditions,
+        [Condition::default(), Condition::default()]
+    );
+    assert_eq!(
+        hpa.status.current_metrics.unwrap()[0],
+        MetricStatus::default()
+    );
 }
 
 #[test]
@@ -148,7 +175,10 @@ fn what_cannot_be_read_names_the_field() {
         ("", "EOF while parsing a value at line 1 column 0"),
         ("[]", "a list, expected an object"),
         ("{}x", "trailing characters at line 1 column 3"),
-        (r#"{"kind": "Pod"}"#, r#"kind: "Pod" is not "HorizontalPodAutoscaler""#),
+        (
+            r#"{"kind": "Pod"}"#,
+            r#"kind: "Pod" is not "HorizontalPodAutoscaler""#,
+        ),
         (
             r#"{"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v3"}"#,
             "apiVersion: unsupported version \"autoscaling/v3\" (supported: autoscaling/v1, \
@@ -175,7 +205,11 @@ fn what_cannot_be_read_names_the_field() {
             "spec.metrics[0].pods.target.averageValue: quantities must match the regular \
              expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
-        ("autoscaling/v2", json!({"behavior": []}), "spec.behavior: a list, expected an object"),
+        (
+            "autoscaling/v2",
+            json!({"behavior": []}),
+            "spec.behavior: a list, expected an object",
+        ),
         (
             "autoscaling/v2",
             json!({"maxReplicas": "3"}),
@@ -209,7 +243,15 @@ fn the_digits_of_a_number_are_kept() {
         {"metrics": [{"pods": {"target": {"averageValue": 100000000000000000000.5}}}]}}"#;
     let hpa = hpa_from_json(json).unwrap();
     let want = Quantity::parse("100000000000000000000.5").unwrap();
-    assert_eq!(hpa.spec.metrics[0].pods.as_ref().unwrap().target.average_value, Some(want));
+    assert_eq!(
+        hpa.spec.metrics[0]
+            .pods
+            .as_ref()
+            .unwrap()
+            .target
+            .average_value,
+        Some(want)
+    );
 }
 
 #[test]
@@ -239,7 +281,10 @@ fn v1_without_annotations() {
         })
     );
     // Missing fields are left to the defaults.
-    assert_eq!(read("autoscaling/v1", &json!({"spec": {}})).spec, HpaSpec::default());
+    assert_eq!(
+        read("autoscaling/v1", &json!({"spec": {}})).spec,
+        HpaSpec::default()
+    );
 }
 
 /// Each flat metric, and the metric that it converts to.
@@ -351,16 +396,27 @@ fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
 #[test]
 fn unreadable_annotations_are_ignored_with_a_note() {
     for (name, text, want) in [
-        ("metrics", "", "EOF while parsing a value at line 1 column 0"),
+        (
+            "metrics",
+            "",
+            "EOF while parsing a value at line 1 column 0",
+        ),
         (
             "metrics",
             r#"[{"pods": {"targetAverageValue": "x"}}]"#,
             "[0].pods.targetAverageValue: quantities must match the regular expression \
              '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
-        ("behavior", r#"{"ScaleUp": 1}"#, "scaleUp: an integer, expected an object"),
+        (
+            "behavior",
+            r#"{"ScaleUp": 1}"#,
+            "scaleUp: an integer, expected an object",
+        ),
     ] {
-        let hpa = read_v1(&[(name, json!(text))], &json!({"targetCPUUtilizationPercentage": 50}));
+        let hpa = read_v1(
+            &[(name, json!(text))],
+            &json!({"targetCPUUtilizationPercentage": 50}),
+        );
         let (key, cause) = (annotations::key(name), want.to_owned());
         assert_eq!(hpa.notes, [Note::AnnotationIgnored { key, cause }]);
         assert_eq!(spec(&hpa)["metrics"], json!([cpu(50)]));
@@ -389,10 +445,19 @@ fn behavior_annotations_hold_the_internal_type() {
             "policies": [{"type": "Pods", "value": 1, "periodSeconds": 2}], "tolerance": "100m"},
         "scaleDown": {},
     });
-    assert_eq!(spec(&read_v1(&[("behavior", internal.clone())], &json!({})))["behavior"], want);
-    assert_eq!(spec(&read_v1(&[("behavior", want.clone())], &json!({})))["behavior"], want);
+    assert_eq!(
+        spec(&read_v1(&[("behavior", internal.clone())], &json!({})))["behavior"],
+        want
+    );
+    assert_eq!(
+        spec(&read_v1(&[("behavior", want.clone())], &json!({})))["behavior"],
+        want
+    );
     let annotations = json!({annotations::key("behavior"): internal.to_string()});
-    let hpa = read("autoscaling/v2beta1", &json!({"metadata": {"annotations": annotations}}));
+    let hpa = read(
+        "autoscaling/v2beta1",
+        &json!({"metadata": {"annotations": annotations}}),
+    );
     assert_eq!(spec(&hpa)["behavior"], want);
     // The other versions strip the annotation.
     for version in ["autoscaling/v2beta2", "autoscaling/v2"] {
@@ -400,7 +465,10 @@ fn behavior_annotations_hold_the_internal_type() {
         assert_eq!(hpa.spec.behavior, None);
     }
     for empty in [json!({}), json!({"ScaleUp": null, "ScaleDown": null})] {
-        assert_eq!(read_v1(&[("behavior", empty)], &json!({})).spec.behavior, None);
+        assert_eq!(
+            read_v1(&[("behavior", empty)], &json!({})).spec.behavior,
+            None
+        );
     }
 }
 
@@ -461,11 +529,16 @@ fn v2beta2_keeps_tolerances_in_annotations() {
         }),
     );
     assert_eq!(spec(&hpa)["metrics"], json!([cpu(5)]));
-    assert_eq!(spec(&hpa)["behavior"], json!({"scaleUp": {"tolerance": "50m"}, "scaleDown": {}}));
+    assert_eq!(
+        spec(&hpa)["behavior"],
+        json!({"scaleUp": {"tolerance": "50m"}, "scaleDown": {}})
+    );
     assert_eq!(hpa.notes, [unknown("spec.behavior.scaleDown.tolerance")]);
     let bad = json!({"metadata": {"annotations": {up.as_str(): "1e"}}});
     assert_eq!(
-        hpa_from_json(&object("autoscaling/v2beta2", &bad)).unwrap_err().to_string(),
+        hpa_from_json(&object("autoscaling/v2beta2", &bad))
+            .unwrap_err()
+            .to_string(),
         "metadata.annotations[autoscaling.alpha.kubernetes.io/scale-up-tolerance]: unable to parse \
          quantity's suffix"
     );
@@ -483,7 +556,12 @@ fn more_metrics_than_are_evaluated_are_refused() {
     assert_eq!(of(MAX_METRICS).unwrap().spec.metrics.len(), MAX_METRICS);
     let error = of(MAX_METRICS + 1).unwrap_err();
     assert_eq!(error.path, "spec.metrics");
-    assert!(error.message.starts_with("1001 metrics; at most 1000 are evaluated here"), "{error}");
+    assert!(
+        error
+            .message
+            .starts_with("1001 metrics; at most 1000 are evaluated here"),
+        "{error}"
+    );
 }
 
 /// The fields of a struct that are skipped cost nothing; those that are listed do.
@@ -496,11 +574,16 @@ fn unknown_fields_have_a_limit() {
         )
     };
     let object = hpa_from_json(&hpa(100_000)).unwrap();
-    let [Note::UnknownFields { paths, more }] = &object.notes[..] else { panic!("no note") };
+    let [Note::UnknownFields { paths, more }] = &object.notes[..] else {
+        panic!("no note")
+    };
     assert_eq!((paths.len(), *more), (20, 99_980));
     let listed = hpa(1).replace(":0,", &format!(":[0{}],", ",0".repeat(500_000)));
     let error = hpa_from_json(&listed).unwrap_err().to_string();
-    assert!(error.ends_with("its lists have more than 500000 elements"), "{error}");
+    assert!(
+        error.ends_with("its lists have more than 500000 elements"),
+        "{error}"
+    );
     let long = hpa(1).replace("f0", &"x".repeat(1 << 20));
     let [Note::UnknownFields { paths, .. }] = &hpa_from_json(&long).unwrap().notes[..] else {
         panic!("no note")

@@ -39,8 +39,12 @@ impl fmt::Display for Invalid {
         let name = Shown::Text(&self.name);
         write!(f, "HorizontalPodAutoscaler.autoscaling {name} is invalid: ")?;
         let mut seen = BTreeSet::new();
-        let causes: Vec<String> =
-            self.causes.iter().filter(|cause| seen.insert(*cause)).map(Cause::to_string).collect();
+        let causes: Vec<String> = self
+            .causes
+            .iter()
+            .filter(|cause| seen.insert(*cause))
+            .map(Cause::to_string)
+            .collect();
         match causes.as_slice() {
             [cause] => f.write_str(cause),
             causes => write!(f, "[{}]", causes.join(", ")),
@@ -112,10 +116,14 @@ impl Path {
 
     pub(crate) fn not_supported(&self, value: &str, supported: &[&str]) -> Cause {
         let value = Shown::Json(value);
-        let supported: Vec<String> =
-            supported.iter().map(|name| Shown::Text(name).to_string()).collect();
+        let supported: Vec<String> = supported
+            .iter()
+            .map(|name| Shown::Text(name).to_string())
+            .collect();
         let supported = supported.join(", ");
-        self.cause(format!("Unsupported value: {value}: supported values: {supported}"))
+        self.cause(format!(
+            "Unsupported value: {value}: supported values: {supported}"
+        ))
     }
 
     pub(crate) fn too_long(&self, bytes: usize) -> Cause {
@@ -123,7 +131,10 @@ impl Path {
     }
 
     fn cause(&self, message: String) -> Cause {
-        Cause { field: self.0.clone(), message }
+        Cause {
+            field: self.0.clone(),
+            message,
+        }
     }
 }
 
@@ -136,14 +147,23 @@ mod tests {
         let path = Path::new("spec").child("metrics").index(1);
         for (cause, want) in [
             (path.required(""), "spec.metrics[1]: Required value"),
-            (path.required("must"), "spec.metrics[1]: Required value: must"),
+            (
+                path.required("must"),
+                "spec.metrics[1]: Required value: must",
+            ),
             (path.forbidden("no"), "spec.metrics[1]: Forbidden: no"),
-            (path.invalid(Shown::Text("x"), "no"), r#"spec.metrics[1]: Invalid value: "x": no"#),
+            (
+                path.invalid(Shown::Text("x"), "no"),
+                r#"spec.metrics[1]: Invalid value: "x": no"#,
+            ),
             (
                 path.not_supported("x", &["A", "B"]),
                 r#"spec.metrics[1]: Unsupported value: "x": supported values: "A", "B""#,
             ),
-            (path.too_long(9), "spec.metrics[1]: Too long: may not be more than 9 bytes"),
+            (
+                path.too_long(9),
+                "spec.metrics[1]: Too long: may not be more than 9 bytes",
+            ),
         ] {
             assert_eq!(cause.to_string(), want);
         }

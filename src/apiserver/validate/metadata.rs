@@ -28,14 +28,23 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
 
     if metadata.generation < 0 {
         let shown = Shown::Number(metadata.generation);
-        causes.push(path.child("generation").invalid(shown, "must be greater than or equal to 0"));
+        causes.push(
+            path.child("generation")
+                .invalid(shown, "must be greater than or equal to 0"),
+        );
     }
 
     causes.extend(validate_maps(metadata, path));
 
     let owners = path.child("ownerReferences");
-    causes.extend(validate_owner_references(&metadata.owner_references, &owners));
-    causes.extend(validate_finalizers(&metadata.finalizers, &path.child("finalizers")));
+    causes.extend(validate_owner_references(
+        &metadata.owner_references,
+        &owners,
+    ));
+    causes.extend(validate_finalizers(
+        &metadata.finalizers,
+        &path.child("finalizers"),
+    ));
     causes
 }
 
@@ -50,9 +59,18 @@ pub(super) fn validate_maps(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
 
     let annotations = path.child("annotations");
     for key in metadata.annotations.keys() {
-        invalid(&mut causes, &annotations, key, &names::label_key(&key.to_lowercase()));
+        invalid(
+            &mut causes,
+            &annotations,
+            key,
+            &names::label_key(&key.to_lowercase()),
+        );
     }
-    let size: usize = metadata.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let size: usize = metadata
+        .annotations
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
     if size > ANNOTATIONS_MAX {
         causes.push(annotations.too_long(ANNOTATIONS_MAX));
     }
@@ -63,11 +81,21 @@ fn validate_name(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !metadata.generate_name.is_empty() {
         let wrong = names::dns_subdomain(&mask_trailing_dash(&metadata.generate_name));
-        invalid(&mut causes, &path.child("generateName"), &metadata.generate_name, &wrong);
+        invalid(
+            &mut causes,
+            &path.child("generateName"),
+            &metadata.generate_name,
+            &wrong,
+        );
     }
     let name = path.child("name");
     if !metadata.name.is_empty() {
-        invalid(&mut causes, &name, &metadata.name, &names::dns_subdomain(&metadata.name));
+        invalid(
+            &mut causes,
+            &name,
+            &metadata.name,
+            &names::dns_subdomain(&metadata.name),
+        );
     } else if metadata.generate_name.is_empty() {
         causes.push(name.required("name or generateName is required"));
     }
@@ -95,13 +123,22 @@ fn validate_owner_references(references: &[OwnerReference], path: &Path) -> Vec<
         let (group, version) = names::group_version(&reference.api_version).unwrap_or_default();
         if version.is_empty() {
             let shown = Shown::Text(&reference.api_version);
-            causes.push(path.child("apiVersion").invalid(shown, "version must not be empty"));
+            causes.push(
+                path.child("apiVersion")
+                    .invalid(shown, "version must not be empty"),
+            );
         }
-        let fields =
-            [("kind", &reference.kind), ("name", &reference.name), ("uid", &reference.uid)];
+        let fields = [
+            ("kind", &reference.kind),
+            ("name", &reference.name),
+            ("uid", &reference.uid),
+        ];
         for (field, value) in fields {
             if value.is_empty() {
-                causes.push(path.child(field).invalid(Shown::Text(""), "must not be empty"));
+                causes.push(
+                    path.child(field)
+                        .invalid(Shown::Text(""), "must not be empty"),
+                );
             }
         }
         if (group, version, reference.kind.as_str()) == ("", "v1", "Event") {
@@ -146,7 +183,11 @@ fn validate_finalizers(finalizers: &[String], path: &Path) -> Vec<Cause> {
 }
 
 fn invalid(causes: &mut Vec<Cause>, path: &Path, value: &str, wrong: &[String]) {
-    causes.extend(wrong.iter().map(|detail| path.invalid(Shown::Text(value), detail)));
+    causes.extend(
+        wrong
+            .iter()
+            .map(|detail| path.invalid(Shown::Text(value), detail)),
+    );
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
@@ -159,13 +200,19 @@ mod tests {
 
     fn causes(metadata: &str) -> Vec<String> {
         let metadata: ObjectMeta = serde_json::from_str(metadata).unwrap();
-        validate(&metadata, &Path::new("metadata")).iter().map(ToString::to_string).collect()
+        validate(&metadata, &Path::new("metadata"))
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
     fn names_and_namespaces() {
         assert_eq!(causes(r#"{"name": "a.b", "namespace": "n"}"#), [""; 0]);
-        assert_eq!(causes(r#"{"generateName": "a-", "namespace": "n"}"#), [""; 0]);
+        assert_eq!(
+            causes(r#"{"generateName": "a-", "namespace": "n"}"#),
+            [""; 0]
+        );
         assert_eq!(
             causes("{}"),
             [
@@ -183,7 +230,10 @@ mod tests {
                 "metadata.namespace: Invalid value: \"a.b\": must not contain dots",
             ]
         );
-        assert_eq!(causes(r#"{"generateName": "_a-", "namespace": "n"}"#).len(), 1);
+        assert_eq!(
+            causes(r#"{"generateName": "_a-", "namespace": "n"}"#).len(),
+            1
+        );
     }
 
     #[test]
@@ -202,7 +252,10 @@ mod tests {
             meta(r#""annotations": {"/A": "b"}"#),
             [r#"metadata.annotations: Invalid value: "/A": prefix part must be non-empty"#]
         );
-        let long = format!(r#""annotations": {{"a": "{}"}}"#, "x".repeat(ANNOTATIONS_MAX));
+        let long = format!(
+            r#""annotations": {{"a": "{}"}}"#,
+            "x".repeat(ANNOTATIONS_MAX)
+        );
         assert_eq!(
             meta(&long),
             ["metadata.annotations: Too long: may not be more than 262144 bytes"]
@@ -233,13 +286,17 @@ mod tests {
         );
         assert_eq!(
             meta(r#""finalizers": ["a", "b/c", "kubernetes"]"#),
-            ["metadata.finalizers[0]: Invalid value: \"a\": name is neither a standard finalizer \
-              name nor is it fully qualified"]
+            [
+                "metadata.finalizers[0]: Invalid value: \"a\": name is neither a standard finalizer \
+              name nor is it fully qualified"
+            ]
         );
         assert_eq!(
             meta(r#""finalizers": ["orphan", "foregroundDeletion"]"#),
-            ["metadata.finalizers: Invalid value: [\"orphan\",\"foregroundDeletion\"]: finalizer \
-              orphan and foregroundDeletion cannot be both set"]
+            [
+                "metadata.finalizers: Invalid value: [\"orphan\",\"foregroundDeletion\"]: finalizer \
+              orphan and foregroundDeletion cannot be both set"
+            ]
         );
     }
 }

@@ -13,7 +13,11 @@ use crate::snapshot::hpa::{
 };
 
 pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
-    let HpaSpec { metrics, min_replicas, .. } = spec;
+    let HpaSpec {
+        metrics,
+        min_replicas,
+        ..
+    } = spec;
     let mut causes = Vec::new();
     for (i, metric) in metrics.iter().enumerate() {
         causes.extend(validate_metric(metric, rules, &path.index(i)));
@@ -30,9 +34,19 @@ pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Ve
 
 /// `validateMetricSpec`.
 fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
-    let MetricSpec { type_, object, external, pods, resource, container_resource } = metric;
+    let MetricSpec {
+        type_,
+        object,
+        external,
+        pods,
+        resource,
+        container_resource,
+    } = metric;
     let mut causes = Vec::new();
-    let unsupported = || path.child("type").not_supported(type_, &METRIC_SOURCE_TYPES);
+    let unsupported = || {
+        path.child("type")
+            .not_supported(type_, &METRIC_SOURCE_TYPES)
+    };
     let expected = match type_.as_str() {
         "ContainerResource" => Some("containerResource"),
         "External" => Some("external"),
@@ -42,7 +56,10 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> V
         _ => None,
     };
     if type_.is_empty() {
-        causes.push(path.child("type").required("must specify a metric source type"));
+        causes.push(
+            path.child("type")
+                .required("must specify a metric source type"),
+        );
     }
     if expected.is_none() {
         causes.push(unsupported());
@@ -59,10 +76,29 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> V
         }
     };
     let at = |field| path.child(field);
-    judge("object", object.as_ref().map(|source| validate_object(source, rules, &at("object"))));
-    judge("external", external.as_ref().map(|source| validate_external(source, &at("external"))));
-    judge("pods", pods.as_ref().map(|source| validate_pods(source, &at("pods"))));
-    judge("resource", resource.as_ref().map(|source| validate_resource(source, &at("resource"))));
+    judge(
+        "object",
+        object
+            .as_ref()
+            .map(|source| validate_object(source, rules, &at("object"))),
+    );
+    judge(
+        "external",
+        external
+            .as_ref()
+            .map(|source| validate_external(source, &at("external"))),
+    );
+    judge(
+        "pods",
+        pods.as_ref()
+            .map(|source| validate_pods(source, &at("pods"))),
+    );
+    judge(
+        "resource",
+        resource
+            .as_ref()
+            .map(|source| validate_resource(source, &at("resource"))),
+    );
     judge(
         "containerResource",
         container_resource
@@ -137,7 +173,10 @@ fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
     if source.name.is_empty() {
         causes.push(path.child("name").required("must specify a resource name"));
     }
-    causes.extend(validate_resource_target(&source.target, &path.child("target")));
+    causes.extend(validate_resource_target(
+        &source.target,
+        &path.child("target"),
+    ));
     causes
 }
 
@@ -169,7 +208,10 @@ fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Pa
         let wrong = names::dns_label(&source.container);
         causes.extend(wrong.iter().map(|detail| container.invalid(shown, detail)));
     }
-    causes.extend(validate_resource_target(&source.target, &path.child("target")));
+    causes.extend(validate_resource_target(
+        &source.target,
+        &path.child("target"),
+    ));
     causes
 }
 
@@ -196,16 +238,29 @@ fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
     if target.type_.is_empty() {
         causes.push(type_.required("must specify a metric target type"));
     }
-    if !matches!(target.type_.as_str(), "Utilization" | "Value" | "AverageValue") {
+    if !matches!(
+        target.type_.as_str(),
+        "Utilization" | "Value" | "AverageValue"
+    ) {
         let detail = "must be either Utilization, Value, or AverageValue";
         causes.push(type_.invalid(Shown::Json(&target.type_), detail));
     }
-    for (field, value) in [("value", &target.value), ("averageValue", &target.average_value)] {
+    for (field, value) in [
+        ("value", &target.value),
+        ("averageValue", &target.average_value),
+    ] {
         if let Some(value) = value.as_ref().filter(|value| value.signum() <= 0) {
-            causes.push(invalid_quantity(value, "must be positive", &path.child(field)));
+            causes.push(invalid_quantity(
+                value,
+                "must be positive",
+                &path.child(field),
+            ));
         }
     }
-    if let Some(percentage) = target.average_utilization.filter(|percentage| *percentage < 1) {
+    if let Some(percentage) = target
+        .average_utilization
+        .filter(|percentage| *percentage < 1)
+    {
         let field = path.child("averageUtilization");
         causes.push(field.invalid(number(percentage), "must be greater than 0"));
     }
@@ -214,5 +269,9 @@ fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
 
 /// `validateMetricIdentifier`. The selector is not checked.
 fn validate_identifier(metric: &MetricIdentifier, path: &Path) -> Vec<Cause> {
-    validate_path_segment(&metric.name, "must specify a metric name", &path.child("name"))
+    validate_path_segment(
+        &metric.name,
+        "must specify a metric name",
+        &path.child("name"),
+    )
 }

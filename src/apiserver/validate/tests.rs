@@ -28,15 +28,26 @@ const TARGET: &str =
 /// Checks specs that differ from a valid one in these fields.
 #[track_caller]
 fn check_spec(rules: AdmissionRules, fields: &str, want: &[&str]) {
-    assert_eq!(causes(&format!("{{{TARGET}, {fields}}}"), rules), want, "{fields}");
+    assert_eq!(
+        causes(&format!("{{{TARGET}, {fields}}}"), rules),
+        want,
+        "{fields}"
+    );
 }
 
 /// Checks one metric; the expected causes are relative to it.
 #[track_caller]
 fn check_metric(metric: &str, want: &[&str]) {
-    let want: Vec<_> = want.iter().map(|cause| format!("spec.metrics[0].{cause}")).collect();
+    let want: Vec<_> = want
+        .iter()
+        .map(|cause| format!("spec.metrics[0].{cause}"))
+        .collect();
     let want: Vec<_> = want.iter().map(String::as_str).collect();
-    check_spec(CREATE, &format!(r#""maxReplicas": 1, "metrics": [{metric}]"#), &want);
+    check_spec(
+        CREATE,
+        &format!(r#""maxReplicas": 1, "metrics": [{metric}]"#),
+        &want,
+    );
 }
 
 const WAKES: &str = "spec.metrics: Forbidden: must specify at least one Object or External metric \
@@ -46,14 +57,20 @@ const WAKES: &str = "spec.metrics: Forbidden: must specify at least one Object o
 fn replicas() {
     for (fields, want) in [
         (r#""maxReplicas": 1"#, vec![]),
-        (r#""maxReplicas": 2147483647, "minReplicas": 2147483647"#, vec![]),
+        (
+            r#""maxReplicas": 2147483647, "minReplicas": 2147483647"#,
+            vec![],
+        ),
         (
             r#""maxReplicas": 1, "minReplicas": -1"#,
             vec!["spec.minReplicas: Invalid value: -1: must be greater than or equal to 1"],
         ),
         (
             r#""maxReplicas": 1, "minReplicas": 0"#,
-            vec!["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1", WAKES],
+            vec![
+                "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
+                WAKES,
+            ],
         ),
         (
             r#""minReplicas": null"#,
@@ -82,7 +99,10 @@ fn replicas() {
 
 #[test]
 fn scale_to_zero_needs_its_gate_and_a_metric_that_wakes() {
-    let gate = AdmissionRules { zero_replicas: true, ..CREATE };
+    let gate = AdmissionRules {
+        zero_replicas: true,
+        ..CREATE
+    };
     let external = r#"{"type": "External", "external": {"metric": {"name": "q"},
         "target": {"type": "Value", "value": 1}}}"#;
     check_spec(gate, r#""maxReplicas": 1, "minReplicas": 0"#, &[WAKES]);
@@ -108,9 +128,15 @@ fn scale_target_references() {
     let group = "apiVersion must specify API group";
     for (reference, want) in [
         (r#""kind": "ReplicationController", "name": "a""#, vec![]),
-        (r#""kind": "ReplicationController", "name": "a", "apiVersion": "v1""#, vec![]),
+        (
+            r#""kind": "ReplicationController", "name": "a", "apiVersion": "v1""#,
+            vec![],
+        ),
         (r#""kind": "K", "name": "a b", "apiVersion": "g/""#, vec![]),
-        (r#""kind": "K", "name": "a""#, vec![format!(r#"apiVersion: Invalid value: "": {group}"#)]),
+        (
+            r#""kind": "K", "name": "a""#,
+            vec![format!(r#"apiVersion: Invalid value: "": {group}"#)],
+        ),
         (
             r#""kind": "K", "name": "a", "apiVersion": "/""#,
             vec![format!(r#"apiVersion: Invalid value: "/": {group}"#)],
@@ -128,7 +154,10 @@ fn scale_target_references() {
         ),
         (
             r#""apiVersion": "g/v1""#,
-            vec!["kind: Required value".to_owned(), "name: Required value".to_owned()],
+            vec![
+                "kind: Required value".to_owned(),
+                "name: Required value".to_owned(),
+            ],
         ),
         (
             r#""kind": ".", "name": "a%/", "apiVersion": "g/v1""#,
@@ -140,8 +169,10 @@ fn scale_target_references() {
         ),
     ] {
         let spec = format!(r#"{{"scaleTargetRef": {{{reference}}}, "maxReplicas": 1}}"#);
-        let want: Vec<_> =
-            want.iter().map(|cause| format!("spec.scaleTargetRef.{cause}")).collect();
+        let want: Vec<_> = want
+            .iter()
+            .map(|cause| format!("spec.scaleTargetRef.{cause}"))
+            .collect();
         assert_eq!(causes(&spec, CREATE), want, "{reference}");
     }
 }
@@ -332,7 +363,10 @@ fn behavior() {
             r#""policies": [], "selectPolicy": "Disabled""#,
             vec!["policies: Required value: must specify at least one Policy"],
         ),
-        (r#""stabilizationWindowSeconds": 3600, "tolerance": "1000""#, vec![]),
+        (
+            r#""stabilizationWindowSeconds": 3600, "tolerance": "1000""#,
+            vec![],
+        ),
         (
             r#""stabilizationWindowSeconds": -1, "selectPolicy": "max", "policies": [], "tolerance": "-1""#,
             vec![
@@ -362,11 +396,26 @@ fn behavior() {
         let both = format!(
             r#""maxReplicas": 1, "behavior": {{"scaleUp": {{{rules}}}, "scaleDown": {{{rules}}}}}"#
         );
-        let up = want.iter().map(|cause| format!("spec.behavior.scaleUp.{cause}"));
-        let down = want.iter().map(|cause| format!("spec.behavior.scaleDown.{cause}"));
+        let up = want
+            .iter()
+            .map(|cause| format!("spec.behavior.scaleUp.{cause}"));
+        let down = want
+            .iter()
+            .map(|cause| format!("spec.behavior.scaleDown.{cause}"));
         let want: Vec<_> = up.chain(down).collect();
-        check_spec(CREATE, &both, &want.iter().map(String::as_str).collect::<Vec<_>>());
+        check_spec(
+            CREATE,
+            &both,
+            &want.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
     }
-    let off = AdmissionRules { tolerance: false, ..CREATE };
-    check_spec(off, r#""maxReplicas": 1, "behavior": {"scaleUp": {"tolerance": "-1"}}"#, &[]);
+    let off = AdmissionRules {
+        tolerance: false,
+        ..CREATE
+    };
+    check_spec(
+        off,
+        r#""maxReplicas": 1, "behavior": {"scaleUp": {"tolerance": "-1"}}"#,
+        &[],
+    );
 }

@@ -35,7 +35,9 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     }
     causes.extend(validate_strategy(workload, &path));
     // One without a template is cut down to what is asked about.
-    let Some(template) = workload.template.as_deref() else { return causes };
+    let Some(template) = workload.template.as_deref() else {
+        return causes;
+    };
     causes.extend(selector(workload));
     let path = path.child("template");
     let spec = &whole["spec"]["template"];
@@ -43,7 +45,12 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         let stated = ObjectMeta::stated(&spec["metadata"]);
         causes.extend(metadata::validate_maps(&stated, &path));
     }
-    causes.extend(validate_pod(template, &spec["spec"], is_admitted, &path.child("spec")));
+    causes.extend(validate_pod(
+        template,
+        &spec["spec"],
+        is_admitted,
+        &path.child("spec"),
+    ));
     causes
 }
 
@@ -52,31 +59,53 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// How the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in `ValidateStatefulSetSpec`).
 fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
     let is_stateful = workload.kind == "StatefulSet";
-    let Some(UpdateStrategy { type_, rolling_update, .. }) = &workload.strategy else {
+    let Some(UpdateStrategy {
+        type_,
+        rolling_update,
+        ..
+    }) = &workload.strategy
+    else {
         return Vec::new();
     };
-    let path = path.child(if is_stateful { "updateStrategy" } else { "strategy" });
+    let path = path.child(if is_stateful {
+        "updateStrategy"
+    } else {
+        "strategy"
+    });
     let own = path.child("rollingUpdate");
     match (&**type_, is_stateful) {
         ("" | "RollingUpdate", _) => {}
         ("OnDelete", true) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
             let limits = rolling_update.iter().map(|it| json!(it).to_string());
-            return limits.map(|it| own.invalid(Shown::Raw(&it), detail)).collect();
+            return limits
+                .map(|it| own.invalid(Shown::Raw(&it), detail))
+                .collect();
         }
         ("Recreate", false) => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
-            return rolling_update.iter().map(|_| own.forbidden(detail)).collect();
+            return rolling_update
+                .iter()
+                .map(|_| own.forbidden(detail))
+                .collect();
         }
         (other, true) => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
             return vec![path.child("type").invalid(Shown::Text(other), detail)];
         }
         (other, false) => {
-            return vec![path.child("type").not_supported(other, &["Recreate", "RollingUpdate"])];
+            return vec![
+                path.child("type")
+                    .not_supported(other, &["Recreate", "RollingUpdate"]),
+            ];
         }
     }
-    let Some(RollingUpdate { partition, max_surge, max_unavailable }) = rolling_update else {
+    let Some(RollingUpdate {
+        partition,
+        max_surge,
+        max_unavailable,
+    }) = rolling_update
+    else {
         return Vec::new();
     };
     let mut causes = Vec::new();
@@ -85,7 +114,11 @@ fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
         causes.push(own.child("partition").invalid(shown, NOT_NEGATIVE));
     }
     let unavailable = own.child("maxUnavailable");
-    causes.extend(max_unavailable.iter().flat_map(|it| validate_limit(it, &unavailable)));
+    causes.extend(
+        max_unavailable
+            .iter()
+            .flat_map(|it| validate_limit(it, &unavailable)),
+    );
     if !is_stateful {
         let surge = own.child("maxSurge");
         causes.extend(max_surge.iter().flat_map(|it| validate_limit(it, &surge)));
@@ -95,10 +128,14 @@ fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
         Some(IntOrString::String(text)) => percent(text) == Some(0),
         None => false,
     };
-    if let Some(limit) = max_unavailable.as_ref().filter(|_| is_zero(max_unavailable)) {
-        let detail = match is_stateful {
-            true => Some("cannot be 0"),
-            false => is_zero(max_surge).then_some("may not be 0 when `maxSurge` is 0"),
+    if let Some(limit) = max_unavailable
+        .as_ref()
+        .filter(|_| is_zero(max_unavailable))
+    {
+        let detail = if is_stateful {
+            Some("cannot be 0")
+        } else {
+            is_zero(max_surge).then_some("may not be 0 when `maxSurge` is 0")
         };
         let shown = json!(limit).to_string();
         causes.extend(detail.map(|detail| unavailable.invalid(Shown::Raw(&shown), detail)));
@@ -128,7 +165,9 @@ fn validate_limit(limit: &IntOrString, path: &Path) -> Option<Cause> {
 
 /// A percentage, which has no sign (`IsValidPercent`).
 fn percent(text: &str) -> Option<u64> {
-    let digits = text.strip_suffix('%').filter(|it| it.bytes().all(|c| c.is_ascii_digit()))?;
+    let digits = text
+        .strip_suffix('%')
+        .filter(|it| it.bytes().all(|c| c.is_ascii_digit()))?;
     digits.parse().ok()
 }
 
@@ -141,7 +180,12 @@ fn selector(workload: &Workload) -> Option<Cause> {
     };
     let selector = match selector.to_selector() {
         Ok(selector) => selector,
-        Err(e) => return Some(Cause { field: "spec.selector".to_owned(), message: e.to_string() }),
+        Err(e) => {
+            return Some(Cause {
+                field: "spec.selector".to_owned(),
+                message: e.to_string(),
+            });
+        }
     };
     let template = workload.template.as_deref()?;
     if selector.matches(&template.labels) {
@@ -159,14 +203,19 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
     causes.extend(validate_whole(template, &resources));
     let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
     if !["", "Always"].contains(&restarts) {
-        causes.push(path.child("restartPolicy").not_supported(restarts, &["Always"]));
+        causes.push(
+            path.child("restartPolicy")
+                .not_supported(restarts, &["Always"]),
+        );
     }
     if template.containers.is_empty() {
         causes.push(path.child("containers").required(""));
     }
     let mut known: Vec<&str> = Vec::new();
-    let lists =
-        [("containers", &template.containers), ("initContainers", &template.init_containers)];
+    let lists = [
+        ("containers", &template.containers),
+        ("initContainers", &template.init_containers),
+    ];
     for (field, list) in lists {
         for (place, container) in list.iter().enumerate() {
             let path = path.child(field).index(place);
@@ -185,14 +234,21 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
                 causes.push(path.child("image").required(""));
             }
             let own = path.child("resources");
-            let lists = [("limits", &container.limits), ("requests", &container.requests)];
+            let lists = [
+                ("limits", &container.limits),
+                ("requests", &container.requests),
+            ];
             for (list, amounts) in lists {
                 let names = amounts.0.iter().map(|(resource, _)| resource);
                 causes.extend(names.flat_map(|resource| {
                     container_resource(resource, &own.child(list).key(resource))
                 }));
             }
-            causes.extend(validate_resources(&container.requests, &container.limits, &own));
+            causes.extend(validate_resources(
+                &container.requests,
+                &container.limits,
+                &own,
+            ));
         }
     }
     causes
@@ -221,7 +277,11 @@ fn validate_whole(template: &Pod, path: &Path) -> Vec<Cause> {
                 let whole = shown(resource, whole);
                 let detail = format!("must be less than or equal to pod limits of {whole}");
                 // Upstream builds it on the path of the pod's resources.
-                let path = path.child("containers").index(place).key(resource).child("limits");
+                let path = path
+                    .child("containers")
+                    .index(place)
+                    .key(resource)
+                    .child("limits");
                 causes.push(path.invalid(Shown::Json(&shown(resource, limit)), &detail));
             }
         }
@@ -236,7 +296,10 @@ fn validate_resources(requests: &Requests, limits: &Requests, path: &Path) -> Ve
         for (resource, amount) in &amounts.0 {
             if *amount < Amount::default() {
                 let shown = shown(resource, amount);
-                causes.push(path.key(resource).invalid(Shown::Json(&shown), NOT_NEGATIVE));
+                causes.push(
+                    path.key(resource)
+                        .invalid(Shown::Json(&shown), NOT_NEGATIVE),
+                );
             }
         }
     }
@@ -302,7 +365,11 @@ mod tests {
                 "spec.strategy.type: Unsupported value: \"OnDelete\": supported values: \"Recreate\", \"RollingUpdate\"",
             ),
             ("StatefulSet", json!({"type": "OnDelete"}), ""),
-            ("StatefulSet", stateful(json!({"partition": 2, "maxUnavailable": "50%"})), ""),
+            (
+                "StatefulSet",
+                stateful(json!({"partition": 2, "maxUnavailable": "50%"})),
+                "",
+            ),
             (
                 "StatefulSet",
                 json!({"type": "OnDelete", "rollingUpdate": {"partition": 1}}),
@@ -322,7 +389,11 @@ mod tests {
         ] {
             let strategy = serde_json::from_value(strategy).unwrap();
             let kind = kind.to_owned();
-            let workload = Workload { kind, strategy: Some(strategy), ..Workload::default() };
+            let workload = Workload {
+                kind,
+                strategy: Some(strategy),
+                ..Workload::default()
+            };
             let causes = validate(&workload, &json!({}));
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             assert_eq!(causes.join("; "), cause);
@@ -352,7 +423,12 @@ mod tests {
                 json!([]),
                 "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
             ),
-            (1, json!([]), json!([]), "spec.template.spec.containers: Required value"),
+            (
+                1,
+                json!([]),
+                json!([]),
+                "spec.template.spec.containers: Required value",
+            ),
             (
                 1,
                 json!([{"image": "web"}]),
@@ -399,9 +475,15 @@ mod tests {
             template: Some(serde_json::from_value(template.clone()).unwrap()),
             ..Workload::default()
         };
-        let found =
-            validate(&workload, &json!({"metadata": metadata, "spec": {"template": template}}));
-        found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        let found = validate(
+            &workload,
+            &json!({"metadata": metadata, "spec": {"template": template}}),
+        );
+        found
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// A pod has requests and limits as a whole, which its containers have to fit into.
@@ -465,7 +547,11 @@ mod tests {
         let web = json!({"name": "web", "labels": {"x": ""}});
         assert_eq!(causes(&web, &good), "");
         for (metadata, template, begin) in [
-            (json!({"name": "-web"}), &good, "metadata.name: Invalid value: \"-web\": "),
+            (
+                json!({"name": "-web"}),
+                &good,
+                "metadata.name: Invalid value: \"-web\": ",
+            ),
             (
                 json!({"name": "web", "labels": {"a b": "c"}}),
                 &good,
@@ -486,7 +572,13 @@ mod tests {
             assert!(found.starts_with(begin) && !found.contains("; "), "{found}");
         }
         // What an API server has accepted is not validated again.
-        assert_eq!(causes(&json!({"name": "-web", "uid": "u"}), &labels(json!({"x y": "z"}))), "");
+        assert_eq!(
+            causes(
+                &json!({"name": "-web", "uid": "u"}),
+                &labels(json!({"x y": "z"}))
+            ),
+            ""
+        );
     }
 
     #[test]
@@ -494,8 +586,18 @@ mod tests {
         let at = "spec.template.metadata.labels: Invalid value: ";
         let reason = ": `selector` does not match template `labels`";
         for (group, selector, labels, causes) in [
-            ("apps", json!({"matchLabels": {"app": "web"}}), json!({"app": "web", "a": "b"}), ""),
-            ("apps", json!(null), json!({"app": "web"}), "spec.selector: Required value"),
+            (
+                "apps",
+                json!({"matchLabels": {"app": "web"}}),
+                json!({"app": "web", "a": "b"}),
+                "",
+            ),
+            (
+                "apps",
+                json!(null),
+                json!({"app": "web"}),
+                "spec.selector: Required value",
+            ),
             ("extensions", json!(null), json!({"app": "web"}), ""),
             (
                 "apps",

@@ -40,7 +40,11 @@ impl Source {
     /// Uses only the server and the headers of `config`.
     pub(super) fn new(config: &kube::Config, connector: Connector) -> kube::Result<Self> {
         let headers = config.extra_headers_layer()?;
-        Ok(Self { server: config.base_uri_layer(), headers, connector })
+        Ok(Self {
+            server: config.base_uri_layer(),
+            headers,
+            connector,
+        })
     }
 
     /// Returns a client with connections of its own. Unlike kube's, it has no layer for credentials, which
@@ -52,7 +56,10 @@ impl Source {
 
     /// Returns one that makes no connection once it is stopped, even if it has begun to.
     pub(crate) fn client_until(&self, stopped: watch::Receiver<bool>) -> kube::Client {
-        self.client_over(Connector { stopped: Some(stopped), ..self.connector.clone() })
+        self.client_over(Connector {
+            stopped: Some(stopped),
+            ..self.connector.clone()
+        })
     }
 
     fn client_over(&self, connector: Connector) -> kube::Client {
@@ -76,7 +83,11 @@ pub(super) struct Connector {
 impl Connector {
     /// Returns a connector, through a proxy if one is given; `limit` applies to each connection.
     pub(super) fn new(proxy: Option<&Uri>, tls: &Tls, limit: Option<Duration>) -> Self {
-        Self { inner: tls.over(Route::new(proxy, tls)), limit, stopped: None }
+        Self {
+            inner: tls.over(Route::new(proxy, tls)),
+            limit,
+            stopped: None,
+        }
     }
 }
 
@@ -98,7 +109,9 @@ impl Service<Uri> for Connector {
             }),
             None => connection,
         };
-        let Some(mut stopped) = self.stopped.clone() else { return connection };
+        let Some(mut stopped) = self.stopped.clone() else {
+            return connection;
+        };
         Box::pin(async move {
             let stop = stopped.wait_for(|stopped| *stopped);
             // The first one is asked first.
@@ -124,7 +137,9 @@ impl Route {
     fn new(proxy: Option<&Uri>, tls: &Tls) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
-        let Some(proxy) = proxy else { return Self::Direct(tcp) };
+        let Some(proxy) = proxy else {
+            return Self::Direct(tcp);
+        };
         match proxy.scheme_str() {
             Some("socks5") => Self::Socks(SocksV5::new(proxy.clone(), tcp)),
             Some("https") => Self::TlsTunnel(tunnel(proxy, tls.over(tcp))),
@@ -137,11 +152,15 @@ impl Route {
 /// a user without a password has an empty one.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
-    let user = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
+    let user = proxy
+        .authority()
+        .and_then(|authority| authority.as_str().split_once('@'));
     let Some((user, _)) = user else { return tunnel };
     let (user, password) = user.split_once(':').unwrap_or((user, ""));
-    let user: Vec<u8> =
-        percent_decode_str(user).chain(*b":").chain(percent_decode_str(password)).collect();
+    let user: Vec<u8> = percent_decode_str(user)
+        .chain(*b":")
+        .chain(percent_decode_str(password))
+        .collect();
     match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user))) {
         // The tunnel marks it as sensitive.
         Ok(header) => tunnel.with_auth(header),
@@ -180,5 +199,10 @@ impl Service<Uri> for Route {
 fn plain<E: Into<BoxError>>(
     connection: impl Future<Output = Result<Tcp, E>> + Send + 'static,
 ) -> BoxFuture<'static, Result<MaybeHttpsStream<Tcp>, BoxError>> {
-    Box::pin(async move { connection.await.map(MaybeHttpsStream::Http).map_err(Into::into) })
+    Box::pin(async move {
+        connection
+            .await
+            .map(MaybeHttpsStream::Http)
+            .map_err(Into::into)
+    })
 }

@@ -113,14 +113,32 @@ pub(crate) struct Variable {
 impl Kubeconfig {
     /// Returns the files that its entries name: certificates, keys, tokens and programs.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
-        let of_clusters = self.clusters.values().map(|own| &*own.certificate_authority);
+        let of_clusters = self
+            .clusters
+            .values()
+            .map(|own| &*own.certificate_authority);
         let of_users = self.users.values().flat_map(|own| {
-            let User { client_certificate, client_key, token_file, exec, auth_provider, .. } = own;
+            let User {
+                client_certificate,
+                client_key,
+                token_file,
+                exec,
+                auth_provider,
+                ..
+            } = own;
             let program = exec.as_ref().map_or("", |exec| &*exec.command);
             let program = if is_path(program) { program } else { "" };
-            let authority = auth_provider.as_ref().and_then(|it| it.config.get(OIDC_AUTHORITY));
+            let authority = auth_provider
+                .as_ref()
+                .and_then(|it| it.config.get(OIDC_AUTHORITY));
             let authority = authority.map_or("", Secret::expose);
-            [&**client_certificate, client_key, token_file, program, authority]
+            [
+                &**client_certificate,
+                client_key,
+                token_file,
+                program,
+                authority,
+            ]
         });
         of_clusters.chain(of_users).filter(|file| !file.is_empty())
     }
@@ -202,7 +220,11 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T
         path => format!("the value of {path} has the wrong type"),
     };
     json::decode(&value.to_string()).map_err(|e| {
-        let dot = if place.is_empty() || e.path.is_empty() { "" } else { "." };
+        let dot = if place.is_empty() || e.path.is_empty() {
+            ""
+        } else {
+            "."
+        };
         wrong(&format!("{place}{dot}{}", e.path))
     })
 }

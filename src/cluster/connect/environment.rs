@@ -28,7 +28,16 @@ impl Environment {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             // Windows does not distinguish `Path` from `PATH`.
-            .map(|(name, value)| (if cfg!(windows) { name.to_uppercase() } else { name }, value))
+            .map(|(name, value)| {
+                (
+                    if cfg!(windows) {
+                        name.to_uppercase()
+                    } else {
+                        name
+                    },
+                    value,
+                )
+            })
             .collect();
         Self {
             variables,
@@ -43,13 +52,18 @@ impl Environment {
 
     /// Returns a variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.variables
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// Returns the user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-        self.variable("HOME").or_else(|| self.variable(name)).map(PathBuf::from)
+        self.variable("HOME")
+            .or_else(|| self.variable(name))
+            .map(PathBuf::from)
     }
 }
 

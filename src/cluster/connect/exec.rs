@@ -28,8 +28,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LONGEST: u64 = 1 << 20;
 /// The cluster extension meant for plugins.
 const EXTENSION: &str = "client.authentication.k8s.io/exec";
-const VERSIONS: [&str; 2] =
-    ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+const VERSIONS: [&str; 2] = [
+    "client.authentication.k8s.io/v1",
+    "client.authentication.k8s.io/v1beta1",
+];
 
 /// The credentials that a plugin returned.
 #[derive(Debug, Default, PartialEq)]
@@ -115,9 +117,17 @@ pub(crate) async fn run_within(
     command
         .args(exec.args.iter().map(Secret::expose))
         .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
-        .stdin(if interactive { Stdio::inherit() } else { Stdio::null() })
+        .stdin(if interactive {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        })
         .stdout(Stdio::piped())
-        .stderr(if env.silent { Stdio::null() } else { Stdio::inherit() })
+        .stderr(if env.silent {
+            Stdio::null()
+        } else {
+            Stdio::inherit()
+        })
         .kill_on_drop(true);
     for variable in &exec.env {
         command.env(&variable.name, variable.value.expose());
@@ -149,7 +159,10 @@ pub(crate) async fn run_within(
         .await
         .map_err(|_| {
             let seconds = limit.as_secs();
-            format!("exec: executable {} did not respond within {seconds}s", exec.command)
+            format!(
+                "exec: executable {} did not respond within {seconds}s",
+                exec.command
+            )
         })?
         .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
     // It may have left an agent behind that keeps its credentials.
@@ -179,12 +192,18 @@ fn not_run(exec: &Exec, why: &Unfound) -> Fault {
              the plugin in the kubeconfig"
                 .to_owned(),
         ),
-        Unfound::Denied => ("permission denied", "make it executable with chmod +x".to_owned()),
+        Unfound::Denied => (
+            "permission denied",
+            "make it executable with chmod +x".to_owned(),
+        ),
         Unfound::Missing => ("not found", installing(exec)),
     };
     // Go's own messages have a colon, client-go's do not.
     let colon = if *why == Unfound::Missing { "" } else { ":" };
-    Fault { cause: format!("exec: executable {}{colon} {cause}", exec.command), hint: Some(hint) }
+    Fault {
+        cause: format!("exec: executable {}{colon} {cause}", exec.command),
+        hint: Some(hint),
+    }
 }
 
 fn installing(exec: &Exec) -> String {
@@ -242,7 +261,10 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
             info[name] = on.into();
         }
     }
-    let config = cluster.extensions.iter().find(|extension| extension.name == EXTENSION);
+    let config = cluster
+        .extensions
+        .iter()
+        .find(|extension| extension.name == EXTENSION);
     if let Some(config) = config {
         info["config"] = config.extension.clone();
     }
@@ -269,9 +291,14 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
             exec.api_version
         ));
     }
-    let status = answer.status.ok_or("exec plugin didn't return a status field")?;
+    let status = answer
+        .status
+        .ok_or("exec plugin didn't return a status field")?;
     let token = status.token.filter(|token| !token.is_empty());
-    if token.as_ref().is_some_and(|token| HeaderValue::from_str(token.expose()).is_err()) {
+    if token
+        .as_ref()
+        .is_some_and(|token| HeaderValue::from_str(token.expose()).is_err())
+    {
         let command = &exec.command;
         return Err(format!(
             "exec: executable {command} returned a token with a newline or another control \

@@ -25,9 +25,16 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
     if let Some(path) = explicit.filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
         let config = read(&path)?.ok_or_else(|| {
-            Error::failed(format!("stat {}: no such file or directory", path.display()))
+            Error::failed(format!(
+                "stat {}: no such file or directory",
+                path.display()
+            ))
         })?;
-        return Ok(Loaded { config, tried: vec![path], missing: Vec::new() });
+        return Ok(Loaded {
+            config,
+            tried: vec![path],
+            missing: Vec::new(),
+        });
     }
     let mut loaded = Loaded::default();
     for path in standard_paths(env) {
@@ -58,7 +65,12 @@ pub struct Names {
 ///
 /// The kubeconfig cannot be read.
 pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> {
-    let Kubeconfig { contexts, clusters, users, .. } = load(explicit, env)?.config;
+    let Kubeconfig {
+        contexts,
+        clusters,
+        users,
+        ..
+    } = load(explicit, env)?.config;
     Ok(Names {
         contexts: contexts.into_keys().collect(),
         clusters: clusters.into_keys().collect(),
@@ -70,7 +82,10 @@ pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> 
 pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     let Some(list) = env.variable("KUBECONFIG") else {
         let home = env.home();
-        return home.map(|home| home.join(".kube").join("config")).into_iter().collect();
+        return home
+            .map(|home| home.join(".kube").join("config"))
+            .into_iter()
+            .collect();
     };
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in std::env::split_paths(list) {
@@ -84,14 +99,25 @@ pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
 /// Returns the files that a kubeconfig names, whether its entries are used or not. One that cannot be read names
 /// none, and a pipe, which can be read only once, is left to whoever connects.
 pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
-    let config = if path.is_file() { read(path).ok().flatten() } else { None };
-    config.iter().flat_map(Kubeconfig::files).map(PathBuf::from).collect()
+    let config = if path.is_file() {
+        read(path).ok().flatten()
+    } else {
+        None
+    };
+    config
+        .iter()
+        .flat_map(Kubeconfig::files)
+        .map(PathBuf::from)
+        .collect()
 }
 
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     let fail = |message: String| {
-        Error::failed(format!("error loading config file \"{}\": {message}", path.display()))
+        Error::failed(format!(
+            "error loading config file \"{}\": {message}",
+            path.display()
+        ))
     };
     let bytes = match file::read_of_connection(path) {
         Ok(bytes) => bytes,

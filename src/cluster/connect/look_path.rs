@@ -28,13 +28,19 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
     };
     let names = names(command, extensions);
     let in_directory = |directory: &Path| {
-        names.iter().map(|name| directory.join(name)).find(|path| is_executable(path))
+        names
+            .iter()
+            .map(|name| directory.join(name))
+            .find(|path| is_executable(path))
     };
     if command.contains(std::path::is_separator) {
         let found = in_directory(Path::new(""));
-        let denied = || match Path::new(command).is_file() {
-            true => Unfound::Denied,
-            false => Unfound::Missing,
+        let denied = || {
+            if Path::new(command).is_file() {
+                Unfound::Denied
+            } else {
+                Unfound::Missing
+            }
         };
         return found.ok_or_else(denied);
     }
@@ -44,7 +50,11 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
             continue;
         }
         if let Some(path) = in_directory(&directory) {
-            return if directory.is_absolute() { Ok(path) } else { Err(Unfound::Relative) };
+            return if directory.is_absolute() {
+                Ok(path)
+            } else {
+                Err(Unfound::Relative)
+            };
         }
     }
     Err(Unfound::Missing)
@@ -58,15 +68,21 @@ fn names(command: &str, extensions: &str) -> Vec<String> {
     let own = !command.is_empty() && (extensions.is_empty() || last.contains('.'));
     let own = own.then(|| command.to_owned());
     let with = extensions.iter().map(|extension| {
-        format!("{command}.{}", extension.trim_start_matches('.').to_ascii_lowercase())
+        format!(
+            "{command}.{}",
+            extension.trim_start_matches('.').to_ascii_lowercase()
+        )
     });
-    own.into_iter().chain(with.filter(|_| !command.is_empty())).collect()
+    own.into_iter()
+        .chain(with.filter(|_| !command.is_empty()))
+        .collect()
 }
 
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
@@ -84,7 +100,11 @@ mod tests {
             ("aws", "", vec!["aws"]),
             ("aws.sh", "", vec!["aws.sh"]),
             ("aws", ".COM;.EXE", vec!["aws.com", "aws.exe"]),
-            ("aws.exe", ".exe;cmd", vec!["aws.exe", "aws.exe.exe", "aws.exe.cmd"]),
+            (
+                "aws.exe",
+                ".exe;cmd",
+                vec!["aws.exe", "aws.exe.exe", "aws.exe.cmd"],
+            ),
             (r"C:\v1.2\aws", ".exe;", vec![r"C:\v1.2\aws.exe"]),
             ("", ".exe", vec![]),
         ] {
@@ -106,7 +126,11 @@ mod tests {
             let path = directory.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, "").unwrap();
-            let mode = if name.starts_with("good") { 0o755 } else { 0o644 };
+            let mode = if name.starts_with("good") {
+                0o755
+            } else {
+                0o644
+            };
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         }
         let [plain, good] =
@@ -115,20 +139,47 @@ mod tests {
         let depth = std::env::current_dir().unwrap().components().count() - 1;
         let relative = format!("{}{}", "../".repeat(depth), &good[1..]);
         for (command, path, want) in [
-            ("tool", format!("{plain}:{good}"), Ok(format!("{good}/tool"))),
+            (
+                "tool",
+                format!("{plain}:{good}"),
+                Ok(format!("{good}/tool")),
+            ),
             ("tool", plain.clone(), Err(Unfound::Missing)),
             ("tool", relative.clone(), Err(Unfound::Relative)),
-            ("tool", format!("{good}:{relative}"), Ok(format!("{good}/tool"))),
+            (
+                "tool",
+                format!("{good}:{relative}"),
+                Ok(format!("{good}/tool")),
+            ),
             ("tool", format!("{relative}:{good}"), Err(Unfound::Relative)),
             ("tool", format!(":{good}"), Ok(format!("{good}/tool"))),
-            ("good", directory.display().to_string(), Err(Unfound::Missing)),
-            (&*format!("{good}/tool"), String::new(), Ok(format!("{good}/tool"))),
-            (&*format!("{plain}/tool"), good.clone(), Err(Unfound::Denied)),
-            (&*format!("{good}/none"), good.clone(), Err(Unfound::Missing)),
+            (
+                "good",
+                directory.display().to_string(),
+                Err(Unfound::Missing),
+            ),
+            (
+                &*format!("{good}/tool"),
+                String::new(),
+                Ok(format!("{good}/tool")),
+            ),
+            (
+                &*format!("{plain}/tool"),
+                good.clone(),
+                Err(Unfound::Denied),
+            ),
+            (
+                &*format!("{good}/none"),
+                good.clone(),
+                Err(Unfound::Missing),
+            ),
             ("", good.clone(), Err(Unfound::Missing)),
         ] {
             let variables = [("PATH".to_owned(), path.clone())].into();
-            let env = Environment { variables, ..Environment::default() };
+            let env = Environment {
+                variables,
+                ..Environment::default()
+            };
             let found = look_path(command, &env).map(|path| path.display().to_string());
             assert_eq!(found, want, "{command:?} in {path:?}");
         }

@@ -65,10 +65,16 @@ impl Timeouts {
     /// Reads `--request-timeout`, where 0 means no limit.
     fn new(flag: Option<Duration>) -> Self {
         match flag {
-            Some(Duration::ZERO) => Self { request: None, overall: None },
+            Some(Duration::ZERO) => Self {
+                request: None,
+                overall: None,
+            },
             given => {
                 let request = given.unwrap_or(REQUEST);
-                Self { request: Some(request), overall: Some(OVERALL.max(request)) }
+                Self {
+                    request: Some(request),
+                    overall: Some(OVERALL.max(request)),
+                }
             }
         }
     }
@@ -117,8 +123,11 @@ pub(crate) struct ClientConfig {
 /// The configuration is not usable, or there are no credentials.
 pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Result<Prepared, Error> {
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
-    let mut notes: Vec<String> =
-        loaded.missing.iter().map(|path| format!("no kubeconfig at {}", path.display())).collect();
+    let mut notes: Vec<String> = loaded
+        .missing
+        .iter()
+        .map(|path| format!("no kubeconfig at {}", path.display()))
+        .collect();
     let mut notices = Vec::new();
     let mut target = resolve::resolve(flags, &loaded, env)?;
     let server = server_uri(&target.cluster)?;
@@ -143,7 +152,12 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     };
     let credentials = plan.credentials().await?;
     let clients = plan.clients(credentials)?;
-    Ok(Prepared { plan, clients, notices, notes })
+    Ok(Prepared {
+        plan,
+        clients,
+        notices,
+        notes,
+    })
 }
 
 /// Returns the files of a connection that flags, variables and kubeconfigs name, whether they exist or not.
@@ -155,7 +169,11 @@ pub fn files(flags: &ConnectionFlags, env: &Environment) -> Vec<PathBuf> {
     };
     let of_entries = files.iter().flat_map(|path| kubeconfig::files_of(path));
     files.extend(of_entries.collect::<Vec<_>>());
-    let named = [&flags.certificate_authority, &flags.client_certificate, &flags.client_key];
+    let named = [
+        &flags.certificate_authority,
+        &flags.client_certificate,
+        &flags.client_key,
+    ];
     files.extend(named.into_iter().filter_map(given).map(PathBuf::from));
     files.extend(plugin_policy::path(env));
     files
@@ -182,7 +200,11 @@ pub(super) fn prepare_elsewhere(
     flags: &ConnectionFlags,
     env: &Environment,
 ) -> Result<Prepared, Error> {
-    let Elsewhere { url, headers, authority } = other;
+    let Elsewhere {
+        url,
+        headers,
+        authority,
+    } = other;
     let cluster = Cluster {
         server: url.to_owned(),
         certificate_authority: authority.unwrap_or_default().to_owned(),
@@ -191,8 +213,10 @@ pub(super) fn prepare_elsewhere(
     };
     let server = server_uri(&cluster)?;
     if server.scheme_str() == Some("http") && !headers.is_empty() && !proxy::is_loopback(&server) {
-        return Err(Error::usage("headers are not sent over plain HTTP, except to this machine")
-            .hint("use an https:// address, or the one of a `kubectl port-forward`"));
+        return Err(
+            Error::usage("headers are not sent over plain HTTP, except to this machine")
+                .hint("use an https:// address, or the one of a `kubectl port-forward`"),
+        );
     }
     let (mut notices, mut notes) = (Vec::new(), Vec::new());
     let proxy = proxy::choose(&server, &Secret::default(), env, &mut notices);
@@ -203,7 +227,10 @@ pub(super) fn prepare_elsewhere(
     let plan = ClientConfig {
         server,
         proxy,
-        target: Endpoint { cluster, ..Endpoint::default() },
+        target: Endpoint {
+            cluster,
+            ..Endpoint::default()
+        },
         limits: Timeouts::new(flags.request_timeout),
         headers,
         token_flag: false,
@@ -212,7 +239,12 @@ pub(super) fn prepare_elsewhere(
         env: env.clone(),
     };
     let clients = plan.clients(None)?;
-    Ok(Prepared { plan, clients, notices, notes })
+    Ok(Prepared {
+        plan,
+        clients,
+        notices,
+        notes,
+    })
 }
 
 /// A session before it starts.
@@ -244,7 +276,9 @@ impl ClientConfig {
         let Some(plugin) = self.plugin() else {
             return Ok(None);
         };
-        exec::run(plugin, &self.target.cluster, &self.policy, &self.env).await.map(Some)
+        exec::run(plugin, &self.target.cluster, &self.policy, &self.env)
+            .await
+            .map(Some)
     }
 
     /// Builds the clients with these credentials.
@@ -302,7 +336,12 @@ impl ClientConfig {
         let source = Source::new(&config, connector).map_err(|_| {
             Error::failed("the impersonated user cannot be sent in a header").hint(USER)
         })?;
-        Ok(Clients { age: 0, reads: source.client(), source, sent })
+        Ok(Clients {
+            age: 0,
+            reads: source.client(),
+            source,
+            sent,
+        })
     }
 
     /// Returns the value of `Authorization` after its scheme, which tells the server who the user is.
@@ -318,27 +357,36 @@ impl ClientConfig {
             let pair = format!("{}:{}", user.username, user.password.expose());
             return Ok(Some(("Basic", Secret::new(STANDARD.encode(pair)))));
         }
-        let Some(provider) = &user.auth_provider else { return Ok(None) };
+        let Some(provider) = &user.auth_provider else {
+            return Ok(None);
+        };
         if provider.name != "oidc" {
             let name = &provider.name;
-            return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
-                .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
+            return Err(
+                Error::failed(format!("no Auth Provider found for name {name:?}"))
+                    .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"),
+            );
         }
         let token = oidc::id_token(&provider.config, Timestamp::now())?;
-        Ok(Some(("Bearer", sendable(token, "the OIDC id-token of the kubeconfig")?)))
+        Ok(Some((
+            "Bearer",
+            sendable(token, "the OIDC id-token of the kubeconfig")?,
+        )))
     }
 
     /// Returns the user's token: the file's, if the file can be read and has one.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
-        let own = match user.token.is_empty() {
-            true => None,
-            false if self.token_flag => Some((user.token.clone(), "--token".to_owned())),
-            false => {
-                let source =
-                    format!("the token of user {:?} in the kubeconfig", self.target.user_name);
-                Some((user.token.clone(), source))
-            }
+        let own = if user.token.is_empty() {
+            None
+        } else if self.token_flag {
+            Some((user.token.clone(), "--token".to_owned()))
+        } else {
+            let source = format!(
+                "the token of user {:?} in the kubeconfig",
+                self.target.user_name
+            );
+            Some((user.token.clone(), source))
         };
         let path = &user.token_file;
         let found = match (path.is_empty(), own) {
@@ -346,12 +394,15 @@ impl ClientConfig {
             (true, Some(own)) => own,
             (false, own) => match (file::read_text_of_connection(path), own) {
                 // Like client-go, trims only what it reads from a file.
-                (Ok(text), _) if !text.trim().is_empty() => {
-                    (Secret::new(text.trim()), format!("the token in file {path:?}"))
-                }
+                (Ok(text), _) if !text.trim().is_empty() => (
+                    Secret::new(text.trim()),
+                    format!("the token in file {path:?}"),
+                ),
                 (_, Some(own)) => own,
                 (Ok(_), None) => {
-                    return Err(Error::failed(format!("read empty token from file {path:?}")));
+                    return Err(Error::failed(format!(
+                        "read empty token from file {path:?}"
+                    )));
                 }
                 (Err(e), None) => {
                     let cause = words(&e);
@@ -413,7 +464,10 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         return Err(fail());
     }
     // A user in the address would be shown with it, and users in client-go have tokens.
-    if uri.authority().is_some_and(|part| part.as_str().contains('@')) {
+    if uri
+        .authority()
+        .is_some_and(|part| part.as_str().contains('@'))
+    {
         return Err(Error::failed("the server's address must not name a user"));
     }
     Ok(uri)
@@ -443,6 +497,9 @@ fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
         return Ok(token);
     }
     let cause = "contains a newline or another control character";
-    Err(Error::failed(format!("{source} {cause}, so it cannot be sent"))
-        .hint("a token must be a single line: check for a second line, or for `token: |` in YAML"))
+    Err(
+        Error::failed(format!("{source} {cause}, so it cannot be sent")).hint(
+            "a token must be a single line: check for a second line, or for `token: |` in YAML",
+        ),
+    )
 }

@@ -21,14 +21,18 @@ const EXPIRY_DELTA: i64 = 10;
 pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Result<Secret, Error> {
     let value = |key: &str| config.get(key).filter(|value| !value.is_empty());
     let fail = |cause: &str| {
-        Error::bare(format!("Unable to connect to the server: getting credentials: {cause}"))
+        Error::bare(format!(
+            "Unable to connect to the server: getting credentials: {cause}"
+        ))
     };
     let state = match value("id-token") {
         None => "the kubeconfig has no OIDC id-token".to_owned(),
         Some(token) => match expiry(token) {
             None => {
-                return Err(fail("the OIDC id-token of the kubeconfig is not a valid JWT")
-                    .hint("log in again"));
+                return Err(
+                    fail("the OIDC id-token of the kubeconfig is not a valid JWT")
+                        .hint("log in again"),
+                );
             }
             Some(expiry) if now.as_second().saturating_add(EXPIRY_DELTA) < expiry => {
                 return Ok(token.clone());
@@ -54,7 +58,9 @@ fn expiry(token: &Secret) -> Option<i64> {
     struct Claims {
         exp: f64,
     }
-    let [_, payload, _] = token.expose().split('.').collect::<Vec<_>>()[..] else { return None };
+    let [_, payload, _] = token.expose().split('.').collect::<Vec<_>>()[..] else {
+        return None;
+    };
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
     let claims: Claims = json::read(&payload).ok()?;
     // Out of range, the cast saturates.
@@ -78,18 +84,45 @@ mod tests {
             (jwt(r#"{"exp":1000000011}"#), false, Ok(())),
             (jwt(r#"{"exp":1000000011.5}"#), true, Ok(())),
             (jwt(r#"{"exp":1e300}"#), true, Ok(())),
-            (jwt(r#"{"exp":1000000000}"#), true, Err((expired, "run kubectl once"))),
-            (jwt(r#"{"exp":1000000000}"#), false, Err((expired, "log in again"))),
+            (
+                jwt(r#"{"exp":1000000000}"#),
+                true,
+                Err((expired, "run kubectl once")),
+            ),
+            (
+                jwt(r#"{"exp":1000000000}"#),
+                false,
+                Err((expired, "log in again")),
+            ),
             (
                 jwt(r#"{"exp":1000000010}"#),
                 true,
-                Err(("the OIDC id-token expired at 2001-09-09T01:46:50Z", "run kubectl once")),
+                Err((
+                    "the OIDC id-token expired at 2001-09-09T01:46:50Z",
+                    "run kubectl once",
+                )),
             ),
-            (String::new(), true, Err(("no OIDC id-token", "run kubectl once"))),
-            (String::new(), false, Err(("no refresh-token", "log in again"))),
+            (
+                String::new(),
+                true,
+                Err(("no OIDC id-token", "run kubectl once")),
+            ),
+            (
+                String::new(),
+                false,
+                Err(("no refresh-token", "log in again")),
+            ),
             (jwt("{}"), true, Err(("not a valid JWT", "log in again"))),
-            ("s3cr3t".to_owned(), true, Err(("not a valid JWT", "log in again"))),
-            ("a.s3cr3t!.b".to_owned(), true, Err(("not a valid JWT", "log in again"))),
+            (
+                "s3cr3t".to_owned(),
+                true,
+                Err(("not a valid JWT", "log in again")),
+            ),
+            (
+                "a.s3cr3t!.b".to_owned(),
+                true,
+                Err(("not a valid JWT", "log in again")),
+            ),
         ] {
             let mut config = [("id-token".to_owned(), Secret::new(&*token))].into();
             if refreshes {

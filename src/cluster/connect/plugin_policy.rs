@@ -40,13 +40,18 @@ struct Entry {
 
 /// Reads `KUBERC`, else `~/.kube/kuberc`.
 pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
-    let Some(path) = path(env) else { return Ok(Policy::AllowAll) };
+    let Some(path) = path(env) else {
+        return Ok(Policy::AllowAll);
+    };
     let shown = path.display();
     let text = match file::read_text_of_connection(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Policy::AllowAll),
         Err(e) => {
-            return Err(Error::failed(format!("kuberc error {shown}: {}", words(&e))));
+            return Err(Error::failed(format!(
+                "kuberc error {shown}: {}",
+                words(&e)
+            )));
         }
     };
     parse(&text).map_err(|cause| Error::failed(format!("kuberc error {shown}: {cause}")))
@@ -68,9 +73,12 @@ fn parse(text: &str) -> Result<Policy, String> {
     let list: Vec<String> = preference
         .credential_plugin_allowlist
         .into_iter()
-        .map(|entry| match entry.command.is_empty() {
-            true => entry.name,
-            false => entry.command,
+        .map(|entry| {
+            if entry.command.is_empty() {
+                entry.name
+            } else {
+                entry.command
+            }
         })
         .collect();
     match preference.credential_plugin_policy.as_str() {
@@ -87,15 +95,22 @@ fn parse(text: &str) -> Result<Policy, String> {
 impl Policy {
     /// Checks whether a plugin may run; if not, the error is client-go's message.
     pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
-        let denied =
-            |policy: &str| Err(format!("plugin {command:?} not allowed: policy set to {policy:?}"));
+        let denied = |policy: &str| {
+            Err(format!(
+                "plugin {command:?} not allowed: policy set to {policy:?}"
+            ))
+        };
         match self {
             Self::AllowAll => Ok(()),
             Self::DenyAll => denied("DenyAll"),
             Self::Allowlist(list) => {
                 let found = look_path(command, env);
                 let same = |entry: &String| found.is_ok() && look_path(entry, env) == found;
-                if list.iter().any(same) { Ok(()) } else { denied("Allowlist") }
+                if list.iter().any(same) {
+                    Ok(())
+                } else {
+                    denied("Allowlist")
+                }
             }
         }
     }

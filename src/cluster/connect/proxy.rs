@@ -49,7 +49,10 @@ pub(crate) fn choose(
 ) -> Result<Option<Proxy>, String> {
     if !proxy_url.is_empty() {
         let uri = from_kubeconfig(proxy_url.expose())?;
-        return Ok(Some(Proxy { uri, named_by: "proxy-url".to_owned() }));
+        return Ok(Some(Proxy {
+            uri,
+            named_by: "proxy-url".to_owned(),
+        }));
     }
     let tls = server.scheme_str() == Some("https");
     let name = if tls { "HTTPS_PROXY" } else { "HTTP_PROXY" };
@@ -67,7 +70,10 @@ pub(crate) fn choose(
     if let Some(message) = no_such_port(&uri, &format!("the proxy in {name}")) {
         return Err(message);
     }
-    Ok(Some(Proxy { uri, named_by: name }))
+    Ok(Some(Proxy {
+        uri,
+        named_by: name,
+    }))
 }
 
 /// Returns the variable in upper case, else in lower case.
@@ -84,10 +90,9 @@ fn from_kubeconfig(text: &str) -> Result<Uri, String> {
     }
     match uri.scheme_str() {
         Some("http" | "https" | "socks5") => Ok(uri),
-        _ => {
-            Err("invalid 'proxy-url': unsupported scheme, must be http, https, or socks5"
-                .to_owned())
-        }
+        _ => Err(
+            "invalid 'proxy-url': unsupported scheme, must be http, https, or socks5".to_owned(),
+        ),
     }
 }
 
@@ -121,7 +126,11 @@ pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
     }
     // Anything else may be a part of credentials.
     let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
-    let port = if is_number { format!(" {port}") } else { String::new() };
+    let port = if is_number {
+        format!(" {port}")
+    } else {
+        String::new()
+    };
     Some(format!("the port{port} of {of} is not one from 0 to 65535"))
 }
 
@@ -169,7 +178,10 @@ fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: u16) -> bool
         let same = address.is_some_and(|own| own.to_canonical() == excluded.to_canonical());
         return same && port_fits;
     }
-    let name = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
+    let name = name
+        .strip_prefix('*')
+        .filter(|rest| rest.starts_with('.'))
+        .unwrap_or(name);
     let fits = match name.strip_prefix('.') {
         // With a leading dot, only subdomains match.
         Some(_) => host.ends_with(name),
@@ -189,9 +201,11 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
 
 fn in_network(address: IpAddr, network: IpAddr, bits: u32) -> bool {
     let (own, other, width) = match (address.to_canonical(), network) {
-        (IpAddr::V4(own), IpAddr::V4(other)) => {
-            (u128::from(own.to_bits()), u128::from(other.to_bits()), u32::BITS)
-        }
+        (IpAddr::V4(own), IpAddr::V4(other)) => (
+            u128::from(own.to_bits()),
+            u128::from(other.to_bits()),
+            u32::BITS,
+        ),
         (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), u128::BITS),
         _ => return false,
     };
@@ -288,7 +302,11 @@ mod tests {
                 "https://h",
                 Some("socks5://p:1 (from HTTPS_PROXY)"),
             ),
-            (vec![("HTTPS_PROXY", "p:1"), ("no_proxy", "h")], "https://h", None),
+            (
+                vec![("HTTPS_PROXY", "p:1"), ("no_proxy", "h")],
+                "https://h",
+                None,
+            ),
             // What matters is the server's name, not the proxy's.
             (
                 vec![("HTTPS_PROXY", "p:1"), ("NO_PROXY", "p")],
@@ -313,7 +331,10 @@ mod tests {
         assert_eq!(chosen.to_string(), "http://q:3128 (from proxy-url)");
         for url in ["ftp://secret@q", "q:1", "http://", "::"] {
             let e = proxy(url).unwrap_err();
-            assert!(e.starts_with("invalid 'proxy-url'") && !e.contains("secret"), "{e}");
+            assert!(
+                e.starts_with("invalid 'proxy-url'") && !e.contains("secret"),
+                "{e}"
+            );
         }
         assert!(from_variable("ftp://q").is_none());
     }
@@ -328,7 +349,12 @@ mod tests {
             let want =
                 format!("the port{named} of the proxy in HTTPS_PROXY is not one from 0 to 65535");
             assert_eq!(e, want);
-            let e = choose(&server, &Secret::new(&url), &environment(&[]), &mut Vec::new());
+            let e = choose(
+                &server,
+                &Secret::new(&url),
+                &environment(&[]),
+                &mut Vec::new(),
+            );
             let want = format!(
                 "invalid 'proxy-url': the port{named} of the proxy is not one from 0 to 65535"
             );

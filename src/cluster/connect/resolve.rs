@@ -84,7 +84,9 @@ pub(crate) fn resolve(
         .unwrap_or_else(|| "default".to_owned());
     if let [wrong, ..] = &*names::path_segment(&target.namespace) {
         let namespace = &target.namespace;
-        return Err(Error::usage(format!("invalid namespace {namespace:?}: {wrong}")));
+        return Err(Error::usage(format!(
+            "invalid namespace {namespace:?}: {wrong}"
+        )));
     }
     check(&target, cluster_name)?;
     Ok(target)
@@ -115,7 +117,11 @@ fn listed<T>(flag: &str, known: &BTreeMap<String, T>) -> String {
 }
 
 fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
-    let tried: Vec<String> = loaded.tried.iter().map(|path| path.display().to_string()).collect();
+    let tried: Vec<String> = loaded
+        .tried
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     if !cluster_name.is_empty() {
         return Error::failed(format!("no server found for cluster {cluster_name:?}"));
     }
@@ -178,11 +184,19 @@ fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
         uid.clone_into(&mut user.impersonate_uid);
     }
     if !flags.impersonate_groups.is_empty() {
-        user.impersonate_groups.clone_from(&flags.impersonate_groups);
+        user.impersonate_groups
+            .clone_from(&flags.impersonate_groups);
     }
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, value) in flags.impersonate_extra.iter().filter_map(|entry| entry.split_once('=')) {
-        extra.entry(key.to_owned()).or_default().push(value.to_owned());
+    for (key, value) in flags
+        .impersonate_extra
+        .iter()
+        .filter_map(|entry| entry.split_once('='))
+    {
+        extra
+            .entry(key.to_owned())
+            .or_default()
+            .push(value.to_owned());
     }
     user.impersonate_extra.extend(extra);
     user
@@ -196,7 +210,11 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
     if !token.is_file() {
         return None;
     }
-    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let host = if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    };
     let authority = env.service_account.join("ca.crt");
     let namespace = env.variable("POD_NAMESPACE").map_or_else(
         || file::read_text_of_connection(env.service_account.join("namespace")).unwrap_or_default(),
@@ -206,7 +224,10 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
         "" => "default",
         name => name,
     };
-    let mut target = Endpoint { namespace: namespace.to_owned(), ..Endpoint::default() };
+    let mut target = Endpoint {
+        namespace: namespace.to_owned(),
+        ..Endpoint::default()
+    };
     target.cluster.server = format!("https://{host}:{port}");
     if authority.is_file() {
         target.cluster.certificate_authority = authority.to_string_lossy().into_owned();
@@ -226,7 +247,12 @@ fn check(target: &Endpoint, cluster_name: &str) -> Result<(), Error> {
              {cluster_name}. certificate-authority-data will override."
         ));
     }
-    readable("certificate-authority", authority, cluster_name, &mut faults);
+    readable(
+        "certificate-authority",
+        authority,
+        cluster_name,
+        &mut faults,
+    );
     let authority = authority.is_empty() && cluster.certificate_authority_data.is_empty();
     if cluster.insecure_skip_tls_verify && !authority {
         faults.push(
@@ -249,7 +275,9 @@ fn readable(what: &str, path: &str, name: &str, faults: &mut Vec<String>) {
     }
     if let Err(e) = std::fs::File::open(Path::new(path)) {
         let cause = words(&e);
-        faults.push(format!("unable to read {what} {path} for {name} due to open {path}: {cause}"));
+        faults.push(format!(
+            "unable to read {what} {path} for {name} due to open {path}: {cause}"
+        ));
     }
 }
 

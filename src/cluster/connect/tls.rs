@@ -37,9 +37,9 @@ impl Tls {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = ClientConfig::builder();
         let config = match authority(cluster)? {
-            _ if cluster.insecure_skip_tls_verify => {
-                config.dangerous().with_custom_certificate_verifier(Arc::new(Unverified))
-            }
+            _ if cluster.insecure_skip_tls_verify => config
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Unverified)),
             Some(roots) => config.with_root_certificates(roots),
             None => config.with_platform_verifier().map_err(|e| no_root(&e))?,
         };
@@ -59,7 +59,10 @@ impl Tls {
                 Arc::new(FixedServerNameResolver::new(name))
             }
         };
-        Ok(Self { config: Arc::new(config), name })
+        Ok(Self {
+            config: Arc::new(config),
+            name,
+        })
     }
 
     /// Wraps another connector's connections in TLS.
@@ -129,7 +132,10 @@ impl Identity {
             let cause = "failed to find PEM block with type ending in \"PRIVATE KEY\" in key input";
             return Err(unusable(cause).hint(USER));
         };
-        Ok((certificates, PrivateKeyDer::try_from(key.der).map_err(unusable_key)?))
+        Ok((
+            certificates,
+            PrivateKeyDer::try_from(key.der).map_err(unusable_key)?,
+        ))
     }
 }
 
@@ -173,15 +179,22 @@ struct Block<'a> {
 /// first fault.
 fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     let parts = text.split("-----END ");
-    parts.clone().zip(parts.skip(1)).filter_map(|(before, after)| {
-        let (_, block) = before.rsplit_once("-----BEGIN ")?;
-        let (kind, body) = block.split_once("-----")?;
-        after.strip_prefix(kind)?.strip_prefix("-----")?;
-        let mut lines = body.trim_start().lines().peekable();
-        let headers = lines.peek().is_some_and(|line| line.contains(':'));
-        let data: String = lines.skip_while(|line| line.contains(':')).collect();
-        Some(Block { kind, headers, der: STANDARD.decode(compact(&data)).ok()? })
-    })
+    parts
+        .clone()
+        .zip(parts.skip(1))
+        .filter_map(|(before, after)| {
+            let (_, block) = before.rsplit_once("-----BEGIN ")?;
+            let (kind, body) = block.split_once("-----")?;
+            after.strip_prefix(kind)?.strip_prefix("-----")?;
+            let mut lines = body.trim_start().lines().peekable();
+            let headers = lines.peek().is_some_and(|line| line.contains(':'));
+            let data: String = lines.skip_while(|line| line.contains(':')).collect();
+            Some(Block {
+                kind,
+                headers,
+                der: STANDARD.decode(compact(&data)).ok()?,
+            })
+        })
 }
 
 /// Removes whitespace: base64 may be wrapped.
@@ -259,7 +272,14 @@ mod tests {
     fn certified() -> (String, KeyPair) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["ca".to_owned()]).unwrap();
-        (params.self_signed(&key).unwrap().pem().replace("\r\n", "\n"), key)
+        (
+            params
+                .self_signed(&key)
+                .unwrap()
+                .pem()
+                .replace("\r\n", "\n"),
+            key,
+        )
     }
 
     #[test]
@@ -271,25 +291,60 @@ mod tests {
             ("one", ca.clone(), 1),
             ("two", format!("{ca}{other}"), 2),
             ("one, and one without its end", format!("{ca}{unended}"), 1),
-            ("one without its end, and one", format!("{unended}\n{ca}"), 1),
+            (
+                "one without its end, and one",
+                format!("{unended}\n{ca}"),
+                1,
+            ),
             ("one, and a stray line", format!("{ca}{head}\n"), 1),
             ("a stray line, and one", format!("{head}\n{ca}"), 1),
-            ("one with headers", format!("{head}\nProc-Type: 4\nA: b\n\n{tail}"), 0),
-            ("one with headers, and one", format!("{head}\nA: b\n\n{tail}{other}"), 1),
+            (
+                "one with headers",
+                format!("{head}\nProc-Type: 4\nA: b\n\n{tail}"),
+                0,
+            ),
+            (
+                "one with headers, and one",
+                format!("{head}\nA: b\n\n{tail}{other}"),
+                1,
+            ),
             ("one with an empty line", format!("{head}\n\n{tail}"), 1),
-            ("a space and a tab after the dashes", ca.replace("-----\n", "----- \t\n"), 1),
+            (
+                "a space and a tab after the dashes",
+                ca.replace("-----\n", "----- \t\n"),
+                1,
+            ),
             ("two in one line", format!("{}{other}", ca.trim_end()), 2),
             ("one that is no DER", CERTIFICATE.to_owned(), 0),
-            ("one that is no DER, and one", format!("{CERTIFICATE}{ca}"), 1),
-            ("one that is no base64, and one", format!("{}{ca}", CERTIFICATE.replace('=', "!")), 1),
+            (
+                "one that is no DER, and one",
+                format!("{CERTIFICATE}{ca}"),
+                1,
+            ),
+            (
+                "one that is no base64, and one",
+                format!("{}{ca}", CERTIFICATE.replace('=', "!")),
+                1,
+            ),
             ("a key, and one", format!("{KEY}{ca}"), 1),
-            ("another type at its end", ca.replace("END CERTIFICATE", "END X509 CRL"), 0),
+            (
+                "another type at its end",
+                ca.replace("END CERTIFICATE", "END X509 CRL"),
+                0,
+            ),
             ("lines of Windows", ca.replace('\n', "\r\n"), 1),
-            ("a comment with dashes, and one", format!("# -----BEGIN of mine\n{ca}"), 1),
+            (
+                "a comment with dashes, and one",
+                format!("# -----BEGIN of mine\n{ca}"),
+                1,
+            ),
             ("nothing", "\n".to_owned(), 0),
         ] {
             let data = STANDARD.encode(bundle);
-            let cluster = Cluster { certificate_authority_data: data, ..Cluster::default() };
+            let cluster = Cluster {
+                certificate_authority_data: data,
+                ..Cluster::default()
+            };
             match authority(&cluster) {
                 Ok(roots) => assert_eq!(roots.unwrap().len(), expected, "{what}"),
                 Err(e) => {
@@ -300,22 +355,44 @@ mod tests {
             }
         }
         let data = STANDARD.encode([b"caf\xe9\n", ca.as_bytes()].concat());
-        let cluster = Cluster { certificate_authority_data: data, ..Cluster::default() };
-        assert_eq!(authority(&cluster).unwrap().unwrap().len(), 1, "a comment in Latin 1, and one");
+        let cluster = Cluster {
+            certificate_authority_data: data,
+            ..Cluster::default()
+        };
+        assert_eq!(
+            authority(&cluster).unwrap().unwrap().len(),
+            1,
+            "a comment in Latin 1, and one"
+        );
     }
 
     #[test]
     fn faults_around_certificate_and_key_are_skipped() {
-        let cluster = Cluster { insecure_skip_tls_verify: true, ..Cluster::default() };
+        let cluster = Cluster {
+            insecure_skip_tls_verify: true,
+            ..Cluster::default()
+        };
         let (certificate, key) = certified();
         let other = certified().0;
         let key = key.serialize_pem();
         for (certificates, key, count) in [
             (certificate.clone(), key.clone(), 1),
             (format!("{certificate}{other}"), key.clone(), 2),
-            (format!("{certificate}{}", other.split_at(200).0), key.clone(), 1),
-            (format!("{key}{certificate}"), format!("{certificate}{key}"), 1),
-            (certificate.clone(), format!("-----BEGIN EC PARAMETERS-----\n{key}"), 1),
+            (
+                format!("{certificate}{}", other.split_at(200).0),
+                key.clone(),
+                1,
+            ),
+            (
+                format!("{key}{certificate}"),
+                format!("{certificate}{key}"),
+                1,
+            ),
+            (
+                certificate.clone(),
+                format!("-----BEGIN EC PARAMETERS-----\n{key}"),
+                1,
+            ),
             (certificate, key.replace("PRIVATE KEY", "EC PRIVATE KEY"), 1),
         ] {
             let identity = Identity::new(certificates, Secret::new(key));
@@ -326,11 +403,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_not_shown() {
-        let cluster = Cluster { insecure_skip_tls_verify: true, ..Cluster::default() };
+        let cluster = Cluster {
+            insecure_skip_tls_verify: true,
+            ..Cluster::default()
+        };
         let no_key = "unable to set up TLS: failed to find PEM block with type ending in \
                       \"PRIVATE KEY\" in key input";
         for (certificate, key, error) in [
-            (CERTIFICATE, "", "unable to load the client certificate or key"),
+            (
+                CERTIFICATE,
+                "",
+                "unable to load the client certificate or key",
+            ),
             ("", KEY, "unable to load the client certificate or key"),
             (CERTIFICATE, "none", no_key),
             (CERTIFICATE, CERTIFICATE, no_key),
@@ -345,7 +429,11 @@ mod tests {
                 no_key,
             ),
             (CERTIFICATE, "-----BEGIN PRIVATE KEY-----\ns3cr3t\n", no_key),
-            (CERTIFICATE, KEY, "unable to set up TLS: invalid private key: "),
+            (
+                CERTIFICATE,
+                KEY,
+                "unable to set up TLS: invalid private key: ",
+            ),
         ] {
             let user = User {
                 client_certificate_data: STANDARD.encode(certificate),
@@ -357,7 +445,10 @@ mod tests {
             assert!(e.message.starts_with(error), "{}", e.message);
             assert!(!format!("{e:?}").contains("s3cr3t"), "{e:?}");
         }
-        let user = User { client_key_data: Secret::new("?"), ..User::default() };
+        let user = User {
+            client_key_data: Secret::new("?"),
+            ..User::default()
+        };
         assert!(Identity::of(&user).is_err());
         assert!(Identity::of(&User::default()).unwrap().is_none());
     }

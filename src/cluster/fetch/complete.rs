@@ -64,7 +64,9 @@ impl Hpas {
 /// They cannot be listed.
 pub async fn hpas(session: &Session) -> Result<Hpas, Failure> {
     let asked = Fetch::new(session, session.namespace());
-    let (items, _) = asked.items(Some(session.namespace()), &Selection::default()).await?;
+    let (items, _) = asked
+        .items(Some(session.namespace()), &Selection::default())
+        .await?;
     Ok(Hpas(items))
 }
 
@@ -92,5 +94,9 @@ pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
     // The error omits what has not arrived by then.
     let _ = timeout(GRACE, asked.surrounding(wish, &surroundings)).await;
     let surroundings = surroundings.of(asked.namespace);
-    paused(surroundings.scaled_objects.iter(), target, session.command_flags())
+    paused(
+        surroundings.scaled_objects.iter(),
+        target,
+        session.command_flags(),
+    )
 }

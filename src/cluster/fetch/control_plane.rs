@@ -75,7 +75,15 @@ impl ControllerAnswers {
                 Held::default()
             }
         };
-        (lease, ControlPlane { pods, holder, server: None, unread })
+        (
+            lease,
+            ControlPlane {
+                pods,
+                holder,
+                server: None,
+                unread,
+            },
+        )
     }
 }
 
@@ -101,7 +109,10 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
     );
     let list = asked.event_list(Some(&hpa.namespace), &fields).await;
     let list = list.map_err(|e| Cause::Failed(e.to_string()))?;
-    Ok(list.into_iter().filter_map(EventObject::about_scaled).collect())
+    Ok(list
+        .into_iter()
+        .filter_map(EventObject::about_scaled)
+        .collect())
 }
 
 impl Fetch<'_> {
@@ -129,7 +140,10 @@ impl Fetch<'_> {
             fields.push_str(&format!(",involvedObject.name={name}"));
         }
         let list = self.event_list(namespace, &fields).await?;
-        Ok(list.into_iter().filter_map(EventObject::about_hpa).collect())
+        Ok(list
+            .into_iter()
+            .filter_map(EventObject::about_hpa)
+            .collect())
     }
 
     async fn event_list(
@@ -139,7 +153,10 @@ impl Fetch<'_> {
     ) -> Result<Vec<EventObject>, Failure> {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
-        let path = format!("/api/v1{namespace}/events?fieldSelector={}", segment(fields));
+        let path = format!(
+            "/api/v1{namespace}/events?fieldSelector={}",
+            segment(fields)
+        );
         let list: List<EventObject> = self.json(&path, "EventList").await?;
         Ok(list.items.unwrap_or_default())
     }
@@ -152,7 +169,10 @@ impl Fetch<'_> {
         match self.json::<LeaseObject>(&path, "Lease").await {
             Ok(lease) => {
                 let holder = lease.holder().map(str::to_owned);
-                Ok(Held { lease: lease.of_controller_manager(), holder })
+                Ok(Held {
+                    lease: lease.of_controller_manager(),
+                    holder,
+                })
             }
             Err(e) if e.is_not_found() => Ok(Held::default()),
             Err(e) => Err(e),

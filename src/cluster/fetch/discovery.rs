@@ -20,7 +20,11 @@ pub(crate) struct Resource {
 
 impl Resource {
     pub(crate) fn new(group: &str, version: &str, name: &str) -> Self {
-        Self { group: group.to_owned(), version: version.to_owned(), name: name.to_owned() }
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            name: name.to_owned(),
+        }
     }
 
     /// Returns the path of an object in a namespace.
@@ -57,7 +61,12 @@ pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
     };
     let upper = |kind: &str| kind.chars().next().is_some_and(char::is_uppercase);
     // Discovery knows a kind in its spelling and in lower case, and nothing in between.
-    let spelt = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
+    let spelt = [
+        "Deployment",
+        "StatefulSet",
+        "ReplicaSet",
+        "ReplicationController",
+    ];
     let others = ["Pod", "Service", "Node", "Ingress"];
     let known = spelt.contains(&kind) || others.contains(&kind) || !upper(kind);
     (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
@@ -88,16 +97,25 @@ impl Discovery {
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;
-                for Group { versions, stale, .. } in &mut groups {
+                for Group {
+                    versions, stale, ..
+                } in &mut groups
+                {
                     stale.extend(versions.extract_if(.., |it| it.freshness == "Stale"));
                 }
-                Ok(Self { groups, plain: None })
+                Ok(Self {
+                    groups,
+                    plain: None,
+                })
             }
             // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
                 let plain = Some(session.unreadable(path, cause.to_owned()));
-                Ok(Self { groups: list.groups.into_iter().map(Group::from).collect(), plain })
+                Ok(Self {
+                    groups: list.groups.into_iter().map(Group::from).collect(),
+                    plain,
+                })
             }
             other => {
                 let cause = format!("neither groups nor resources, but the kind {other:?}");
@@ -122,7 +140,10 @@ impl Discovery {
     /// Returns the metrics that the metrics API of a group serves, named as in its list.
     pub(crate) fn metrics(&self, group: &str) -> Vec<String> {
         let found = self.groups.iter().find(|g| g.metadata.name == group);
-        let resources = found.into_iter().flat_map(|it| &it.versions).flat_map(|it| &it.resources);
+        let resources = found
+            .into_iter()
+            .flat_map(|it| &it.versions)
+            .flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
             // Custom metrics are listed as subresources of what they describe.
             let described = own.subresources.iter();
@@ -153,7 +174,12 @@ impl Discovery {
     /// Returns whether a kind has the subresource scale; `None` if the kind is not listed.
     pub(crate) fn serves_scale(&self, group: &str, kind: &str) -> Option<bool> {
         let (_, served) = self.served(group, kind)?;
-        Some(served.subresources.iter().any(|own| own.subresource == "scale"))
+        Some(
+            served
+                .subresources
+                .iter()
+                .any(|own| own.subresource == "scale"),
+        )
     }
 
     fn served(&self, group: &str, kind: &str) -> Option<(&Version, &ServedResource)> {
@@ -187,10 +213,18 @@ struct PlainGroup {
 
 impl From<PlainGroup> for Group {
     fn from(plain: PlainGroup) -> Self {
-        let PlainGroup { name, preferred_version, mut versions } = plain;
+        let PlainGroup {
+            name,
+            preferred_version,
+            mut versions,
+        } = plain;
         // The sort is stable: the others stay in the server's order.
         versions.sort_by_key(|version| version.version != preferred_version.version);
-        Self { metadata: Name { name }, versions, stale: Vec::new() }
+        Self {
+            metadata: Name { name },
+            versions,
+            stale: Vec::new(),
+        }
     }
 }
 

@@ -70,8 +70,12 @@ pub(in super::super) fn unreadable<'i>(
 ) -> Option<String> {
     let all = all.map(|(name, failure)| format!("{name} ({failure})"));
     let all: Vec<String> = all.collect();
-    (!all.is_empty())
-        .then(|| format!("it may be that of one that cannot be read: {}", listed(&all)))
+    (!all.is_empty()).then(|| {
+        format!(
+            "it may be that of one that cannot be read: {}",
+            listed(&all)
+        )
+    })
 }
 
 /// Reads an item of a list, whose kind and version are those of the list.
@@ -96,16 +100,26 @@ impl Fetch<'_> {
                 let Object { metadata } = json::read(object.as_bytes())?;
                 Ok((metadata, admitted_item(object, &namespace)))
             };
-            list.iter().map(|object| read(object.get())).collect::<Result<Vec<_>, String>>()
+            list.iter()
+                .map(|object| read(object.get()))
+                .collect::<Result<Vec<_>, String>>()
         };
-        let read = self.session.aside(read).await.unwrap_or_else(|e| Err(e.to_string()));
+        let read = self
+            .session
+            .aside(read)
+            .await
+            .unwrap_or_else(|e| Err(e.to_string()));
         let read = read.map_err(|cause| self.unreadable(path, cause))?;
         let item = |(metadata, hpa): (Meta<'static>, Result<HpaObject, String>)| Item {
             namespace: metadata.namespace.unwrap_or_default().into(),
             name: metadata.name.into(),
             wanted: true,
-            notes: hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone()),
-            hpa: hpa.map(HpaObject::into_hpa).map_err(|cause| self.unreadable(path, cause)),
+            notes: hpa
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone()),
+            hpa: hpa
+                .map(HpaObject::into_hpa)
+                .map_err(|cause| self.unreadable(path, cause)),
             labels: metadata.labels.into_owned(),
         };
         Ok(read.into_iter().map(item).collect())

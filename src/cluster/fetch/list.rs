@@ -76,7 +76,10 @@ pub async fn fetch_all(
     progress: &Progress,
     answers: &Answers<'_>,
 ) -> Result<Vec<MissingRight>, Error> {
-    let (asked, about) = (&Fetch::new(session, session.namespace()), &AboutAll::default());
+    let (asked, about) = (
+        &Fetch::new(session, session.namespace()),
+        &AboutAll::default(),
+    );
     // Each namespace asks for what is refused for all of them, as soon as it is.
     let vpas = async {
         let wish = Wish::vertical_pod_autoscalers(namespace);
@@ -97,17 +100,30 @@ pub async fn fetch_all(
             let answer = asked.version().await;
             *about.version.borrow_mut() = Some(answer);
         };
-        join!(version, asked.controller(&about.controller), join_all(others));
+        join!(
+            version,
+            asked.controller(&about.controller),
+            join_all(others)
+        );
     };
     let more = more.boxed_local().shared();
     let all = [more.clone(), vpas, events];
-    let whole = Whole { namespace, about, all, progress, answers };
+    let whole = Whole {
+        namespace,
+        about,
+        all,
+        progress,
+        answers,
+    };
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
     let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
-    let refused = graceful(needed, more, worth).await.map_err(|e| match e.is_not_found() {
-        true => unserved(about.version.take().and_then(Result::ok)),
-        false => denied(&e),
+    let refused = graceful(needed, more, worth).await.map_err(|e| {
+        if e.is_not_found() {
+            unserved(about.version.take().and_then(Result::ok))
+        } else {
+            denied(&e)
+        }
     })?;
     for right in &refused {
         session.note(format!("requested HPA by HPA: {}", right.advice()));
@@ -137,7 +153,10 @@ impl AboutAll {
         let all = self.events.borrow();
         let of = |all: &EventsByNamespace| all.get(namespace).cloned();
         let all = all.as_ref()?.as_ref();
-        Some(all.map(|all| of(all).unwrap_or_default()).map_err(Failure::clone))
+        Some(
+            all.map(|all| of(all).unwrap_or_default())
+                .map_err(Failure::clone),
+        )
     }
 
     /// Returns notes about what has not arrived for a namespace, for which `answers` has its own.
@@ -148,7 +167,10 @@ impl AboutAll {
         if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
             let what = Unlearnt::VerticalPodAutoscalers;
-            notes.push(Note::NotKnown { what, why: Cause::Late });
+            notes.push(Note::NotKnown {
+                what,
+                why: Cause::Late,
+            });
         }
         notes
     }
@@ -164,7 +186,10 @@ impl AboutAll {
 fn by_namespace(all: Vec<Event>) -> HashMap<String, Vec<Event>> {
     let mut events: HashMap<String, Vec<Event>> = HashMap::new();
     for event in all {
-        events.entry(event.namespace.clone()).or_default().push(event);
+        events
+            .entry(event.namespace.clone())
+            .or_default()
+            .push(event);
     }
     events
 }
@@ -186,7 +211,10 @@ fn no_hpa(name: &str) -> Error {
     let message = format!(
         "Error from server ({reason}): horizontalpodautoscalers.autoscaling \"{name}\" not found"
     );
-    Error { reason: Some(reason), ..Error::bare(message) }
+    Error {
+        reason: Some(reason),
+        ..Error::bare(message)
+    }
 }
 
 /// When HPAs were listed.
@@ -200,7 +228,11 @@ impl Read {
     /// By the server's clock.
     fn now(date: Option<Timestamp>) -> Self {
         let (now, note) = clock(date);
-        Self { at: Instant::now(), now, note }
+        Self {
+            at: Instant::now(),
+            now,
+            note,
+        }
     }
 }
 
@@ -216,7 +248,11 @@ struct Common {
 impl Common {
     /// Returns what an HPA would have discovered alone.
     fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
-        if Needs::of(hpa).discovery { &self.discovery } else { &self.none }
+        if Needs::of(hpa).discovery {
+            &self.discovery
+        } else {
+            &self.none
+        }
     }
 }
 
@@ -227,7 +263,10 @@ type Scaled<'s> = [(&'s Item, Result<Found, Failure>)];
 fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
     let scaled = scaled.iter().filter(|(item, _)| item.wanted);
     scaled.filter_map(|(item, found)| {
-        Some((item.hpa.as_ref().ok()?, found.as_ref().ok()?.scale.as_ref().ok()?))
+        Some((
+            item.hpa.as_ref().ok()?,
+            found.as_ref().ok()?.scale.as_ref().ok()?,
+        ))
     })
 }
 
@@ -248,13 +287,21 @@ impl Fetch<'_> {
         items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
 
-        let mut needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
-        let discovery = match needs.any(|needs| needs.discovery) {
-            true => Discovery::ask(self.session).await,
-            false => Ok(Discovery::default()),
+        let mut needs = items
+            .iter()
+            .filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
+        let discovery = if needs.any(|needs| needs.discovery) {
+            Discovery::ask(self.session).await
+        } else {
+            Ok(Discovery::default())
         };
         let custom = custom_version(&discovery);
-        let common = &Common { read, discovery, none: Ok(Discovery::default()), custom };
+        let common = &Common {
+            read,
+            discovery,
+            none: Ok(Discovery::default()),
+            custom,
+        };
         let mut place = 0;
         let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
         let namespaces = namespaces.map(|items| {
@@ -277,7 +324,10 @@ impl Fetch<'_> {
             let namespace = whole.namespace.unwrap_or_default().to_owned();
             (whole.answers)(place, Listed::missing(namespace, named, why));
         }
-        Ok(refused.into_iter().flat_map(|(_, refused)| refused).collect())
+        Ok(refused
+            .into_iter()
+            .flat_map(|(_, refused)| refused)
+            .collect())
     }
 
     /// Lists all HPAs. Which ones are requested is decided here, because the others may select the same pods.
@@ -309,10 +359,14 @@ impl Fetch<'_> {
     ) -> Vec<MissingRight> {
         let namespace = items.first().map_or("", |item| &item.namespace);
         let newer = self.newer(namespace, items, common, whole).await;
-        let (items, read) =
-            newer.as_ref().map_or((items, &common.read), |(items, read)| (&items[..], read));
+        let (items, read) = newer
+            .as_ref()
+            .map_or((items, &common.read), |(items, read)| (&items[..], read));
         let lists = Lists::default();
-        let fetch = Fetch { lists: Some(&lists), ..Fetch::new(self.session, namespace) };
+        let fetch = Fetch {
+            lists: Some(&lists),
+            ..Fetch::new(self.session, namespace)
+        };
         let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
         fetch.list_targets(hpas, &lists).await;
         let scales = items.iter().map(async |item| {
@@ -368,13 +422,18 @@ impl Fetch<'_> {
             let (version, evidence, control_plane, notes) = known.get_or_insert_with(|| {
                 let mut notes = Vec::new();
                 let version = version_of(about.version.borrow().clone(), &mut notes);
-                let events = match about.refuses_events.get() {
-                    true => events.get().cloned(),
-                    false => about.events(namespace),
+                let events = if about.refuses_events.get() {
+                    events.get().cloned()
+                } else {
+                    about.events(namespace)
                 };
                 let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
                 let (lease, control_plane) = about.controller.come(self.session);
-                let evidence = Evidence { events, lease, ..Evidence::default() };
+                let evidence = Evidence {
+                    events,
+                    lease,
+                    ..Evidence::default()
+                };
                 (version, evidence, control_plane, notes)
             });
             let result = observed.map(|observed| {
@@ -405,7 +464,10 @@ impl Fetch<'_> {
             let listed = Listed {
                 namespace: item.namespace.clone(),
                 name: item.name.clone(),
-                reference: item.hpa.as_ref().map_or_else(|_| String::new(), Hpa::reference),
+                reference: item
+                    .hpa
+                    .as_ref()
+                    .map_or_else(|_| String::new(), Hpa::reference),
                 result,
             };
             (whole.answers)(place, listed);
@@ -427,10 +489,15 @@ impl Fetch<'_> {
         if whole.namespace.is_some() || common.read.at.elapsed() < LONG {
             return None;
         }
-        let (mut newer, date) = self.items(Some(namespace), &Selection::default()).await.ok()?;
+        let (mut newer, date) = self
+            .items(Some(namespace), &Selection::default())
+            .await
+            .ok()?;
         let wanted = items.iter().filter(|item| item.wanted);
         let wanted: HashSet<&str> = wanted.map(|item| &*item.name).collect();
-        newer.iter_mut().for_each(|item| item.wanted = wanted.contains(&*item.name));
+        newer
+            .iter_mut()
+            .for_each(|item| item.wanted = wanted.contains(&*item.name));
         // Those that are gone have no answer.
         let left = newer.iter().filter(|item| item.wanted).count();
         (left..wanted.len()).for_each(|_| whole.progress.step());
@@ -447,11 +514,13 @@ impl Fetch<'_> {
     ) {
         let hpas = || scales.iter().filter(|(item, _)| item.wanted);
         let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
-        let targets = hpas().filter(|(hpa, _)| !lists.has_targets(hpa)).flat_map(|(hpa, found)| {
-            let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
-            let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
-            Wish::target(hpa).into_iter().chain(other)
-        });
+        let targets = hpas()
+            .filter(|(hpa, _)| !lists.has_targets(hpa))
+            .flat_map(|(hpa, found)| {
+                let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
+                let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
+                Wish::target(hpa).into_iter().chain(other)
+            });
         let apis = scaled(scales)
             .flat_map(|(hpa, _)| Wish::failing_apis(hpa, common.discovery(hpa), &common.custom));
         let scaled_objects = async {
@@ -483,7 +552,9 @@ impl Fetch<'_> {
         let own_events = async {
             about.wait(all_events).await;
             if about.refuses_events.get() {
-                events.get_or_init(|| self.events(Some(self.namespace), None)).await;
+                events
+                    .get_or_init(|| self.events(Some(self.namespace), None))
+                    .await;
             }
         };
         join!(vpas, own_events);
@@ -512,7 +583,8 @@ impl Fetch<'_> {
         let notes = item.notes.iter().chain(&read.note).cloned().collect();
         let scale = scale.as_ref().map_err(denied)?;
         let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
-        self.with_pods(needed, common.discovery(hpa), &common.custom, read.at).await
+        self.with_pods(needed, common.discovery(hpa), &common.custom, read.at)
+            .await
     }
 }
 
@@ -540,14 +612,26 @@ impl<'s> Neighbours<'s> {
             Some((place, known.scale.selector.parsed().ok()?.clone()))
         };
         let (places, selectors): (_, Vec<_>) = all.iter().enumerate().filter_map(selector).unzip();
-        Self { places, selectors: Selectors::new(selectors), all }
+        Self {
+            places,
+            selectors: Selectors::new(selectors),
+            all,
+        }
     }
 
     /// Adds the other HPAs to what is known of one. Those of other pods are irrelevant, and there may be
     /// many.
     fn beside(&self, item: &Item, needed: &mut Observed) {
-        let Observed { hpa, pods, others, notes, .. } = needed;
-        let sharing = pods.iter().flat_map(|pod| self.selectors.matching(&pod.labels));
+        let Observed {
+            hpa,
+            pods,
+            others,
+            notes,
+            ..
+        } = needed;
+        let sharing = pods
+            .iter()
+            .flat_map(|pod| self.selectors.matching(&pod.labels));
         let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
         let is_other = |other: &Item| other.name != item.name;
         let sharing = sharing.into_iter().map(|place| &self.all[place]);

@@ -98,7 +98,12 @@ impl Lists {
 
     /// Returns the answer to a question that others may ask, too.
     pub(super) fn answer(&self, path: &str) -> Awaited {
-        Rc::clone(self.answers.borrow_mut().entry(path.to_owned()).or_default())
+        Rc::clone(
+            self.answers
+                .borrow_mut()
+                .entry(path.to_owned())
+                .or_default(),
+        )
     }
 
     /// Returns the objects around one of the HPAs, as they would be if it had been the only one. `asked` has
@@ -119,11 +124,23 @@ impl Lists {
         match (scale, listed) {
             // Only names are needed to suggest another target.
             (None, listed) => {
-                let names = |it: &Workload| Workload { template: None, ..it.clone() };
-                workloads
-                    .extend(listed.into_iter().flat_map(BTreeMap::values).take(MANY).map(names));
+                let names = |it: &Workload| Workload {
+                    template: None,
+                    ..it.clone()
+                };
+                workloads.extend(
+                    listed
+                        .into_iter()
+                        .flat_map(BTreeMap::values)
+                        .take(MANY)
+                        .map(names),
+                );
                 // Those that are targets of others say nothing about the rest.
-                let own = asked.workloads.iter().filter(own).filter(|_| !self.refuses(hpa));
+                let own = asked
+                    .workloads
+                    .iter()
+                    .filter(own)
+                    .filter(|_| !self.refuses(hpa));
                 workloads.extend(own.map(names));
             }
             (Some(scale), listed) => {
@@ -144,7 +161,10 @@ impl Lists {
         let scaled_objects = asked.scaled_objects.iter().filter(|it| {
             owner.is_some_and(|owner| owner.name == it.metadata.name) && here(&it.metadata)
         });
-        let vpas = all.vertical_pod_autoscalers.iter().chain(&asked.vertical_pod_autoscalers);
+        let vpas = all
+            .vertical_pod_autoscalers
+            .iter()
+            .chain(&asked.vertical_pod_autoscalers);
         let vpas = vpas.filter(|it| {
             let reference = &it.spec.target_ref;
             owner.is_none()
@@ -153,7 +173,10 @@ impl Lists {
                 && here(&it.metadata)
         });
         let apis = apis.filter_map(|name| {
-            asked.api_services.iter().find(|it| scale.is_some() && it.metadata.name == name)
+            asked
+                .api_services
+                .iter()
+                .find(|it| scale.is_some() && it.metadata.name == name)
         });
         Surroundings {
             workloads: workloads.into(),
@@ -215,7 +238,11 @@ impl Asked {
 
     /// Returns how many pages may be read: no more than there are questions, but the only one has to be asked.
     fn most(&self) -> usize {
-        if self.texts.len() == 1 { usize::MAX } else { self.texts.len() }
+        if self.texts.len() == 1 {
+            usize::MAX
+        } else {
+            self.texts.len()
+        }
     }
 
     /// Sorts objects by the selectors that match them.
@@ -294,7 +321,10 @@ impl Fetch<'_> {
             let asked = Arc::clone(&asked);
             move |it: &mut Workload| asked.selectors.any_matches(&it.metadata.labels)
         };
-        match self.workloads(&resource, &asked.query(), asked.most(), selects).await {
+        match self
+            .workloads(&resource, &asked.query(), asked.most(), selects)
+            .await
+        {
             Ok(None) => true,
             Ok(Some(listed)) => {
                 let sorted = asked.sort(listed, |it| &it.metadata.labels);
@@ -315,7 +345,10 @@ impl Fetch<'_> {
     ) -> Result<Option<Vec<Workload>>, Failure> {
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
-        let pages = self.lists.map(|lists| Arc::clone(&lists.pages)).unwrap_or_default();
+        let pages = self
+            .lists
+            .map(|lists| Arc::clone(&lists.pages))
+            .unwrap_or_default();
         let items = ReadItems::new(move |page, elements| {
             pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
@@ -324,7 +357,9 @@ impl Fetch<'_> {
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
-        let listed = self.pages_of(path, query, list_kind(resource), most, items).await?;
+        let listed = self
+            .pages_of(path, query, list_kind(resource), most, items)
+            .await?;
         Ok(listed.map(|(listed, _)| listed))
     }
 
@@ -343,7 +378,10 @@ impl Fetch<'_> {
             selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
         };
         let (query, most) = (asked.query(), asked.most());
-        let pods = match self.pages_of(&self.pods_path(), &query, "PodList", most, items).await {
+        let pods = match self
+            .pages_of(&self.pods_path(), &query, "PodList", most, items)
+            .await
+        {
             Ok(Some((pods, _))) => Ok(pods),
             Err(failure) if fails_for_all(&failure) => Err(failure),
             // Their usage would be as long, or may fail for the same reason.
@@ -355,12 +393,15 @@ impl Fetch<'_> {
             let usage = usage.map(|usage| measured.sort(usage, |item| &item.labels));
             let _ = lists.pod_metrics.set(usage);
         }
-        let _ = lists.pods.set(pods.map(|pods| asked.sort(pods, |pod| &pod.labels)));
+        let _ = lists
+            .pods
+            .set(pods.map(|pods| asked.sort(pods, |pod| &pod.labels)));
     }
 
     /// Asks a metrics API as the controller does, once for all HPAs of a namespace.
     pub(super) async fn metrics_body(&self, path: &str) -> Result<Body, Failure> {
-        self.once(path, self.session.get_as_controller(path, JSON)).await
+        self.once(path, self.session.get_as_controller(path, JSON))
+            .await
     }
 
     /// Asks for an object once for all HPAs of a namespace.

@@ -38,9 +38,10 @@ impl Miss {
     /// Returns the answer as the pass sees it.
     pub(super) fn answer(&self) -> MetricAnswer {
         let message = self.text.clone();
-        match self.denied {
-            true => MetricAnswer::Unread(Unread::Refused { message }),
-            false => MetricAnswer::Failed(message),
+        if self.denied {
+            MetricAnswer::Unread(Unread::Refused { message })
+        } else {
+            MetricAnswer::Failed(message)
         }
     }
 }
@@ -48,7 +49,11 @@ impl Miss {
 impl From<&Failure> for Miss {
     fn from(failure: &Failure) -> Self {
         let denied = failure.is_forbidden();
-        Self { text: failure.client_go(), denied, advice: advice(failure).map(Box::new) }
+        Self {
+            text: failure.client_go(),
+            denied,
+            advice: advice(failure).map(Box::new),
+        }
     }
 }
 
@@ -60,7 +65,10 @@ impl From<Failure> for Miss {
 
 impl From<String> for Miss {
     fn from(text: String) -> Self {
-        Self { text, ..Self::default() }
+        Self {
+            text,
+            ..Self::default()
+        }
     }
 }
 
@@ -70,7 +78,11 @@ impl Fetch<'_> {
         &self,
         selector: &str,
     ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let path = format!("{}?labelSelector={}", self.pod_metrics_path(), segment(selector));
+        let path = format!(
+            "{}?labelSelector={}",
+            self.pod_metrics_path(),
+            segment(selector)
+        );
         match self.lists.and_then(|lists| lists.pod_metrics(selector)) {
             Some(listed) => listed.map_err(|e| e.of_path(path)),
             None => self.usage(&path).await,
@@ -80,11 +92,15 @@ impl Fetch<'_> {
     /// Returns the usage of the pods of the namespace that a query selects, or of all.
     pub(super) async fn usage_of(&self, query: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let mark = if query.is_empty() { "" } else { "?" };
-        self.usage(&format!("{}{mark}{query}", self.pod_metrics_path())).await
+        self.usage(&format!("{}{mark}{query}", self.pod_metrics_path()))
+            .await
     }
 
     fn pod_metrics_path(&self) -> String {
-        format!("/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods", segment(self.namespace))
+        format!(
+            "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods",
+            segment(self.namespace)
+        )
     }
 
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
@@ -127,7 +143,9 @@ impl Fetch<'_> {
                     metric_query(source.metric.selector.as_ref(), "&metricLabelSelector"),
                 );
                 let values = self.custom_values(&path, together).await?;
-                Ok(MetricAnswer::Pods(values.iter().map(MetricValue::of_pod).collect()))
+                Ok(MetricAnswer::Pods(
+                    values.iter().map(MetricValue::of_pod).collect(),
+                ))
             }
             MetricSource::Object(source) => {
                 let version = custom.as_ref().map_err(Clone::clone)?;
@@ -144,10 +162,15 @@ impl Fetch<'_> {
                         None => mapped(group, &object.kind, discovery)?,
                     };
                     let name = segment(&object.name);
-                    format!("{root}/{}/{name}/{metric}{query}", resource.group_resource())
+                    format!(
+                        "{root}/{}/{name}/{metric}{query}",
+                        resource.group_resource()
+                    )
                 };
                 let values = self.custom_values(&path, together).await?;
-                Ok(MetricAnswer::Object(values.iter().map(MetricValue::of_object).collect()))
+                Ok(MetricAnswer::Object(
+                    values.iter().map(MetricValue::of_object).collect(),
+                ))
             }
             MetricSource::External(source) => {
                 let path = format!(
@@ -155,8 +178,9 @@ impl Fetch<'_> {
                     segment(&source.metric.name),
                     metric_query(source.metric.selector.as_ref(), "?labelSelector"),
                 );
-                let page: List<ExternalMetricValue> =
-                    self.metrics_json(&path, "ExternalMetricValueList", together).await?;
+                let page: List<ExternalMetricValue> = self
+                    .metrics_json(&path, "ExternalMetricValueList", together)
+                    .await?;
                 let values = page.items.into_iter().flatten().map(|value| ExternalValue {
                     value: value.value.milli_value(),
                     labels: value.metric_labels,
@@ -180,7 +204,11 @@ impl Fetch<'_> {
 
 fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
     let items = read::<SharingList<PodMetrics>>("PodMetricsList", body)?.items();
-    if items.len() > OBJECTS { Err(too_many()) } else { Ok(items) }
+    if items.len() > OBJECTS {
+        Err(too_many())
+    } else {
+        Ok(items)
+    }
 }
 
 fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
@@ -206,7 +234,11 @@ pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<S
 }
 
 fn unmapped(group: &str, kind: &str, cause: &str) -> String {
-    let full = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    let full = if group.is_empty() {
+        kind.to_owned()
+    } else {
+        format!("{kind}.{group}")
+    };
     format!("unable to map kind {full} to resource: {cause}")
 }
 
@@ -220,9 +252,17 @@ fn mapped(
     match discovery {
         Ok(discovery) => match discovery.resource(group, kind) {
             Ok(Some(resource)) => Ok(resource),
-            Ok(None) => Err(failed(&format!("no matches for kind {kind:?} in group {group:?}"))),
-            Err(e) => Err(Miss { text: failed(&e.client_go()).text, ..e.into() }),
+            Ok(None) => Err(failed(&format!(
+                "no matches for kind {kind:?} in group {group:?}"
+            ))),
+            Err(e) => Err(Miss {
+                text: failed(&e.client_go()).text,
+                ..e.into()
+            }),
         },
-        Err(e) => Err(Miss { text: failed(&e.client_go()).text, ..e.into() }),
+        Err(e) => Err(Miss {
+            text: failed(&e.client_go()).text,
+            ..e.into()
+        }),
     }
 }

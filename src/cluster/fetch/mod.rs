@@ -87,22 +87,29 @@ pub async fn fetch(
         join!(optional, asked.surroundings(wished, &surroundings));
     };
     // If there is no HPA of that name, the list shows those that exist.
-    let worth =
-        |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
+    let worth = |needed: &Result<_, Absent>| {
+        needed
+            .as_ref()
+            .map_or_else(|absent| absent.no_hpa, |_| true)
+    };
     let needed = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
     let left_out = surroundings.unlearnt();
     let objects = surroundings.objects();
     let mut surroundings = surroundings.of(namespace);
-    let needed = needed.map_err(|absent| match absent.no_hpa {
-        true => {
+    let needed = needed.map_err(|absent| {
+        if absent.no_hpa {
             let flags = session.command_flags();
             optional.about_absence([namespace, name], absent.error, &surroundings, flags)
+        } else {
+            absent.error
         }
-        false => absent.error,
     })?;
     if needed.scale.is_err() {
         // Only names are needed to suggest another target.
-        surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
+        surroundings
+            .workloads
+            .iter_mut()
+            .for_each(|workload| workload.template = None);
     }
     surroundings.served_metrics = needed.surroundings.served_metrics;
     surroundings.custom_version = needed.surroundings.custom_version;
@@ -112,8 +119,20 @@ pub async fn fetch(
     let (version, others, events) = optional.take(&needed.hpa, &mut notes);
     notes.extend(left_out);
     let (lease, control_plane) = optional.controller.come(session);
-    let evidence = Evidence { events, lease, ..Evidence::default() };
-    Ok(Observed { version, others, evidence, surroundings, control_plane, notes, ..needed })
+    let evidence = Evidence {
+        events,
+        lease,
+        ..Evidence::default()
+    };
+    Ok(Observed {
+        version,
+        others,
+        evidence,
+        surroundings,
+        control_plane,
+        notes,
+        ..needed
+    })
 }
 
 /// Waits for what is needed, and then a little longer for optional answers, if they are worth it. The
@@ -180,7 +199,10 @@ struct Absent {
 
 impl From<Error> for Absent {
     fn from(error: Error) -> Self {
-        Self { error, no_hpa: false }
+        Self {
+            error,
+            no_hpa: false,
+        }
     }
 }
 
@@ -194,7 +216,10 @@ impl Needs {
     fn of(hpa: &Hpa) -> Self {
         let metrics = &hpa.spec.metrics;
         let custom = |metric: &MetricSpec| {
-            matches!(metric.source(), MetricSource::Pods(_) | MetricSource::Object(_))
+            matches!(
+                metric.source(),
+                MetricSource::Pods(_) | MetricSource::Object(_)
+            )
         };
         let unknown = |reference: &CrossVersionObjectReference| {
             !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
@@ -218,7 +243,11 @@ pub(super) struct Fetch<'s> {
 
 impl<'s> Fetch<'s> {
     pub(super) fn new(session: &'s Session, namespace: &'s str) -> Self {
-        Self { session, namespace, lists: None }
+        Self {
+            session,
+            namespace,
+            lists: None,
+        }
     }
 }
 
@@ -245,9 +274,10 @@ impl Fetch<'_> {
         let needs = Needs::of(&hpa);
         let none = Ok(Discovery::default());
         let discovery = async {
-            match needs.discovery {
-                true => self.discovery(discovered).await,
-                false => &none,
+            if needs.discovery {
+                self.discovery(discovered).await
+            } else {
+                &none
             }
         };
         let direct = self.built_in_scale(&hpa);
@@ -268,7 +298,9 @@ impl Fetch<'_> {
 
     /// Asks for the server's resources, unless that has been done.
     async fn discovery<'d>(&self, discovered: &'d Discovered) -> &'d Result<Discovery, Failure> {
-        discovered.get_or_init(|| Discovery::ask(self.session)).await
+        discovered
+            .get_or_init(|| Discovery::ask(self.session))
+            .await
     }
 
     /// Adds everything that depends on the target's selector: pods and metrics. `read` is when the HPA was read.
@@ -279,8 +311,16 @@ impl Fetch<'_> {
         custom: &Result<String, Miss>,
         read: Instant,
     ) -> Result<Observed, Error> {
-        let Observed { hpa, scale, pods, pod_metrics, metrics, notes, surroundings, .. } =
-            &mut needed;
+        let Observed {
+            hpa,
+            scale,
+            pods,
+            pod_metrics,
+            metrics,
+            notes,
+            surroundings,
+            ..
+        } = &mut needed;
         let needs = Needs::of(hpa);
         let target = &hpa.spec.scale_target_ref;
         let discovered = discovery.as_ref().ok();
@@ -309,8 +349,9 @@ impl Fetch<'_> {
             }
             if let Ok(discovery) = discovery {
                 let served = |group| {
-                    let is_served =
-                        discovery.versions(group).is_some_and(|mut it| it.next().is_some());
+                    let is_served = discovery
+                        .versions(group)
+                        .is_some_and(|mut it| it.next().is_some());
                     is_served.then(|| discovery.metrics(group))
                 };
                 surroundings.keep_served(&hpa.spec.metrics, metrics, served);
@@ -360,7 +401,10 @@ impl Fetch<'_> {
     ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
         self.session.no_page(path, &response.content_type)?;
-        Ok((self.object(path, kind, &response.body).await?, response.date))
+        Ok((
+            self.object(path, kind, &response.body).await?,
+            response.date,
+        ))
     }
 
     /// Asks as the controller does, for one of several answers; the outcome is the controller's.
@@ -385,7 +429,9 @@ impl Fetch<'_> {
         body: &Body,
     ) -> Result<T, Failure> {
         let kind = kind.to_owned();
-        self.session.object(path, body, move |body| read(&kind, body)).await
+        self.session
+            .object(path, body, move |body| read(&kind, body))
+            .await
     }
 
     pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
@@ -400,13 +446,17 @@ impl Fetch<'_> {
     /// Returns the HPA, the server's clock when it answered, and notes about both.
     async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Absent> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self
-            .session
-            .get(&path, JSON)
+        let response = self.session.get(&path, JSON).await.map_err(|e| Absent {
+            error: denied(&e),
+            no_hpa: e.is_not_found(),
+        })?;
+        self.session
+            .no_page(&path, &response.content_type)
+            .map_err(Error::from)?;
+        let mut object = self
+            .admit(&path, &response.body)
             .await
-            .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
-        self.session.no_page(&path, &response.content_type).map_err(Error::from)?;
-        let mut object = self.admit(&path, &response.body).await.map_err(Error::from)?;
+            .map_err(Error::from)?;
         let (now, note) = clock(response.date);
         let mut notes = std::mem::take(&mut object.notes);
         notes.extend(note);
@@ -416,7 +466,11 @@ impl Fetch<'_> {
     /// Reads the HPA that was requested at a path.
     pub(super) async fn admit(&self, path: &str, body: &Body) -> Result<HpaObject, Failure> {
         let namespace = self.namespace.to_owned();
-        self.session.object(path, body, move |body| admitted(&json::text(body)?, &namespace)).await
+        self.session
+            .object(path, body, move |body| {
+                admitted(&json::text(body)?, &namespace)
+            })
+            .await
     }
 }
 
@@ -433,7 +487,11 @@ fn rules() -> AdmissionRules {
 /// Returns an HPA that a server has accepted.
 fn accepted(object: Result<HpaObject, AdmissionError>) -> Result<HpaObject, String> {
     let object = object.map_err(|e| e.to_string())?;
-    if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
+    if object.is_admitted() {
+        Ok(object)
+    } else {
+        Err("the object has no uid".to_owned())
+    }
 }
 
 /// Fails the metrics that match a condition for one cause, unless they already have another.
@@ -456,7 +514,10 @@ fn fail(
 /// Returns the time of a pass, given the server's, with a note if the clocks differ.
 fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
     let own = Timestamp::now();
-    let now = Now { time: server.unwrap_or(own), by_server: server.is_some() };
+    let now = Now {
+        time: server.unwrap_or(own),
+        by_server: server.is_some(),
+    };
     (now, skew(now.time, own))
 }
 

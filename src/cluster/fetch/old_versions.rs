@@ -53,15 +53,26 @@ pub async fn look_back(
     // Other kinds may count their replicas outside `status.replicas`.
     let reference = &hpa.spec.scale_target_ref;
     let mut target = target.filter(|_| built_in(reference.group(), &reference.kind).is_some());
-    let mut past = OldVersions { states: vec![hpa.clone()], counted: now.into_iter().collect() };
+    let mut past = OldVersions {
+        states: vec![hpa.clone()],
+        counted: now.into_iter().collect(),
+    };
     while let Some(state) = past.states.last()
         && let Some(status) = state.written.status
     {
         let written = state.written.spec.map_or(status, |spec| status.max(spec));
         let more = past.states.len() < STATES && status >= since;
-        let is_known =
-            past.counted.iter().any(|counted| written.duration_since(counted.since) > SETTLED);
-        let earlier = async { if more { asked.before(state).await } else { None } };
+        let is_known = past
+            .counted
+            .iter()
+            .any(|counted| written.duration_since(counted.since) > SETTLED);
+        let earlier = async {
+            if more {
+                asked.before(state).await
+            } else {
+                None
+            }
+        };
         let counted = async {
             let target = target.filter(|_| !is_known)?;
             let found = asked.target(target, Some(&state.resource_version)).await;
@@ -113,21 +124,30 @@ impl Fetch<'_> {
         );
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
         let items = list.items?;
-        let earlier =
-            admitted_item(items.first()?.get(), self.namespace).ok().map(HpaObject::into_hpa)?;
+        let earlier = admitted_item(items.first()?.get(), self.namespace)
+            .ok()
+            .map(HpaObject::into_hpa)?;
         // A server that does not support exact versions returns the current state.
-        let before = earlier.resource_version.parse::<u64>().is_ok_and(|its| its < version);
+        let before = earlier
+            .resource_version
+            .parse::<u64>()
+            .is_ok_and(|its| its < version);
         (before && earlier.uid == hpa.uid).then_some(earlier)
     }
 
     /// Reads a target as it is, or was at a version.
     async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<TargetObject, Failure> {
-        let collection = at.path.rsplit_once('/').map_or("", |(collection, _)| collection);
+        let collection = at
+            .path
+            .rsplit_once('/')
+            .map_or("", |(collection, _)| collection);
         let name = segment(&format!("metadata.name={}", at.name));
         let mut path = format!("{collection}?fieldSelector={name}");
         if let Some(version) = version {
             let version = segment(version);
-            path.push_str(&format!("&resourceVersion={version}&resourceVersionMatch=Exact"));
+            path.push_str(&format!(
+                "&resourceVersion={version}&resourceVersionMatch=Exact"
+            ));
         }
         let list: List<TargetObject> = self.json(&path, "").await?;
         Ok(list.items.into_iter().flatten().next().unwrap_or_default())

@@ -58,7 +58,12 @@ pub(super) struct ServerVersion {
 impl ServerVersion {
     /// Returns the version whose rules apply.
     pub(super) fn followed(self, notes: &mut Vec<Note>) -> String {
-        let Self { git_version, minor, emulation_major, emulation_minor } = self;
+        let Self {
+            git_version,
+            minor,
+            emulation_major,
+            emulation_minor,
+        } = self;
         if emulation_major.is_empty()
             || emulation_minor.is_empty()
             || emulation_minor == minor.trim_end_matches('+')
@@ -66,7 +71,10 @@ impl ServerVersion {
             return git_version;
         }
         let emulated = format!("v{emulation_major}.{emulation_minor}");
-        notes.push(Note::EmulatedVersion { server: git_version, emulated: emulated.clone() });
+        notes.push(Note::EmulatedVersion {
+            server: git_version,
+            emulated: emulated.clone(),
+        });
         emulated
     }
 }
@@ -104,7 +112,9 @@ impl OptionalAnswers {
             return error.hint(hint);
         }
         if names.is_empty() {
-            return error.hint(format!("searched namespace {namespace}; use -n for another"));
+            return error.hint(format!(
+                "searched namespace {namespace}; use -n for another"
+            ));
         }
         error.hint(format!("the namespace {namespace} has {}", listed(&names)))
     }
@@ -116,8 +126,10 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
         return Error::failed("the server does not serve autoscaling/v2")
             .hint("it states no version either: check that its address is that of an API server");
     };
-    Error::failed(format!("the server ({git_version}) does not serve autoscaling/v2"))
-        .hint("it is served as of Kubernetes v1.23")
+    Error::failed(format!(
+        "the server ({git_version}) does not serve autoscaling/v2"
+    ))
+    .hint("it is served as of Kubernetes v1.23")
 }
 
 /// What is known of an HPA that may select the pods of another: nothing if the controller knows no selector for it,
@@ -130,9 +142,16 @@ pub(super) fn other(hpa: &Hpa, found: &Result<Found, Failure>) -> Known {
     let why = match found.as_ref().map(|found| &found.scale) {
         Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
         Ok(Err(_)) => WhyUnknownSelector::TargetGone { target },
-        Err(failure) => WhyUnknownSelector::TargetUnreadable { target, why: cause(failure) },
+        Err(failure) => WhyUnknownSelector::TargetUnreadable {
+            target,
+            why: cause(failure),
+        },
     };
-    Err(UnknownSelector { key: hpa.key(), hpa: Some(Box::new(hpa.clone())), why })
+    Err(UnknownSelector {
+        key: hpa.key(),
+        hpa: Some(Box::new(hpa.clone())),
+        why,
+    })
 }
 
 /// Returns the version whose rules apply, if it has arrived.
@@ -171,7 +190,12 @@ impl Fetch<'_> {
             let events = self.events(Some(self.namespace), Some(name)).await;
             *optional.events.borrow_mut() = Some(events);
         };
-        join!(version, others, events, self.controller(&optional.controller));
+        join!(
+            version,
+            others,
+            events,
+            self.controller(&optional.controller)
+        );
     }
 
     pub(super) async fn version(&self) -> Result<ServerVersion, Failure> {
@@ -189,10 +213,16 @@ impl Fetch<'_> {
     async fn others(&self, name: &str, listed: Vec<Item>, discovered: &Discovered) -> Others {
         let others = listed.into_iter().filter(|other| other.name != name);
         let asked = others.map(|item| async move {
-            let hpa = item.hpa.as_ref().map_err(|failure| item.unreadable(failure))?;
+            let hpa = item
+                .hpa
+                .as_ref()
+                .map_err(|failure| item.unreadable(failure))?;
             let scale = match self.built_in_scale(hpa).await {
                 Some(scale) => scale,
-                None => self.custom_scale(hpa, self.discovery(discovered).await).await,
+                None => {
+                    self.custom_scale(hpa, self.discovery(discovered).await)
+                        .await
+                }
             };
             other(hpa, &scale)
         });

@@ -57,7 +57,10 @@ impl<T> ReadItems<T> {
     pub(super) fn new(
         read: impl Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Box::new(read), unread: None }
+        Self {
+            read: Box::new(read),
+            unread: None,
+        }
     }
 }
 
@@ -76,7 +79,10 @@ pub(super) fn selected_pods(
         pods.retain(|pod| selects(pod));
         Ok(pods)
     });
-    ReadItems { unread: Some("managedFields"), ..read }
+    ReadItems {
+        unread: Some("managedFields"),
+        ..read
+    }
 }
 
 /// A list, and the server's clock at its start.
@@ -91,7 +97,13 @@ impl Fetch<'_> {
         if let Some(listed) = listed {
             return listed.map_err(|e| e.of_path(format!("{path}?{query}&limit={PAGE}")));
         }
-        let pods = self.pages_of(&path, &query, "PodList", usize::MAX, selected_pods(|_| true));
+        let pods = self.pages_of(
+            &path,
+            &query,
+            "PodList",
+            usize::MAX,
+            selected_pods(|_| true),
+        );
         Ok(pods.await?.unwrap_or_default().0)
     }
 
@@ -263,7 +275,9 @@ impl<T> Reader<T> {
         };
         let used = elements.used();
         if self.elements.fetch_add(used, Ordering::Relaxed) + used > ELEMENTS {
-            return Err(format!("the objects of the list have more than {ELEMENTS} elements"));
+            return Err(format!(
+                "the objects of the list have more than {ELEMENTS} elements"
+            ));
         }
         if self.count.fetch_add(items.len(), Ordering::Relaxed) + items.len() > OBJECTS {
             return Err(too_many());

@@ -65,14 +65,18 @@ impl Together {
     ) -> Result<T, String> {
         if self.bytes.fetch_add(body.len(), Ordering::Relaxed) + body.len() > MOST {
             let most = MOST >> 20;
-            return Err(format!("the answers of all metrics are larger than {most} MiB"));
+            return Err(format!(
+                "the answers of all metrics are larger than {most} MiB"
+            ));
         }
         let elements = Elements::of_answer();
         let answer = read(&elements)?;
         let used = elements.used();
         if self.elements.fetch_add(used, Ordering::Relaxed) + used > Elements::MOST {
             let most = Elements::MOST;
-            return Err(format!("the answers of all metrics have more than {most} elements"));
+            return Err(format!(
+                "the answers of all metrics have more than {most} elements"
+            ));
         }
         Ok(answer)
     }
@@ -104,8 +108,13 @@ pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<
     if found != kind {
         return Err(format!("the kind is {found:?}, not {kind:?}"));
     }
-    let ListMeta { next, remaining_item_count: objects } = head.metadata.unwrap_or_default();
-    Ok(next.filter(|token| !token.is_empty()).map(|token| Next { token, objects }))
+    let ListMeta {
+        next,
+        remaining_item_count: objects,
+    } = head.metadata.unwrap_or_default();
+    Ok(next
+        .filter(|token| !token.is_empty())
+        .map(|token| Next { token, objects }))
 }
 
 /// What an object says about itself.
@@ -170,28 +179,58 @@ mod tests {
             let read = together.read(body, |most| read_within::<Vec<i32>>("", body, most));
             read.map(|list| list.len())
         };
-        assert_eq!([read(list.as_bytes()), read(list.as_bytes())], [Ok(200_000), Ok(200_000)]);
+        assert_eq!(
+            [read(list.as_bytes()), read(list.as_bytes())],
+            [Ok(200_000), Ok(200_000)]
+        );
         let e = read(list.as_bytes()).unwrap_err();
-        assert_eq!(e, "the answers of all metrics have more than 500000 elements");
+        assert_eq!(
+            e,
+            "the answers of all metrics have more than 500000 elements"
+        );
         let together = Together::default();
         let read = |body: &[u8]| together.read(body, |_| Ok(()));
         let long = vec![b' '; 100 << 20];
         assert_eq!(read(&long), Ok(()));
-        assert_eq!(read(&long).unwrap_err(), "the answers of all metrics are larger than 128 MiB");
+        assert_eq!(
+            read(&long).unwrap_err(),
+            "the answers of all metrics are larger than 128 MiB"
+        );
     }
 
     #[test]
     fn the_token_is_found_before_the_items_are_read() {
         for (body, want) in [
-            (r#"{"kind":"PodList","metadata":{"continue":"abc"},"items":[{"#, Ok(Some("abc"))),
-            (r#"{"kind":"PodList","metadata":{"continue":""},"items":[{"#, Ok(None)),
+            (
+                r#"{"kind":"PodList","metadata":{"continue":"abc"},"items":[{"#,
+                Ok(Some("abc")),
+            ),
+            (
+                r#"{"kind":"PodList","metadata":{"continue":""},"items":[{"#,
+                Ok(None),
+            ),
             (r#"{"kind":"PodList","metadata":{},"items":[]}"#, Ok(None)),
             (r#"{"kind":"PodList","items":[]}"#, Ok(None)),
-            (r#"{"kind":"PodList","metadata":null,"items":null}"#, Ok(None)),
-            (r#"{"metadata":{"continue":"abc"},"items":[{}],"kind":"PodList"}"#, Ok(Some("abc"))),
-            (r#"{"items":[{}],"metadata":{"continue":"abc"},"kind":"PodList"}"#, Ok(Some("abc"))),
-            (r#"{"kind":"Table","metadata":{},"rows":["#, Err(r#"the kind is "Table", not"#)),
-            (r#"{"metadata":{},"items":[]}"#, Err(r#"the kind is "", not"#)),
+            (
+                r#"{"kind":"PodList","metadata":null,"items":null}"#,
+                Ok(None),
+            ),
+            (
+                r#"{"metadata":{"continue":"abc"},"items":[{}],"kind":"PodList"}"#,
+                Ok(Some("abc")),
+            ),
+            (
+                r#"{"items":[{}],"metadata":{"continue":"abc"},"kind":"PodList"}"#,
+                Ok(Some("abc")),
+            ),
+            (
+                r#"{"kind":"Table","metadata":{},"rows":["#,
+                Err(r#"the kind is "Table", not"#),
+            ),
+            (
+                r#"{"metadata":{},"items":[]}"#,
+                Err(r#"the kind is "", not"#),
+            ),
             (r#"{"metadata":{},"items":["#, Err("EOF while parsing")),
             ("<html>", Err("expected value")),
             ("[]", Err("a list, expected an object")),

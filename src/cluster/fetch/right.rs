@@ -31,7 +31,12 @@ fn needed(method: Method, path: &str) -> Right {
         Method::Post => "create",
     };
     let namespace = namespace.map(str::to_owned);
-    Right::Resource { verb, group: group.to_owned(), resource, namespace }
+    Right::Resource {
+        verb,
+        group: group.to_owned(),
+        resource,
+        namespace,
+    }
 }
 
 /// Returns the failure, with the missing right if that is the cause.
@@ -121,9 +126,15 @@ mod tests {
         ] {
             let mut failure = Failure::unreadable("host", path, "");
             assert_eq!(missing(&failure), None);
-            let status = ApiStatus { code: 403, ..ApiStatus::default() };
+            let status = ApiStatus {
+                code: 403,
+                ..ApiStatus::default()
+            };
             failure.kind = FailureKind::Api(Box::new(status));
-            assert_eq!(missing(&failure).map(|right| right.advice()).as_deref(), Some(want));
+            assert_eq!(
+                missing(&failure).map(|right| right.advice()).as_deref(),
+                Some(want)
+            );
         }
     }
 }

@@ -27,8 +27,16 @@ pub(super) struct Found {
 impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
     fn from(found: Result<(Scale, ScaleAt), ScaleError>) -> Self {
         match found {
-            Ok((scale, at)) => Self { scale: Ok(scale), basis: None, at: Some(at) },
-            Err(e) => Self { scale: Err(e), basis: None, at: None },
+            Ok((scale, at)) => Self {
+                scale: Ok(scale),
+                basis: None,
+                at: Some(at),
+            },
+            Err(e) => Self {
+                scale: Err(e),
+                basis: None,
+                at: None,
+            },
         }
     }
 }
@@ -46,7 +54,11 @@ impl Fetch<'_> {
             let scale = scale_in(hpa, listed.get(&target.name));
             let unreadable =
                 |e: Error| self.unreadable(&resource.path(self.namespace, ""), e.message);
-            let found = scale.map(|scale| Found { scale, basis: None, at: None });
+            let found = scale.map(|scale| Found {
+                scale,
+                basis: None,
+                at: None,
+            });
             return Some(found.map_err(unreadable));
         }
         let failure = match self.scale(&resource, &target.name).await {
@@ -69,7 +81,10 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let discovery = discovery.as_ref().map_err(Clone::clone)?;
-        match discovery.resource(group, &target.kind).map_err(Clone::clone)? {
+        match discovery
+            .resource(group, &target.kind)
+            .map_err(Clone::clone)?
+        {
             Some(resource) => Ok(self.scale(&resource, &target.name).await?.into()),
             None => {
                 let text = format!("no matches for kind {:?} in group {group:?}", target.kind);
@@ -91,14 +106,27 @@ impl Fetch<'_> {
             Ok(response) => {
                 let hpa = hpa.clone();
                 let read = move |body: &[u8]| json::text(body).map(|text| scale_of(&hpa, &text));
-                self.session.read(&response.body, read).await.ok()?.ok()?.ok()?
+                self.session
+                    .read(&response.body, read)
+                    .await
+                    .ok()?
+                    .ok()?
+                    .ok()?
             }
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,
         };
         let replicas = scale.as_ref().ok().map(|scale| scale.spec_replicas);
-        let basis = Basis::Target { kind: target.kind.clone(), replicas, right };
-        Some(Found { scale, basis: Some(basis), at: None })
+        let basis = Basis::Target {
+            kind: target.kind.clone(),
+            replicas,
+            right,
+        };
+        Some(Found {
+            scale,
+            basis: Some(basis),
+            at: None,
+        })
     }
 
     async fn scale(

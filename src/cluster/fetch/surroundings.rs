@@ -51,14 +51,20 @@ impl Wish {
     pub(super) fn target(hpa: &Hpa) -> Option<Self> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource(target)?.path(&hpa.namespace, &target.name);
-        Some(Self { path, adds: Unlearnt::Findings("other-writer, old-revision-pods and others") })
+        Some(Self {
+            path,
+            adds: Unlearnt::Findings("other-writer, old-revision-pods and others"),
+        })
     }
 
     /// The other objects of the kind of a target that does not exist.
     pub(super) fn in_place_of_target(hpa: &Hpa) -> Option<Self> {
         let path = resource(&hpa.spec.scale_target_ref)?.path(&hpa.namespace, "");
         let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
-        Some(Self { path, adds: Unlearnt::Findings("target-not-found") })
+        Some(Self {
+            path,
+            adds: Unlearnt::Findings("target-not-found"),
+        })
     }
 
     /// The ReplicaSets behind the pods of a selector.
@@ -70,7 +76,9 @@ impl Wish {
 
     /// What the HPA alone implies: its target, and what else scales that.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
-        Self::target(hpa).into_iter().chain(Self::scaled_object(hpa))
+        Self::target(hpa)
+            .into_iter()
+            .chain(Self::scaled_object(hpa))
     }
 
     /// What follows from the scale: why a metrics API fails, the owners of the pods, and what resizes them.
@@ -85,7 +93,9 @@ impl Wish {
             let replica_sets = Self::replica_sets(hpa, scale.selector.as_str());
             let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
             let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
-            Self::failing_apis(hpa, discovery, custom).chain(replica_sets).chain(vpas)
+            Self::failing_apis(hpa, discovery, custom)
+                .chain(replica_sets)
+                .chain(vpas)
         });
         other_targets.into_iter().chain(of_pods)
     }
@@ -97,8 +107,14 @@ impl Wish {
         custom: &Result<String, Miss>,
     ) -> impl Iterator<Item = Self> {
         let services = failing_apis(hpa, discovery, custom).map(|name| {
-            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{}", segment(&name));
-            Self { path, adds: Unlearnt::Findings("metrics-api-unavailable") }
+            let path = format!(
+                "/apis/apiregistration.k8s.io/v1/apiservices/{}",
+                segment(&name)
+            );
+            Self {
+                path,
+                adds: Unlearnt::Findings("metrics-api-unavailable"),
+            }
         });
         let names = || Self {
             path: EXTERNAL_NAMES.to_owned(),
@@ -110,7 +126,11 @@ impl Wish {
     /// The ScaledObject that owns an HPA, if one does.
     pub(super) fn scaled_object(hpa: &Hpa) -> Option<Self> {
         let owner = hpa.scaled_object()?;
-        let path = format!("{}/{}", scaled_objects(&hpa.namespace), segment(&owner.name));
+        let path = format!(
+            "{}/{}",
+            scaled_objects(&hpa.namespace),
+            segment(&owner.name)
+        );
         Some(Self { path, ..OF_KEDA })
     }
 
@@ -119,12 +139,18 @@ impl Wish {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
         let path = format!("/apis/autoscaling.k8s.io/v1{namespace}/verticalpodautoscalers");
-        Self { path, adds: Unlearnt::VerticalPodAutoscalers }
+        Self {
+            path,
+            adds: Unlearnt::VerticalPodAutoscalers,
+        }
     }
 
     /// The ScaledObjects of a namespace, one of which may have removed its HPA.
     pub(super) fn scaled_objects(namespace: &str) -> Self {
-        Self { path: scaled_objects(namespace), ..OF_KEDA }
+        Self {
+            path: scaled_objects(namespace),
+            ..OF_KEDA
+        }
     }
 }
 
@@ -138,12 +164,19 @@ pub(super) fn failing_apis(
     let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
     let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
     let groups = ["metrics.k8s.io", CUSTOM, EXTERNAL].into_iter();
-    groups.filter(is_used).filter(move |group| !is_listed(group)).filter_map(move |group| {
-        let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
-        let used = custom.as_deref().ok().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
-        let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
-        Some(format!("{version}.{group}"))
-    })
+    groups
+        .filter(is_used)
+        .filter(move |group| !is_listed(group))
+        .filter_map(move |group| {
+            let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
+            let used = custom
+                .as_deref()
+                .ok()
+                .filter(|_| group == CUSTOM)
+                .unwrap_or("v1beta1");
+            let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
+            Some(format!("{version}.{group}"))
+        })
 }
 
 const EXTERNAL: &str = "external.metrics.k8s.io";
@@ -182,8 +215,14 @@ pub(super) fn keep_names(
 /// The findings that need the ReplicaSets of pods.
 pub(super) const OF_REPLICA_SETS: Unlearnt =
     Unlearnt::Findings("foreign-pods and old-revision-pods");
-const OF_PODS: Wish = Wish { path: String::new(), adds: OF_REPLICA_SETS };
-const OF_KEDA: Wish = Wish { path: String::new(), adds: Unlearnt::Findings("paused-by-keda") };
+const OF_PODS: Wish = Wish {
+    path: String::new(),
+    adds: OF_REPLICA_SETS,
+};
+const OF_KEDA: Wish = Wish {
+    path: String::new(),
+    adds: Unlearnt::Findings("paused-by-keda"),
+};
 
 /// Returns the resource of a target, if its kind is supported.
 pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
@@ -203,11 +242,17 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
 }
 
 fn replica_sets(namespace: &str) -> String {
-    format!("/apis/apps/v1/namespaces/{}/replicasets", segment(namespace))
+    format!(
+        "/apis/apps/v1/namespaces/{}/replicasets",
+        segment(namespace)
+    )
 }
 
 fn scaled_objects(namespace: &str) -> String {
-    format!("/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects", segment(namespace))
+    format!(
+        "/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects",
+        segment(namespace)
+    )
 }
 
 /// What has arrived so far.
@@ -237,7 +282,10 @@ impl SurroundingAnswers {
     pub(super) fn unlearnt(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         for (adds, why) in self.asked.borrow().values().flatten() {
-            let note = Note::NotKnown { what: *adds, why: why.clone() };
+            let note = Note::NotKnown {
+                what: *adds,
+                why: why.clone(),
+            };
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -286,9 +334,9 @@ impl Fetch<'_> {
                 let read = move |body: &[u8]| {
                     let mut objects = Objects::default();
                     let failed = match json::text(body) {
-                        Ok(text) => {
-                            file::read_answer(&text, &origin, &mut objects).err().map(|e| e.message)
-                        }
+                        Ok(text) => file::read_answer(&text, &origin, &mut objects)
+                            .err()
+                            .map(|e| e.message),
                         Err(cause) => Some(cause),
                     };
                     (objects, failed)
@@ -300,7 +348,10 @@ impl Fetch<'_> {
                     }
                     Err(e) => Some(e.to_string()),
                 };
-                (failed.map(|cause| (adds, Cause::Failed(self.session.struck(cause)))), true)
+                (
+                    failed.map(|cause| (adds, Cause::Failed(self.session.struck(cause)))),
+                    true,
+                )
             }
             Err(failure) if self.measure_new(adds, &failure) => (None, false),
             // There is nothing of that kind or name.
@@ -333,6 +384,8 @@ impl Fetch<'_> {
         answers: &SurroundingAnswers,
     ) {
         let fetch = async |wish| _ = self.surrounding(wish, answers).await;
-        stream::iter(wishes).for_each_concurrent(AT_ONCE, fetch).await;
+        stream::iter(wishes)
+            .for_each_concurrent(AT_ONCE, fetch)
+            .await;
     }
 }

@@ -37,7 +37,10 @@ pub(crate) struct Held {
 impl Held {
     /// Holds nothing yet.
     pub(crate) fn of(total: &Arc<AtomicUsize>) -> Self {
-        Self { total: Arc::clone(total), bytes: 0 }
+        Self {
+            total: Arc::clone(total),
+            bytes: 0,
+        }
     }
 
     /// Holds this many bytes in place of the previous number.
@@ -99,14 +102,27 @@ pub(crate) struct Packed {
 impl Packed {
     /// Takes a body and the headers of its answer; `most` limits how far it is read.
     pub(crate) fn new(bytes: Vec<u8>, held: Held, headers: &HeaderMap, most: usize) -> Self {
-        let encoding = headers.get(header::CONTENT_ENCODING).map_or(&[][..], HeaderValue::as_bytes);
-        let gzip = ["gzip", "x-gzip"].iter().any(|it| encoding.eq_ignore_ascii_case(it.as_bytes()));
-        Self { bytes, held, gzip, most }
+        let encoding = headers
+            .get(header::CONTENT_ENCODING)
+            .map_or(&[][..], HeaderValue::as_bytes);
+        let gzip = ["gzip", "x-gzip"]
+            .iter()
+            .any(|it| encoding.eq_ignore_ascii_case(it.as_bytes()));
+        Self {
+            bytes,
+            held,
+            gzip,
+            most,
+        }
     }
 
     /// Checks whether it is too long even before inflating.
     pub(crate) fn check(&self) -> io::Result<()> {
-        if self.bytes.len() > self.most { Err(too_long(self.most)) } else { Ok(()) }
+        if self.bytes.len() > self.most {
+            Err(too_long(self.most))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the number of bytes received.
@@ -128,23 +144,28 @@ impl Packed {
     pub(crate) fn unpack(self) -> io::Result<Body> {
         self.check()?;
         if !self.gzip {
-            return Ok(Body { content: self.bytes.into(), held: self.held.into() });
+            return Ok(Body {
+                content: self.bytes.into(),
+                held: self.held.into(),
+            });
         }
         let (mut memory, mut held) = (Vec::new(), Held::of(&self.held.total));
         let length = self.inflate(&mut memory, &mut |size| held.resize(size))?;
         memory.truncate(length);
-        Ok(Body { content: memory.into(), held: held.into() })
+        Ok(Body {
+            content: memory.into(),
+            held: held.into(),
+        })
     }
 
     /// Stores the content at the start of `memory`, and returns it.
     pub(crate) fn unpack_into<'m>(&self, memory: &'m mut Vec<u8>) -> io::Result<&'m mut [u8]> {
-        let length = match self.gzip {
+        let length = if self.gzip {
             // A page of a list, of which each thread inflates one.
-            true => self.inflate(memory, &mut |_| Ok(()))?,
-            false => {
-                memory.clone_from(&self.bytes);
-                self.len()
-            }
+            self.inflate(memory, &mut |_| Ok(()))?
+        } else {
+            memory.clone_from(&self.bytes);
+            self.len()
         };
         Ok(&mut memory[..length])
     }
@@ -159,7 +180,11 @@ impl Packed {
     }
 
     fn inflater(&self) -> Limited<MultiGzDecoder<&[u8]>> {
-        Limited { from: MultiGzDecoder::new(&*self.bytes), read: 0, most: self.most }
+        Limited {
+            from: MultiGzDecoder::new(&*self.bytes),
+            read: 0,
+            most: self.most,
+        }
     }
 
     /// Returns the memory that holds it.
@@ -174,7 +199,10 @@ impl Packed {
         may_grow: &mut dyn FnMut(usize) -> io::Result<()>,
     ) -> io::Result<usize> {
         // The last four bytes state the length, which is trusted up to deflate's maximum ratio.
-        let stated = self.bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+        let stated = self
+            .bytes
+            .last_chunk()
+            .map_or(0, |length| u32::from_le_bytes(*length));
         let most = self.bytes.len().saturating_mul(MAX_RATIO).min(self.most);
         let enough = usize::try_from(stated).unwrap_or(0).min(most) + 1;
         if memory.len() < enough {
@@ -210,7 +238,11 @@ impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let more = self.from.read(buffer)?;
         self.read += more;
-        if self.read > self.most { Err(too_long(self.most)) } else { Ok(more) }
+        if self.read > self.most {
+            Err(too_long(self.most))
+        } else {
+            Ok(more)
+        }
     }
 }
 
@@ -244,7 +276,9 @@ mod tests {
 
     #[test]
     fn the_content_comes_out_whatever_the_memory_held() {
-        let long: Vec<u8> = (0..300_000_u32).map(|number| (number % 251) as u8).collect();
+        let long: Vec<u8> = (0..300_000_u32)
+            .map(|number| (number % 251) as u8)
+            .collect();
         let mut memory = Vec::new();
         for content in [&long[..], b"short", b"", &long[..70_000]] {
             let body = packed(gzip(content));
@@ -267,7 +301,13 @@ mod tests {
     #[test]
     fn damage_is_told() {
         let whole = gzip(&[b'a'; 10_000]);
-        for damaged in [&whole[..whole.len() - 9], &whole[..20], &whole[1..], b"{}", b""] {
+        for damaged in [
+            &whole[..whole.len() - 9],
+            &whole[..20],
+            &whole[1..],
+            b"{}",
+            b"",
+        ] {
             assert!(packed(damaged.to_vec()).unpack().is_err(), "{damaged:?}");
         }
     }
@@ -305,9 +345,13 @@ mod tests {
 
     #[test]
     fn gzip_is_known_by_all_its_names() {
-        for (name, inflates) in
-            [("gzip", true), ("GZIP", true), ("x-gzip", true), ("X-GZip", true), ("br", false)]
-        {
+        for (name, inflates) in [
+            ("gzip", true),
+            ("GZIP", true),
+            ("x-gzip", true),
+            ("X-GZip", true),
+            ("br", false),
+        ] {
             let name = HeaderValue::from_static(name);
             let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, name)]);
             let content = unpacked(Packed::new(gzip(b"{}"), Held::default(), &headers, MOST));
@@ -332,7 +376,10 @@ mod tests {
         arriving.resize(MOST_AT_ONCE - (3 << 20)).unwrap();
         let held: Vec<Body> = (0..2).map(|_| body().unwrap()).collect();
         let e = body().unwrap_err();
-        assert_eq!(e.to_string(), "the responses that arrive at once are larger than 256 MiB");
+        assert_eq!(
+            e.to_string(),
+            "the responses that arrive at once are larger than 256 MiB"
+        );
         drop(held);
         assert!(body().is_ok());
         assert!(

@@ -238,7 +238,9 @@ impl Failure {
             FailureKind::Body(cause) => cause.clone(),
             FailureKind::Page => PAGE.to_owned(),
             _ => {
-                let Self { scheme, host, path, .. } = self;
+                let Self {
+                    scheme, host, path, ..
+                } = self;
                 format!("Get \"{scheme}://{host}{path}\": {}", self.cause())
             }
         }
@@ -264,7 +266,11 @@ impl Failure {
                 };
                 format!("proxy {proxy}: {cause}")
             }
-            FailureKind::Timeout { after, in_all, waiting } => {
+            FailureKind::Timeout {
+                after,
+                in_all,
+                waiting,
+            } => {
                 let after =
                     crate::apimachinery::go::duration((*after).try_into().unwrap_or_default());
                 let in_all = if *in_all { " in all" } else { "" };
@@ -328,10 +334,17 @@ impl fmt::Display for Failure {
                 write!(f, "You must be logged in to the server ({message})")
             }
             FailureKind::Api(status) if status.reason.is_empty() => {
-                write!(f, "Error from server: {}{}", status.message, self.patience())
+                write!(
+                    f,
+                    "Error from server: {}{}",
+                    status.message,
+                    self.patience()
+                )
             }
             FailureKind::Api(status) => {
-                let ApiStatus { reason, message, .. } = status.as_ref();
+                let ApiStatus {
+                    reason, message, ..
+                } = status.as_ref();
                 let patience = self.patience();
                 write!(f, "Error from server ({reason}): {message}{patience}")
             }
@@ -343,10 +356,18 @@ impl fmt::Display for Failure {
             ),
             FailureKind::Interrupted => f.write_str(&self.cause()),
             FailureKind::Body(cause) => {
-                write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
+                write!(
+                    f,
+                    "invalid response for {} {}: {cause}",
+                    self.method, self.path
+                )
             }
             FailureKind::Page => {
-                write!(f, "invalid response for {} {}: {PAGE}", self.method, self.path)
+                write!(
+                    f,
+                    "invalid response for {} {}: {PAGE}",
+                    self.method, self.path
+                )
             }
             _ => {
                 let (cause, patience) = (self.cause(), self.patience());
@@ -367,9 +388,19 @@ impl From<Failure> for Error {
             FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
             _ => false,
         };
-        let error = if plain { Self::failed(text) } else { Self::bare(text) };
-        let reason = failure.api().filter(|_| !plain).map(|status| status.reason.clone());
-        let error = Self { reason: reason.filter(|reason| !reason.is_empty()), ..error };
+        let error = if plain {
+            Self::failed(text)
+        } else {
+            Self::bare(text)
+        };
+        let reason = failure
+            .api()
+            .filter(|_| !plain)
+            .map(|status| status.reason.clone());
+        let error = Self {
+            reason: reason.filter(|reason| !reason.is_empty()),
+            ..error
+        };
         match failure.hint() {
             Some(hint) => error.hint(hint),
             None => error,
@@ -417,7 +448,10 @@ pub(crate) fn classify(
             }
         } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
             let (cause, hint) = super::tls::explain(e, host);
-            return FailureKind::Tls { cause, hint: hint.map(str::to_owned) };
+            return FailureKind::Tls {
+                cause,
+                hint: hint.map(str::to_owned),
+            };
         } else {
             texts.push(e.to_string());
         }
@@ -439,12 +473,23 @@ pub(crate) fn classify(
             _ if timed_out => ProxyFault::Late,
             _ => ProxyFault::Other(last),
         };
-        return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
+        return FailureKind::Proxy {
+            proxy: proxy.to_owned(),
+            cause,
+        };
     }
     if timed_out {
         // The caller knows how long it took.
-        let waiting = if says("Connect") { Waiting::Connection } else { Waiting::Answer };
-        return FailureKind::Timeout { after: Duration::ZERO, in_all: false, waiting };
+        let waiting = if says("Connect") {
+            Waiting::Connection
+        } else {
+            Waiting::Answer
+        };
+        return FailureKind::Timeout {
+            after: Duration::ZERO,
+            in_all: false,
+            waiting,
+        };
     }
     match io_kind {
         _ if says("dns error") => FailureKind::Dns(last),

@@ -113,13 +113,20 @@ impl Inner {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("server", &self.server()).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("server", &self.server())
+            .finish_non_exhaustive()
     }
 }
 
 impl Session {
     pub(super) fn new(planned: Prepared) -> Self {
-        let Prepared { plan, clients, notices, notes } = planned;
+        let Prepared {
+            plan,
+            clients,
+            notices,
+            notes,
+        } = planned;
         let host = plan.server.authority().map(ToString::to_string);
         let deadline = plan.limits.overall.map(|time| Instant::now() + time);
         Self {
@@ -188,7 +195,9 @@ impl Session {
 
     /// Extends the time for all requests by the time that this many consecutive requests may take.
     pub fn allow(&self, requests: u32) {
-        let Some(request) = self.inner.plan.limits.request else { return };
+        let Some(request) = self.inner.plan.limits.request else {
+            return;
+        };
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
             *end += request * requests;
         }
@@ -312,7 +321,8 @@ impl Session {
         reader: impl FnOnce(&[u8]) -> Result<T, String> + Send + 'static,
     ) -> Result<T, Failure> {
         let read = self.read(body, reader).await;
-        read.unwrap_or_else(|e| Err(e.to_string())).map_err(|cause| self.unreadable(path, cause))
+        read.unwrap_or_else(|e| Err(e.to_string()))
+            .map_err(|cause| self.unreadable(path, cause))
     }
 
     /// Returns a text of the server without what was sent to it.
@@ -323,11 +333,13 @@ impl Session {
     /// Makes sure that an answer is no page.
     pub(crate) fn no_page(&self, path: &str, content_type: &str) -> Result<(), Failure> {
         let media = content_type.split(';').next().unwrap_or_default().trim();
-        match media.eq_ignore_ascii_case("text/html") {
-            true => {
-                Err(Failure { kind: FailureKind::Page, ..self.unreadable(path, String::new()) })
-            }
-            false => Ok(()),
+        if media.eq_ignore_ascii_case("text/html") {
+            Err(Failure {
+                kind: FailureKind::Page,
+                ..self.unreadable(path, String::new())
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -335,7 +347,10 @@ impl Session {
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
         let path = self.struck(path.to_owned());
         let failure = Failure::unreadable(self.host(), &path, self.struck(cause));
-        Failure { command_flags: self.inner.plan.command_flags.clone(), ..failure }
+        Failure {
+            command_flags: self.inner.plan.command_flags.clone(),
+            ..failure
+        }
     }
 
     async fn unpacked(
@@ -344,16 +359,30 @@ impl Session {
         path: &str,
         answer: Response<Packed>,
     ) -> Result<Response, Failure> {
-        let Response { status, body, date, content_type } = answer;
-        let body = match body.is_packed() {
-            true => self.finished(spawn_blocking(|| body.unpack())).await,
-            false => body.unpack(),
+        let Response {
+            status,
+            body,
+            date,
+            content_type,
+        } = answer;
+        let body = if body.is_packed() {
+            self.finished(spawn_blocking(|| body.unpack())).await
+        } else {
+            body.unpack()
         };
         let body = body.map_err(|e| {
             let cause = format!("failed to decompress the response: {e}");
-            Failure { method, ..self.unreadable(path, cause) }
+            Failure {
+                method,
+                ..self.unreadable(path, cause)
+            }
         })?;
-        Ok(Response { status, body, date, content_type })
+        Ok(Response {
+            status,
+            body,
+            date,
+            content_type,
+        })
     }
 
     /// Sends a write once. It is sent again only if the server has said that it did not act on it: the
@@ -369,11 +398,18 @@ impl Session {
         path: &str,
         body: &[u8],
     ) -> Result<Response, Failure> {
-        let ask = Ask { method, path, accept: JSON, body };
+        let ask = Ask {
+            method,
+            path,
+            accept: JSON,
+            body,
+        };
         let wait = |failure: &Failure, retry_after, tries| match (failure.status(), retry_after) {
-            (Some(429), Some(_)) => {
-                retry::wait(Ending::Answered(429, retry_after), tries, Patience::Controllers)
-            }
+            (Some(429), Some(_)) => retry::wait(
+                Ending::Answered(429, retry_after),
+                tries,
+                Patience::Controllers,
+            ),
             _ => None,
         };
         let answer = self.send(&ask, &wait).await?;
@@ -391,8 +427,9 @@ impl Session {
         accept: &str,
         is_answer: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response, Failure> {
-        let answer =
-            self.get_while(path, accept, Patience::Own, &|status| !is_answer(status)).await?;
+        let answer = self
+            .get_while(path, accept, Patience::Own, &|status| !is_answer(status))
+            .await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
@@ -412,7 +449,12 @@ impl Session {
         patience: Patience,
         may_pass: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response<Packed>, Failure> {
-        let ask = Ask { method: Method::Get, path, accept, body: &[] };
+        let ask = Ask {
+            method: Method::Get,
+            path,
+            accept,
+            body: &[],
+        };
         let wait = |failure: &Failure, retry_after, tries| {
             let ending = match &failure.kind {
                 FailureKind::Api(status) if !may_pass(status) => return None,
@@ -453,8 +495,10 @@ impl Session {
             if failure.status() == Some(401) && self.renew(clients.age).await? {
                 continue;
             }
-            let in_time =
-                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
+            let in_time = |wait: &Duration| {
+                self.deadline()
+                    .is_none_or(|end| Instant::now() + *wait < end)
+            };
             let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
                 let may_pass = matches!(failure.status(), Some(429 | 500..));
                 let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
@@ -466,7 +510,9 @@ impl Session {
                 failure.unwaited = Some(Unwaited::InAll);
                 return Err(self.after_tries(failure, tries, begun));
             }
-            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
+            self.note(format!(
+                "{method} {path}: {failure}; trying again in {wait:.1?}"
+            ));
             self.pause(method, wait).await;
         }
     }
@@ -478,7 +524,10 @@ impl Session {
         }
         let mut unanswered = lock(&self.inner.unanswered);
         match failure.map(|failure| &failure.kind) {
-            Some(FailureKind::Timeout { waiting: Waiting::Unanswered(_), .. }) => {}
+            Some(FailureKind::Timeout {
+                waiting: Waiting::Unanswered(_),
+                ..
+            }) => {}
             Some(FailureKind::Timeout { .. }) => {
                 *unanswered.entry(api(path).to_owned()).or_default() += 1;
             }
@@ -510,7 +559,12 @@ impl Session {
         ask: &Ask<'_>,
     ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
         let inner = &self.inner;
-        let Ask { method, path, accept, body } = *ask;
+        let Ask {
+            method,
+            path,
+            accept,
+            body,
+        } = *ask;
         let fail = |kind| {
             let failure = Failure {
                 kind,
@@ -528,8 +582,10 @@ impl Session {
         if method != Method::Get && *inner.stopped.borrow() {
             return Err(fail(FailureKind::Interrupted));
         }
-        let mut request =
-            Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
+        let mut request = Request::builder()
+            .method(method.as_str())
+            .uri(path)
+            .header(header::ACCEPT, accept);
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
@@ -539,8 +595,9 @@ impl Session {
         if segments.any(|segment| matches!(segment, "." | "..")) {
             return Err(no_path());
         }
-        let request =
-            request.body(kube::client::Body::from(body.to_vec())).map_err(|_| no_path())?;
+        let request = request
+            .body(kube::client::Body::from(body.to_vec()))
+            .map_err(|_| no_path())?;
         let begun = Instant::now();
         let limit = inner.plan.limits.request;
         let own = limit.map(|limit| begun + limit);
@@ -551,9 +608,16 @@ impl Session {
             let since = if in_all { inner.begun } else { begun };
             let after = Duration::from_secs(since.elapsed().as_secs());
             let after = limit.filter(|_| !in_all).unwrap_or(after);
-            fail(FailureKind::Timeout { after, in_all, waiting })
+            fail(FailureKind::Timeout {
+                after,
+                in_all,
+                waiting,
+            })
         };
-        let unanswered = lock(&inner.unanswered).get(api(path)).copied().unwrap_or_default();
+        let unanswered = lock(&inner.unanswered)
+            .get(api(path))
+            .copied()
+            .unwrap_or_default();
         if unanswered >= UNANSWERED {
             return Err(timed_out(Waiting::Unanswered(api(path).to_owned())));
         }
@@ -565,9 +629,10 @@ impl Session {
             })?;
             let (parts, mut body) = answer.into_parts();
             self.keep_warnings(&parts.headers, credential);
-            let most = match parts.status.is_success() {
-                true => body::MOST,
-                false => body::MOST_OF_ERROR,
+            let most = if parts.status.is_success() {
+                body::MOST
+            } else {
+                body::MOST_OF_ERROR
             };
             // Collecting frames would hold it twice.
             let mut whole = lock(&inner.memory).pop().unwrap_or_default();
@@ -591,14 +656,17 @@ impl Session {
             Ok((parts, whole))
         };
         let answered = match end {
-            Some(end) => timeout_at(end, exchange).await.map_err(|_| timed_out(Waiting::Answer))?,
+            Some(end) => timeout_at(end, exchange)
+                .await
+                .map_err(|_| timed_out(Waiting::Answer))?,
             None => exchange.await,
         };
         let (parts, body) = match answered {
             Ok(answer) => answer,
-            Err(FailureKind::Timeout { waiting: Waiting::Connection, .. })
-                if !resolves(&inner.host).await =>
-            {
+            Err(FailureKind::Timeout {
+                waiting: Waiting::Connection,
+                ..
+            }) if !resolves(&inner.host).await => {
                 return Err(timed_out(Waiting::Name));
             }
             Err(FailureKind::Timeout { waiting, .. }) => return Err(timed_out(waiting)),
@@ -607,14 +675,20 @@ impl Session {
         let text = |name| header_text(&parts.headers, name);
         let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
         let size = body.len();
-        self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
+        self.note_request(
+            ask,
+            &format!("{} ({size} bytes)", parts.status),
+            begun.elapsed(),
+        );
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
             // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
             let whole = |body: &[u8]| {
                 json::text(body).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
             };
-            let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
+            let body = body
+                .unpack()
+                .map_or_else(|_| String::new(), |body| body.read(whole));
             let mut status =
                 ApiStatus::read(code, method.as_str(), path, &content_type, body.as_bytes());
             status.each_text(&|text| *text = status::kept(std::mem::take(text), credential));
@@ -622,10 +696,19 @@ impl Session {
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
         }
-        body.check().map_err(|e| fail(FailureKind::Body(e.to_string())))?;
-        let date = text(header::DATE)
-            .and_then(|text| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
-        Ok(Response { status: code, body, date, content_type })
+        body.check()
+            .map_err(|e| fail(FailureKind::Body(e.to_string())))?;
+        let date = text(header::DATE).and_then(|text| {
+            jiff::fmt::rfc2822::DateTimeParser::new()
+                .parse_timestamp(text)
+                .ok()
+        });
+        Ok(Response {
+            status: code,
+            body,
+            date,
+            content_type,
+        })
     }
 
     /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were
@@ -646,11 +729,21 @@ impl Session {
         let begun = Instant::now();
         let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
-        let unusable = |e: Error| fail(Fault { cause: e.message, hint: e.hint });
+        let unusable = |e: Error| {
+            fail(Fault {
+                cause: e.message,
+                hint: e.hint,
+            })
+        };
         let mut clients = inner.plan.clients(credentials).map_err(unusable)?;
         clients.sent.extend(&self.clients().sent);
-        *inner.clients.write().unwrap_or_else(PoisonError::into_inner) =
-            Clients { age: now + 1, ..clients };
+        *inner
+            .clients
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Clients {
+            age: now + 1,
+            ..clients
+        };
         // Someone may have had to type something.
         if let Some(end) = lock(&inner.deadline).as_mut() {
             *end += begun.elapsed();
@@ -675,7 +768,11 @@ impl Session {
     }
 
     fn clients(&self) -> Clients {
-        self.inner.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner
+            .clients
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -702,8 +799,10 @@ impl Session {
         let base = plan.server.path().trim_end_matches('/');
         let (method, scheme) = (ask.method.as_str(), self.inner.scheme());
         let path = self.struck(ask.path.to_owned());
-        let note =
-            format!("{method} {scheme}://{host}{base}{path} {ending} in {} ms", took.as_millis());
+        let note = format!(
+            "{method} {scheme}://{host}{base}{path} {ending} in {} ms",
+            took.as_millis()
+        );
         lock(&self.inner.notes).push((REQUESTS, note));
     }
 
@@ -732,9 +831,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn api(path: &str) -> &str {
     let length = match path.strip_prefix("/apis/") {
         Some(rest) => "/apis/".len() + rest.find(['/', '?']).unwrap_or(rest.len()),
-        None => {
-            path.get(1..).and_then(|rest| rest.find(['/', '?'])).map_or(path.len(), |at| at + 1)
-        }
+        None => path
+            .get(1..)
+            .and_then(|rest| rest.find(['/', '?']))
+            .map_or(path.len(), |at| at + 1),
     };
     &path[..length]
 }

@@ -76,7 +76,9 @@ impl ApiStatus {
 impl ApiStatus {
     /// Changes each of its texts that the server wrote.
     pub(crate) fn each_text(&mut self, change: &dyn Fn(&mut String)) {
-        [&mut self.reason, &mut self.message, &mut self.body].into_iter().for_each(change);
+        [&mut self.reason, &mut self.message, &mut self.body]
+            .into_iter()
+            .for_each(change);
     }
 }
 
@@ -95,9 +97,18 @@ pub(super) fn kept(text: String, sent: &Secrets) -> String {
 fn words(code: u16, server_message: &str) -> (&'static str, String) {
     let (reason, message) = match code {
         409 => ("Conflict", "the server reported a conflict"),
-        404 => ("NotFound", "the server could not find the requested resource"),
-        400 => ("BadRequest", "the server rejected our request for an unknown reason"),
-        401 => ("Unauthorized", "the server has asked for the client to provide credentials"),
+        404 => (
+            "NotFound",
+            "the server could not find the requested resource",
+        ),
+        400 => (
+            "BadRequest",
+            "the server rejected our request for an unknown reason",
+        ),
+        401 => (
+            "Unauthorized",
+            "the server has asked for the client to provide credentials",
+        ),
         403 => ("Forbidden", server_message),
         406 if matches!(server_message, "" | "unknown") => (
             "NotAcceptable",
@@ -106,11 +117,18 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
         406 => ("NotAcceptable", server_message),
         413 => ("RequestEntityTooLarge", server_message),
         415 => ("UnsupportedMediaType", server_message),
-        405 => {
-            ("MethodNotAllowed", "the server does not allow this method on the requested resource")
-        }
-        422 => ("Invalid", "the server rejected our request due to an error in our request"),
-        503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
+        405 => (
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        ),
+        422 => (
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        ),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
         504 => (
             "Timeout",
             "the server was unable to return a response in the time allotted, but may still be \
@@ -159,7 +177,10 @@ fn asked(method: &str, path: &str) -> String {
     let name = rest.get(1).map(|name| format!(" {}", decoded(name)));
     let dot = if group.is_empty() { "" } else { "." };
     let method = method.to_lowercase();
-    format!(" ({method} {resource}{dot}{group}{})", name.unwrap_or_default())
+    format!(
+        " ({method} {resource}{dot}{group}{})",
+        name.unwrap_or_default()
+    )
 }
 
 /// Returns a part of a path, percent-decoded.

@@ -30,31 +30,40 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str
     const EXPIRED: &str = "certificate has expired or is not yet valid";
     const NAME: &str = "use --tls-server-name with the host of the certificate";
     match e {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            ("certificate signed by unknown authority".to_owned(), Some(AUTHORITY))
-        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => (
+            "certificate signed by unknown authority".to_owned(),
+            Some(AUTHORITY),
+        ),
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
-        | CertificateError::NotValidYetContext { .. } => {
-            (EXPIRED.to_owned(), Some("compare the clocks, or renew the certificate"))
-        }
+        | CertificateError::NotValidYetContext { .. } => (
+            EXPIRED.to_owned(),
+            Some("compare the clocks, or renew the certificate"),
+        ),
         CertificateError::NotValidForName => {
             (format!("certificate is not valid for {host}"), Some(NAME))
         }
-        CertificateError::NotValidForNameContext { expected, presented } => {
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
             let expected = expected.to_str();
             let cause = if presented.is_empty() {
                 format!("certificate is not valid for any names, but wanted to match {expected}")
             } else {
                 let names: Vec<String> = presented.iter().map(|name| named(name)).collect();
-                format!("certificate is valid for {}, not {expected}", names.join(", "))
+                format!(
+                    "certificate is valid for {}, not {expected}",
+                    names.join(", ")
+                )
             };
             (cause, Some(NAME))
         }
-        CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => {
-            (OF_AUTHORITY.to_owned(), Some("sign one for the server with it"))
-        }
+        CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => (
+            OF_AUTHORITY.to_owned(),
+            Some("sign one for the server with it"),
+        ),
         e => (e.to_string(), Some(AUTHORITY)),
     }
 }
@@ -65,6 +74,8 @@ const OF_AUTHORITY: &str =
 
 /// rustls shows `DnsName("a")` and `IpAddress(1.2.3.4)`.
 fn named(presented: &str) -> String {
-    let inner = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    let inner = presented
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
     inner.unwrap_or(presented).trim_matches('"').to_owned()
 }

@@ -52,8 +52,14 @@ mod tests {
     fn headers() {
         for (header, want) in [
             (r#"299 - "a b""#, vec!["a b"]),
-            (r#"299 - "a, \"b\" \\", 299 - "c""#, vec!["a, \"b\" \\", "c"]),
-            (r#"299 agent "a" "Sat, 21 Nov 2026 07:07:13 GMT",299 - "b""#, vec!["a", "b"]),
+            (
+                r#"299 - "a, \"b\" \\", 299 - "c""#,
+                vec!["a, \"b\" \\", "c"],
+            ),
+            (
+                r#"299 agent "a" "Sat, 21 Nov 2026 07:07:13 GMT",299 - "b""#,
+                vec!["a", "b"],
+            ),
             (r#"199 - "a", 299 - "b""#, vec!["b"]),
             (r#"299 - "a", nonsense"#, vec!["a"]),
             (r#"299 - "open"#, vec![]),

@@ -48,10 +48,19 @@ fn what_a_plugin_gives() {
 #[test]
 fn faults_show_no_output_and_no_environment() {
     for (script, want) in [
-        ("echo T-s3cr3t; exit 7".to_owned(), "exec: executable sh failed with exit code 7"),
-        ("echo T-s3cr3t".to_owned(), "exec: executable sh did not print an ExecCredential"),
+        (
+            "echo T-s3cr3t; exit 7".to_owned(),
+            "exec: executable sh failed with exit code 7",
+        ),
+        (
+            "echo T-s3cr3t".to_owned(),
+            "exec: executable sh did not print an ExecCredential",
+        ),
         (answer("null"), "exec plugin didn't return a status field"),
-        (answer("{}"), "exec plugin didn't return a token or cert/key pair"),
+        (
+            answer("{}"),
+            "exec plugin didn't return a token or cert/key pair",
+        ),
         (
             answer(r#"{"token":"T-s3cr3t","clientKeyData":"s3cr3t"}"#),
             "exec plugin returned only certificate or key, not both",
@@ -66,10 +75,16 @@ fn faults_show_no_output_and_no_environment() {
             "exec: executable sh returned a token with a newline or another control character, \
              so it cannot be sent",
         ),
-        ("sleep 20".to_owned(), "exec: executable sh did not respond within 1s"),
+        (
+            "sleep 20".to_owned(),
+            "exec: executable sh did not respond within 1s",
+        ),
     ] {
         let mut exec = plugin(&script);
-        exec.env.push(Variable { name: "MY_SECRET".to_owned(), value: Secret::new("s3cr3t") });
+        exec.env.push(Variable {
+            name: "MY_SECRET".to_owned(),
+            value: Secret::new("s3cr3t"),
+        });
         let fault = run(&exec).unwrap_err();
         assert_eq!(fault.cause, want);
         assert!(!format!("{exec:?} {fault:?}").contains("s3cr3t"));
@@ -87,7 +102,10 @@ fn a_plugin_has_a_minute() {
     let run = crate::cluster::connect::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);
     let begun = std::time::Instant::now();
     let fault = clock.block_on(run).unwrap_err();
-    assert_eq!(fault.cause, "exec: executable sh did not respond within 60s");
+    assert_eq!(
+        fault.cause,
+        "exec: executable sh did not respond within 60s"
+    );
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
@@ -107,10 +125,18 @@ fn what_cannot_run_does_not() {
         run(&always, &Policy::AllowAll).cause,
         "exec plugin cannot support interactive mode: standard input is not a terminal"
     );
-    assert!(run(&plugin(&script), &Policy::DenyAll).cause.contains("DenyAll"));
+    assert!(
+        run(&plugin(&script), &Policy::DenyAll)
+            .cause
+            .contains("DenyAll")
+    );
     let mut old = plugin(&script);
     old.api_version = "client.authentication.k8s.io/v1alpha1".to_owned();
-    assert!(run(&old, &Policy::AllowAll).cause.contains("invalid apiVersion"));
+    assert!(
+        run(&old, &Policy::AllowAll)
+            .cause
+            .contains("invalid apiVersion")
+    );
     let mut missing = plugin(&script);
     missing.command = "no-such-plugin".to_owned();
     missing.install_hint = "get it\n from \u{1b}[31mhere".to_owned();
@@ -160,7 +186,13 @@ fn a_plugin_that_takes_too_long_ends_with_its_children() {
     let directory = Directory::new();
     // Its writers are the plugin's child and grandchild.
     let pipe = directory.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     let (ended, all_ended) = std::sync::mpsc::channel();
     std::thread::spawn({
         let pipe = pipe.clone();
@@ -169,7 +201,9 @@ fn a_plugin_that_takes_too_long_ends_with_its_children() {
     let script = format!("sh -c 'echo begun; sleep 60 & sleep 60' > {pipe}");
     let fault = run(&plugin(&script)).unwrap_err();
     assert_eq!(fault.cause, "exec: executable sh did not respond within 1s");
-    let said = all_ended.recv_timeout(Duration::from_secs(20)).expect("none is left");
+    let said = all_ended
+        .recv_timeout(Duration::from_secs(20))
+        .expect("none is left");
     assert_eq!(said.unwrap(), "begun\n");
 }
 

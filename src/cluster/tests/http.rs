@@ -86,16 +86,25 @@ fn requests_and_answers() {
     flags.token = Some(Secret::new("T-s3cr3t"));
     wait(async {
         let session = session(&flags, &directory).await.unwrap();
-        let response = session.get("/api?limit=1", "application/json").await.unwrap();
+        let response = session
+            .get("/api?limit=1", "application/json")
+            .await
+            .unwrap();
         let date = response.date.map(|date| date.to_string());
         assert_eq!(date.as_deref(), Some("2026-11-21T07:07:13Z"));
         assert_eq!(session.warnings(), ["old"]);
-        assert_eq!(session.notices(), ["credentials are not sent over plain HTTP"]);
+        assert_eq!(
+            session.notices(),
+            ["credentials are not sent over plain HTTP"]
+        );
         assert_eq!(session.requests(), 1);
         assert!(!format!("{session:?}").contains("s3cr3t"));
     });
     let head = asked.recv().unwrap().to_lowercase();
-    assert!(head.starts_with("get /prefix/api?limit=1 http/1.1\r\n"), "{head}");
+    assert!(
+        head.starts_with("get /prefix/api?limit=1 http/1.1\r\n"),
+        "{head}"
+    );
     for want in [
         "user-agent: kubectl-hpa/",
         "accept-encoding: gzip",
@@ -120,12 +129,19 @@ fn what_is_tried_again() {
     let (result, session, _) = ask(&[String::new(), ok.clone()], "/a");
     assert_eq!((result.as_deref(), session.requests()), (Ok("fine"), 2));
     let (result, session, _) = ask(&[answer("500 Oops", "", ""), ok], "/a");
-    assert_eq!((result.unwrap_err().status(), session.requests()), (Some(500), 1));
+    assert_eq!(
+        (result.unwrap_err().status(), session.requests()),
+        (Some(500), 1)
+    );
 }
 
 #[test]
 fn the_controllers_patience() {
-    let down = answer("503 Service Unavailable", "Content-Type: text/plain\r\n", "down");
+    let down = answer(
+        "503 Service Unavailable",
+        "Content-Type: text/plain\r\n",
+        "down",
+    );
     let (address, _asked) = server(vec![down]);
     let directory = Directory::new();
     let failure = wait(async {
@@ -149,8 +165,12 @@ fn a_failed_connection_in_client_gos_words() {
         while asked.recv().is_ok() {}
         let host = address.trim_start_matches("http://").to_owned();
         let failure = wait(async {
-            let session = session(&to(&format!("{scheme}://{host}")), &directory).await.unwrap();
-            session.get_as_controller("/a?b=c", "application/json").await
+            let session = session(&to(&format!("{scheme}://{host}")), &directory)
+                .await
+                .unwrap();
+            session
+                .get_as_controller("/a?b=c", "application/json")
+                .await
         })
         .unwrap_err();
         assert_eq!(
@@ -171,7 +191,12 @@ fn texts_of_failures_have_a_limit() {
         let kind = format!("Content-Type: {kind}\r\n");
         let (result, ..) = ask(&[answer("403 Forbidden", &kind, body)], "/a");
         let failure = result.expect_err("it failed");
-        let ApiStatus { reason, message, body, .. } = failure.api().expect("an answer");
+        let ApiStatus {
+            reason,
+            message,
+            body,
+            ..
+        } = failure.api().expect("an answer");
         for text in [reason, message, body] {
             assert!(text.len() < 9_000, "{}", text.len());
         }
@@ -224,7 +249,9 @@ fn failures_in_kubectls_words() {
     drop(listener);
     let directory = Directory::new();
     let failure = wait(async {
-        let session = session(&to(&format!("https://{host}")), &directory).await.unwrap();
+        let session = session(&to(&format!("https://{host}")), &directory)
+            .await
+            .unwrap();
         session.get("/a", "application/json").await
     })
     .unwrap_err();
@@ -251,15 +278,25 @@ contexts: [{{name: a, context: {{cluster: c, user: u}}}}]
 clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]
 users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMode: Never, apiVersion: client.authentication.k8s.io/v1}}}}}}]
 "));
-    let run_count = || std::fs::read_to_string(&runs).unwrap_or_default().lines().count();
+    let run_count = || {
+        std::fs::read_to_string(&runs)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
     wait(async {
-        let session = session(&ConnectionFlags::default(), &directory).await.unwrap();
+        let session = session(&ConnectionFlags::default(), &directory)
+            .await
+            .unwrap();
         let _ = session.get("/a", "application/json").await;
         assert!(!format!("{session:?} {:?}", session.notes(9)).contains("s3cr3t"));
     });
     assert_eq!(run_count(), 1);
     // A token makes it unnecessary.
-    let token = ConnectionFlags { token: Some(Secret::new("t")), ..ConnectionFlags::default() };
+    let token = ConnectionFlags {
+        token: Some(Secret::new("t")),
+        ..ConnectionFlags::default()
+    };
     wait(session(&token, &directory)).unwrap();
     assert_eq!(run_count(), 1);
 }
@@ -275,7 +312,10 @@ fn silent() -> (TcpListener, String) {
 fn the_limit_that_struck_is_named() {
     let (_listener, host) = silent();
     let directory = Directory::new();
-    let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
+    let flags = ConnectionFlags {
+        request_timeout: None,
+        ..to(&format!("http://{host}"))
+    };
     let failure = wait(async {
         let session = session(&flags, &directory).await.unwrap();
         // Earlier requests used most of the time for all requests.
@@ -286,7 +326,11 @@ fn the_limit_that_struck_is_named() {
     });
     let text = "Unable to connect to the server: timed out after 30s in all waiting for";
     assert_eq!(failure.to_string(), format!("{text} {host} to answer"));
-    assert!(failure.hint().is_some_and(|hint| hint.contains("the limit for all requests")));
+    assert!(
+        failure
+            .hint()
+            .is_some_and(|hint| hint.contains("the limit for all requests"))
+    );
 }
 
 #[test]
@@ -301,13 +345,18 @@ fn a_name_that_is_not_resolved_is_told() {
         // The only thread that could ask the resolver is busy, as with a silent name server.
         let (release, busy) = channel::<()>();
         tokio::task::spawn_blocking(move || busy.recv());
-        let session = session(&to("http://localhost:1"), &directory).await.unwrap();
+        let session = session(&to("http://localhost:1"), &directory)
+            .await
+            .unwrap();
         let failure = session.get("/a", "application/json").await.unwrap_err();
         drop(release);
         failure
     });
     let text = "timed out after 1s looking up localhost in DNS";
-    assert_eq!(failure.to_string(), format!("Unable to connect to the server: {text}"));
+    assert_eq!(
+        failure.to_string(),
+        format!("Unable to connect to the server: {text}")
+    );
 }
 
 #[test]
@@ -315,7 +364,10 @@ fn an_api_that_does_not_answer_is_given_up() {
     let (_listener, host) = silent();
     let directory = Directory::new();
     let limit = Some(Duration::from_millis(200));
-    let flags = ConnectionFlags { request_timeout: limit, ..to(&format!("http://{host}")) };
+    let flags = ConnectionFlags {
+        request_timeout: limit,
+        ..to(&format!("http://{host}"))
+    };
     wait(async {
         let session = session(&flags, &directory).await.unwrap();
         session.read_many();
@@ -324,7 +376,11 @@ fn an_api_that_does_not_answer_is_given_up() {
             let failure = ask("/apis/metrics.k8s.io/v1beta1/pods?a=b").await;
             let answer = matches!(
                 failure.kind,
-                FailureKind::Timeout { waiting: Waiting::Answer, in_all: false, .. }
+                FailureKind::Timeout {
+                    waiting: Waiting::Answer,
+                    in_all: false,
+                    ..
+                }
             );
             assert!(answer, "{failure:?}");
         }
@@ -332,7 +388,10 @@ fn an_api_that_does_not_answer_is_given_up() {
         let failure = ask("/apis/metrics.k8s.io/v1beta1/nodes").await;
         let text = "not requested: the last requests to";
         let given_up = format!("{text} {host}/apis/metrics.k8s.io timed out after 200ms");
-        assert_eq!(failure.to_string(), format!("Unable to connect to the server: {given_up}"));
+        assert_eq!(
+            failure.to_string(),
+            format!("Unable to connect to the server: {given_up}")
+        );
         assert_eq!(session.requests(), 4);
         // Other APIs are still asked.
         ask("/apis/custom.metrics.k8s.io").await;
@@ -343,7 +402,10 @@ fn an_api_that_does_not_answer_is_given_up() {
 #[test]
 fn a_body_has_limits() {
     let endless = |status: &str| {
-        format!("HTTP/1.1 {status}\r\nContent-Length: 999999999\r\n\r\n{}", "x".repeat(2 << 20))
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: 999999999\r\n\r\n{}",
+            "x".repeat(2 << 20)
+        )
     };
     // The failure is known without the whole body.
     let (result, ..) = ask(&[endless("403 Forbidden")], "/a");
@@ -358,7 +420,10 @@ fn a_body_has_limits() {
     )]);
     let most = crate::cluster::http::body::MOST;
     let bomb = Packed::new(member.repeat(129), Held::default(), &headers, most);
-    assert_eq!(bomb.unpack().unwrap_err().to_string(), "the response is larger than 128 MiB");
+    assert_eq!(
+        bomb.unpack().unwrap_err().to_string(),
+        "the response is larger than 128 MiB"
+    );
 }
 
 #[test]
@@ -375,7 +440,10 @@ fn no_path_leads_out_of_its_directory() {
 fn reading_ends_with_the_time_for_all_requests() {
     let (_listener, host) = silent();
     let directory = Directory::new();
-    let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
+    let flags = ConnectionFlags {
+        request_timeout: None,
+        ..to(&format!("http://{host}"))
+    };
     wait(async {
         let session = session(&flags, &directory).await.unwrap();
         tokio::time::pause();
@@ -387,7 +455,10 @@ fn reading_ends_with_the_time_for_all_requests() {
             Ok(())
         });
         let e = session.finished(read).await.unwrap_err();
-        assert_eq!(e.to_string(), "the time for all requests was over before it was read");
+        assert_eq!(
+            e.to_string(),
+            "the time for all requests was over before it was read"
+        );
         assert!(release.send(()).is_ok());
     });
 }

@@ -65,7 +65,10 @@ fn an_explicit_file_is_alone_and_must_exist() {
     assert!(resolved(&explicit, &env).is_ok());
     let none = directory.path("none");
     let missing = flags(|flags| flags.kubeconfig = Some(none.clone()));
-    assert_eq!(message(&missing, &env), format!("stat {none}: no such file or directory"));
+    assert_eq!(
+        message(&missing, &env),
+        format!("stat {none}: no such file or directory")
+    );
 }
 
 #[test]
@@ -76,17 +79,29 @@ fn broken_files_stop_without_showing_values() {
         ("a: [", "not readable as YAML"),
         ("token: s3cr3t\n\ta: s3cr3t: b", "not readable as YAML"),
         ("kind: s3cr3t", "it is not of kind Config and apiVersion v1"),
-        ("apiVersion: s3cr3t", "it is not of kind Config and apiVersion v1"),
+        (
+            "apiVersion: s3cr3t",
+            "it is not of kind Config and apiVersion v1",
+        ),
         ("[s3cr3t, s3cr3t]", "it is not an object"),
         ("s3cr3t", "it is not an object"),
-        ("contexts: [[s3cr3t, {}]]", "the value of contexts[0] has the wrong type"),
-        ("clusters: [{name: a, cluster: [s3cr3t]}]", "the value of clusters[0] has the wrong type"),
+        (
+            "contexts: [[s3cr3t, {}]]",
+            "the value of contexts[0] has the wrong type",
+        ),
+        (
+            "clusters: [{name: a, cluster: [s3cr3t]}]",
+            "the value of clusters[0] has the wrong type",
+        ),
         (
             "users: [{name: u, user: {token: [s3cr3t]}}]",
             "the value of users[0].token has the wrong type",
         ),
         ("users: s3cr3t", "the value of users has the wrong type"),
-        ("clusters: [{name: a}, {name: a}]", "clusters[1] has the name of another one"),
+        (
+            "clusters: [{name: a}, {name: a}]",
+            "clusters[1] has the name of another one",
+        ),
     ] {
         let path = directory.write("bad", text);
         // Never the pod's own account, even if there is one.
@@ -108,9 +123,18 @@ fn names_that_do_not_exist() {
     let file = directory.write(".kube/config", ONE);
     let env = directory.env(&[]);
     for (change, want) in [
-        (flags(|flags| flags.context = Some("x".to_owned())), "context \"x\" does not exist"),
-        (flags(|flags| flags.cluster = Some("x".to_owned())), "cluster \"x\" does not exist"),
-        (flags(|flags| flags.user = Some("x".to_owned())), "auth info \"x\" does not exist"),
+        (
+            flags(|flags| flags.context = Some("x".to_owned())),
+            "context \"x\" does not exist",
+        ),
+        (
+            flags(|flags| flags.cluster = Some("x".to_owned())),
+            "cluster \"x\" does not exist",
+        ),
+        (
+            flags(|flags| flags.user = Some("x".to_owned())),
+            "auth info \"x\" does not exist",
+        ),
         (
             flags(|flags| flags.context = Some("lost".to_owned())),
             "cluster \"nowhere\" does not exist",
@@ -136,7 +160,10 @@ fn names_that_do_not_exist() {
     }
     let unknown = flags(|flags| flags.context = Some("x".to_owned()));
     let hint = resolved(&unknown, &env).unwrap_err().hint.unwrap();
-    assert_eq!(hint, "--context may be one of: a, bare, empty, lost, nobody");
+    assert_eq!(
+        hint,
+        "--context may be one of: a, bare, empty, lost, nobody"
+    );
     std::fs::write(&file, "current-context: gone").unwrap();
     assert_eq!(
         message(&ConnectionFlags::default(), &env),
@@ -190,7 +217,10 @@ fn a_pods_account_is_for_empty_configurations_only() {
     directory.write("account/token", "t");
     directory.write("account/ca.crt", "");
     directory.write("account/namespace", "own\n");
-    let pod = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
+    let pod = [
+        ("KUBERNETES_SERVICE_HOST", "fd00::1"),
+        ("KUBERNETES_SERVICE_PORT", "443"),
+    ];
     let env = directory.env(&pod);
     let target = resolved(&ConnectionFlags::default(), &env).unwrap();
     assert_eq!(target.cluster.server, "https://[fd00::1]:443");

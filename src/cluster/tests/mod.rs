@@ -37,14 +37,18 @@ impl Directory {
 
     /// Returns an environment whose home is this directory.
     fn env(&self, variables: &[(&str, &str)]) -> Environment {
-        let mut env =
-            Environment { service_account: self.0.join("account"), ..Environment::default() };
+        let mut env = Environment {
+            service_account: self.0.join("account"),
+            ..Environment::default()
+        };
         let home = self.path("");
         let path = std::env::var("PATH").unwrap_or_default();
-        for (name, value) in
-            [("HOME", home.as_str()), ("PATH", path.as_str())].iter().chain(variables)
+        for (name, value) in [("HOME", home.as_str()), ("PATH", path.as_str())]
+            .iter()
+            .chain(variables)
         {
-            env.variables.insert((*name).to_owned(), (*value).to_owned());
+            env.variables
+                .insert((*name).to_owned(), (*value).to_owned());
         }
         env
     }
@@ -62,5 +66,9 @@ fn shown(path: &Path) -> String {
 
 /// Runs to completion on this thread, as the program does.
 pub(super) fn wait<T>(task: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(task)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(task)
 }

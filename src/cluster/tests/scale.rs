@@ -85,7 +85,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Way::NoConnection),
     ];
     let unreadable = prop_oneof![8 => Just(false), 1 => Just(true)];
-    (other(), way, unreadable).prop_map(|(other, way, unreadable)| Step { other, way, unreadable })
+    (other(), way, unreadable).prop_map(|(other, way, unreadable)| Step {
+        other,
+        way,
+        unreadable,
+    })
 }
 
 /// The server, with everything in flight to it.
@@ -132,7 +136,11 @@ impl World {
 
     /// Lets others act, and writes in flight arrive, before the next request.
     fn next(&mut self) -> Step {
-        let calm = Step { other: Other::Nothing, way: Way::Answered, unreadable: false };
+        let calm = Step {
+            other: Other::Nothing,
+            way: Way::Answered,
+            unreadable: false,
+        };
         let step = self.steps.next().unwrap_or(calm);
         self.arrive(false);
         match step.other {
@@ -166,12 +174,20 @@ impl World {
 }
 
 fn failure(code: u16, from_server: bool) -> Failure {
-    let status = ApiStatus { code, from_server, ..ApiStatus::default() };
+    let status = ApiStatus {
+        code,
+        from_server,
+        ..ApiStatus::default()
+    };
     kind(FailureKind::Api(Box::new(status)))
 }
 
 fn kind(kind: FailureKind) -> Failure {
-    Failure { kind, method: Method::Put, ..Failure::unreadable("host", "/scale", "") }
+    Failure {
+        kind,
+        method: Method::Put,
+        ..Failure::unreadable("host", "/scale", "")
+    }
 }
 
 fn lost() -> Failure {
@@ -185,7 +201,11 @@ impl Scales for RefCell<World> {
         if let Way::Interrupted(..) = step.way {
             world.interrupt();
         }
-        if step.unreadable { Err(lost()) } else { Ok(world.now.clone()) }
+        if step.unreadable {
+            Err(lost())
+        } else {
+            Ok(world.now.clone())
+        }
     }
 
     async fn put(&self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
@@ -214,10 +234,16 @@ impl Scales for RefCell<World> {
                 later(requests);
                 Err(failure(504, true))
             }
-            Way::Unproven(None) => act().map(|_| ScaleState { replicas: to, ..from.clone() }),
+            Way::Unproven(None) => act().map(|_| ScaleState {
+                replicas: to,
+                ..from.clone()
+            }),
             Way::Unproven(Some(requests)) => {
                 later(requests);
-                Ok(ScaleState { replicas: to, ..from.clone() })
+                Ok(ScaleState {
+                    replicas: to,
+                    ..from.clone()
+                })
             }
             Way::Denied => Err(failure(403, true)),
             Way::Interrupted(acts, requests) => {
@@ -249,7 +275,11 @@ impl Scales for RefCell<World> {
 
 /// Returns a world with 2 replicas in which these steps happen.
 fn world(steps: Vec<Step>, shows_owner: bool) -> RefCell<World> {
-    let now = ScaleState { uid: "u".to_owned(), resource_version: "7".to_owned(), replicas: 2 };
+    let now = ScaleState {
+        uid: "u".to_owned(),
+        resource_version: "7".to_owned(),
+        replicas: 2,
+    };
     RefCell::new(World {
         now,
         owner: "other".to_owned(),
@@ -272,16 +302,24 @@ fn write(
     cut: impl Future<Output = ()>,
 ) -> Fate<ScaleState> {
     // For the time limit of looking, which never applies, because no look takes time.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     let runtime = runtime.expect("a runtime");
     let _entered = runtime.enter();
-    settled(world, from, to, cut).now_or_never().expect("at once")
+    settled(world, from, to, cut)
+        .now_or_never()
+        .expect("at once")
 }
 
 /// The longest that a store takes to change its leader is a second or two.
 #[test]
 fn a_write_that_never_arrives_is_waited_for() {
-    let lost = Step { other: Other::Nothing, way: Way::LostBefore, unreadable: false };
+    let lost = Step {
+        other: Other::Nothing,
+        way: Way::LostBefore,
+        unreadable: false,
+    };
     let world = world(vec![lost; 8], false);
     let from = world.borrow().now.clone();
     let Fate::Unknown(_, why) = write(&world, &from, 5, std::future::pending()) else {
@@ -298,9 +336,15 @@ fn a_write_that_never_arrives_is_waited_for() {
 #[test]
 fn a_write_that_someone_else_overtook_is_told_with_the_owner() {
     for (shows_owner, by) in [(true, ", last set by other"), (false, "")] {
-        let step = |other, way| Step { other, way, unreadable: false };
-        let steps =
-            vec![step(Other::Nothing, Way::LostBefore), step(Other::Sets(4), Way::Answered)];
+        let step = |other, way| Step {
+            other,
+            way,
+            unreadable: false,
+        };
+        let steps = vec![
+            step(Other::Nothing, Way::LostBefore),
+            step(Other::Sets(4), Way::Answered),
+        ];
         let world = world(steps, shows_owner);
         let from = world.borrow().now.clone();
         let Fate::Superseded(what) = write(&world, &from, 5, std::future::pending()) else {

@@ -40,7 +40,10 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let namespace = hpa.namespace.clone();
     let read = move |body: &[u8]| {
         let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
-        Ok(Read { hpa, object: json::read(body)? })
+        Ok(Read {
+            hpa,
+            object: json::read(body)?,
+        })
     };
     session.object(&path, &response.body, read).await
 }
@@ -55,14 +58,26 @@ pub async fn write_status(
     cut: impl Future<Output = ()>,
 ) -> Fate<()> {
     session.allow(settle::REQUESTS);
-    let write = StatusWrite { session, read, status, dry_run };
-    if dry_run { once(&write).await } else { settled(&write, cut).await }
+    let write = StatusWrite {
+        session,
+        read,
+        status,
+        dry_run,
+    };
+    if dry_run {
+        once(&write).await
+    } else {
+        settled(&write, cut).await
+    }
 }
 
 /// Sends a write whose result is not stored, so it cannot be looked up.
 async fn once(write: &impl Write<State = ()>) -> Fate<()> {
     match write.send().await {
-        Ok(state) => Fate::Written { state, told: Told::Answer },
+        Ok(state) => Fate::Written {
+            state,
+            told: Told::Answer,
+        },
         Err(e) => Fate::Refused(e),
     }
 }
@@ -80,15 +95,26 @@ impl Write for StatusWrite<'_> {
 
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
-        let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
+        let path = format!(
+            "{}/status?{}",
+            path_of(session, &read.hpa),
+            query(self.dry_run)
+        );
         // What a write omits is removed, such as labels.
         let mut object = read.object.clone();
         object["status"] = json!(self.status);
-        let response = session.write(Method::Put, &path, object.to_string().as_bytes()).await?;
+        let response = session
+            .write(Method::Put, &path, object.to_string().as_bytes())
+            .await?;
         let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
         let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
         let after = session.object(&path, &response.body, admit).await;
-        let after = after.map_err(|e| Failure { method: Method::Put, ..e })?.into_hpa();
+        let after = after
+            .map_err(|e| Failure {
+                method: Method::Put,
+                ..e
+            })?
+            .into_hpa();
         let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());
         // A status that stays the same is not stored, and nothing is in a dry run.
         let stays = self.dry_run || json!(before.status) == json!(self.status);
@@ -99,7 +125,10 @@ impl Write for StatusWrite<'_> {
             }
             () => return Ok(()),
         };
-        Err(Failure { method: Method::Put, ..session.unreadable(&path, cause.to_owned()) })
+        Err(Failure {
+            method: Method::Put,
+            ..session.unreadable(&path, cause.to_owned())
+        })
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
@@ -151,7 +180,12 @@ pub async fn send_event(
     cut: impl Future<Output = ()>,
 ) -> Fate<()> {
     session.allow(settle::REQUESTS);
-    let Happened { type_, reason, message, time } = event;
+    let Happened {
+        type_,
+        reason,
+        message,
+        time,
+    } = event;
     let time = SecondsTime(time).to_string();
     let name = event_name(&hpa.name, Timestamp::now());
     let body = json!({
@@ -183,7 +217,11 @@ pub async fn send_event(
         sent_to: format!("{events}?{}", query(dry_run)),
         body: body.to_string(),
     };
-    if dry_run { once(&write).await } else { settled(&write, cut).await }
+    if dry_run {
+        once(&write).await
+    } else {
+        settled(&write, cut).await
+    }
 }
 
 /// The longest name that the server accepts.
@@ -239,7 +277,10 @@ impl Write for EventWrite<'_> {
     type State = ();
 
     async fn send(&self) -> Result<(), Failure> {
-        let sent = self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await;
+        let sent = self
+            .session
+            .write(Method::Post, &self.sent_to, self.body.as_bytes())
+            .await;
         let body = match sent {
             Ok(response) => response.body,
             // Nothing else has its name, so something on the way has sent it before.
@@ -247,7 +288,10 @@ impl Write for EventWrite<'_> {
             Err(e) => return Err(e),
         };
         let read = self.is_in(&self.sent_to, &body).await;
-        read.map_err(|e| Failure { method: Method::Post, ..e })
+        read.map_err(|e| Failure {
+            method: Method::Post,
+            ..e
+        })
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
@@ -278,7 +322,10 @@ fn path_of(session: &Session, hpa: &Hpa) -> String {
 }
 
 fn query(dry_run: bool) -> String {
-    format!("{}fieldManager={FIELD_MANAGER}", if dry_run { "dryRun=All&" } else { "" })
+    format!(
+        "{}fieldManager={FIELD_MANAGER}",
+        if dry_run { "dryRun=All&" } else { "" }
+    )
 }
 
 #[cfg(test)]

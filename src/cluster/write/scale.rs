@@ -40,7 +40,10 @@ struct Remote<'s> {
 impl Remote<'_> {
     async fn scale(&self, body: &Body, method: Method) -> Result<ScaleObject, Failure> {
         let path = format!("{}/scale", self.at.path);
-        let scale = self.session.object(&path, body, |body| read("Scale", body)).await;
+        let scale = self
+            .session
+            .object(&path, body, |body| read("Scale", body))
+            .await;
         scale.map_err(|e| Failure { method, ..e })
     }
 }
@@ -49,12 +52,17 @@ impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
         let response = self.session.get(&path, "application/json").await?;
-        Ok(ScaleState::of(&self.scale(&response.body, Method::Get).await?))
+        Ok(ScaleState::of(
+            &self.scale(&response.body, Method::Get).await?,
+        ))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
         let dry_run = if self.dry_run { "dryRun=All&" } else { "" };
-        let path = format!("{}/scale?{dry_run}fieldManager={FIELD_MANAGER}", self.at.path);
+        let path = format!(
+            "{}/scale?{dry_run}fieldManager={FIELD_MANAGER}",
+            self.at.path
+        );
         let scale = json!({
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
@@ -67,9 +75,17 @@ impl Scales for Remote<'_> {
             "spec": {"replicas": replicas},
         });
         let body = scale.to_string();
-        let response = self.session.write(Method::Put, &path, body.as_bytes()).await?;
+        let response = self
+            .session
+            .write(Method::Put, &path, body.as_bytes())
+            .await?;
         let scale = self.scale(&response.body, Method::Put).await?;
-        let Metadata { name, namespace, uid, .. } = &scale.metadata;
+        let Metadata {
+            name,
+            namespace,
+            uid,
+            ..
+        } = &scale.metadata;
         let is_own = (&**name, namespace.as_deref(), uid)
             == (&*self.at.name, Some(&*self.at.namespace), &from.uid);
         if !is_own {
@@ -80,7 +96,10 @@ impl Scales for Remote<'_> {
 
     fn unproven(&self, cause: &str) -> Failure {
         let path = format!("{}/scale", self.at.path);
-        Failure { method: Method::Put, ..self.session.unreadable(&path, cause.to_owned()) }
+        Failure {
+            method: Method::Put,
+            ..self.session.unreadable(&path, cause.to_owned())
+        }
     }
 
     async fn owner(&self) -> Option<String> {
@@ -99,7 +118,13 @@ impl Scales for Remote<'_> {
 ///
 /// The scale cannot be read.
 pub async fn read_again(session: &Session, at: &ScaleAt) -> Result<ScaleState, Failure> {
-    Remote { session, at, dry_run: false }.read().await
+    Remote {
+        session,
+        at,
+        dry_run: false,
+    }
+    .read()
+    .await
 }
 
 /// Asks the server how it would respond to the write, without writing.
@@ -112,7 +137,13 @@ pub async fn dry_run(
     at: &ScaleAt,
     replicas: i32,
 ) -> Result<ScaleState, Failure> {
-    Remote { session, at, dry_run: true }.put(&at.state, replicas).await
+    Remote {
+        session,
+        at,
+        dry_run: true,
+    }
+    .put(&at.state, replicas)
+    .await
 }
 
 /// Writes the replicas, replacing the state that was read, and determines the outcome. Once `cut`
@@ -125,7 +156,17 @@ pub async fn write(
 ) -> Fate<ScaleState> {
     // However much time has been used up, leave some to determine the outcome.
     session.allow(settle::REQUESTS);
-    settled(&Remote { session, at, dry_run: false }, &at.state, replicas, cut).await
+    settled(
+        &Remote {
+            session,
+            at,
+            dry_run: false,
+        },
+        &at.state,
+        replicas,
+        cut,
+    )
+    .await
 }
 
 /// Writes the replicas, replacing the state that was read, and determines the outcome.
@@ -159,7 +200,9 @@ impl<S: Scales> Write for Replicas<'_, S> {
             let is_undone =
                 after == *self.from && self.scales.read().await.is_ok_and(|now| now == after);
             if !is_undone {
-                return Err(self.scales.unproven("the answer has the resourceVersion from before"));
+                return Err(self
+                    .scales
+                    .unproven("the answer has the resourceVersion from before"));
             }
         }
         Ok(after)
@@ -176,7 +219,9 @@ impl<S: Scales> Write for Replicas<'_, S> {
         }
         let owner = self.scales.owner().await;
         let is_own = owner.as_ref().map(|owner| owner == FIELD_MANAGER);
-        let by = owner.map(|owner| format!(", last set by {owner}")).unwrap_or_default();
+        let by = owner
+            .map(|owner| format!(", last set by {owner}"))
+            .unwrap_or_default();
         let replicas = now.replicas;
         let what = format!(
             "the target now has {replicas} replicas{by}: the write can no longer take effect, or \

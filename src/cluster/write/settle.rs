@@ -126,7 +126,10 @@ fn after(failure: &Failure) -> After {
             ..
         } => After::Unsent,
         FailureKind::Tls { .. }
-        | FailureKind::Timeout { waiting: Waiting::Answer, .. }
+        | FailureKind::Timeout {
+            waiting: Waiting::Answer,
+            ..
+        }
         | FailureKind::Lost(_)
         | FailureKind::Body(_)
         | FailureKind::Page => After::UnderWay,
@@ -144,9 +147,10 @@ const THROTTLED: &str = "Too many requests, please try again later.";
 /// Whether an answer shows that its request did not reach the store, because the API server refused it. Every other
 /// answer, and any that is not the API server's own, may concern a request that was executed, or still will be.
 fn is_refusal(status: &ApiStatus) -> bool {
-    match status.from_server {
-        true => REFUSALS.contains(&status.code),
-        false => status.code == 429 && status.body == THROTTLED,
+    if status.from_server {
+        REFUSALS.contains(&status.code)
+    } else {
+        status.code == 429 && status.body == THROTTLED
     }
 }
 
@@ -162,7 +166,9 @@ pub(crate) fn is_denial(status: &ApiStatus) -> bool {
 
 /// Whether the API server itself says that an object does not exist; a proxy may not know the path.
 fn is_gone(failure: &Failure) -> bool {
-    failure.api().is_some_and(|status| status.code == 404 && status.from_server)
+    failure
+        .api()
+        .is_some_and(|status| status.code == 404 && status.from_server)
 }
 
 /// Looks once for a write whose request was refused: something on the way may have sent it twice, and the first
@@ -170,9 +176,10 @@ fn is_gone(failure: &Failure) -> bool {
 async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
     let refused = failure.to_string();
     match timeout(LOOKING, write.look()).await {
-        Ok(Ok(ReadBack::Written(state, true))) => {
-            Fate::Written { state, told: Told::Reading(refused, true) }
-        }
+        Ok(Ok(ReadBack::Written(state, true))) => Fate::Written {
+            state,
+            told: Told::Reading(refused, true),
+        },
         Ok(Ok(ReadBack::Written(_, false))) => Fate::Unknown(refused, NO_WRITER.to_owned()),
         Ok(Ok(ReadBack::Changed(_, what))) => Fate::Unknown(refused, what),
         Ok(Ok(ReadBack::Replaced(what, false))) => {
@@ -196,7 +203,12 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
         }
     };
     let (lost, doubt) = match sent {
-        Some(Ok(state)) => return Fate::Written { state, told: Told::Answer },
+        Some(Ok(state)) => {
+            return Fate::Written {
+                state,
+                told: Told::Answer,
+            };
+        }
         Some(Err(failure)) => match after(&failure) {
             After::Unsent => return Fate::Refused(failure),
             After::Refused => {
@@ -244,7 +256,10 @@ async fn looked_for<W: Write>(
         let is_conflict = matches!(doubt, Doubt::Conflict);
         let why = match write.look().await {
             Ok(ReadBack::Written(state, true) | ReadBack::Changed(state, _)) if is_conflict => {
-                return Fate::Written { state, told: Told::Conflict(lost.to_owned()) };
+                return Fate::Written {
+                    state,
+                    told: Told::Conflict(lost.to_owned()),
+                };
             }
             Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
@@ -253,7 +268,10 @@ async fn looked_for<W: Write>(
                 return Fate::Overtaken(lost.to_owned());
             }
             Ok(ReadBack::Written(state, ours)) => {
-                return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
+                return Fate::Written {
+                    state,
+                    told: Told::Reading(lost.to_owned(), ours),
+                };
             }
             Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
                 return Fate::Superseded(format!("{lost}; {what}"));
@@ -264,7 +282,10 @@ async fn looked_for<W: Write>(
             {
                 doubt = Doubt::Lost { again: false };
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
-                    return Fate::Written { state, told: Told::Again(lost.to_owned()) };
+                    return Fate::Written {
+                        state,
+                        told: Told::Again(lost.to_owned()),
+                    };
                 }
                 continue;
             }
@@ -340,9 +361,14 @@ mod tests {
             (Duration::from_secs(60), 15, "not observed within 15s"),
         ] {
             let begun = Instant::now();
-            let write = Stuck { held: Mutex::default(), look };
+            let write = Stuck {
+                held: Mutex::default(),
+                look,
+            };
             let fate = settled(&write, tokio::time::sleep(Duration::from_secs(1))).await;
-            let Fate::Unknown(_, said) = fate else { panic!("{fate:?}") };
+            let Fate::Unknown(_, said) = fate else {
+                panic!("{fate:?}")
+            };
             assert_eq!((begun.elapsed().as_secs(), &*said), (1 + seconds, why));
         }
     }
@@ -361,12 +387,18 @@ mod tests {
 
         async fn send(&self) -> Result<(), Failure> {
             self.done.borrow_mut().push("s".to_owned());
-            self.sends.borrow_mut().pop_front().unwrap_or_else(|| Err(lost()))
+            self.sends
+                .borrow_mut()
+                .pop_front()
+                .unwrap_or_else(|| Err(lost()))
         }
 
         async fn look(&self) -> Result<ReadBack<()>, Failure> {
             self.done.borrow_mut().push("l".to_owned());
-            self.looks.borrow_mut().pop_front().unwrap_or(Ok(ReadBack::Still))
+            self.looks
+                .borrow_mut()
+                .pop_front()
+                .unwrap_or(Ok(ReadBack::Still))
         }
 
         async fn pause(&self, time: Duration) {
@@ -380,22 +412,35 @@ mod tests {
 
     fn lost() -> Failure {
         let kind = FailureKind::Lost("EOF".to_owned());
-        Failure { kind, ..Failure::unreadable("host", "/scale", "") }
+        Failure {
+            kind,
+            ..Failure::unreadable("host", "/scale", "")
+        }
     }
 
     fn answer(code: u16) -> Failure {
-        let status = ApiStatus { code, from_server: true, ..ApiStatus::default() };
+        let status = ApiStatus {
+            code,
+            from_server: true,
+            ..ApiStatus::default()
+        };
         let kind = FailureKind::Api(Box::new(status));
         Failure { kind, ..lost() }
     }
 
     fn by_proxy(code: u16) -> Failure {
-        let kind = FailureKind::Api(Box::new(ApiStatus { code, ..ApiStatus::default() }));
+        let kind = FailureKind::Api(Box::new(ApiStatus {
+            code,
+            ..ApiStatus::default()
+        }));
         Failure { kind, ..lost() }
     }
 
     fn unsent() -> Failure {
-        Failure { kind: FailureKind::Refused, ..lost() }
+        Failure {
+            kind: FailureKind::Refused,
+            ..lost()
+        }
     }
 
     /// Returns the outcome of a script, and what was done for it.
@@ -409,7 +454,9 @@ mod tests {
             looks: RefCell::new(looks.into()),
             done: RefCell::default(),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
         let fate = runtime.unwrap().block_on(settled(&write, cut));
         (fate, write.done.into_inner().join(" "))
     }
@@ -426,8 +473,18 @@ mod tests {
         let failing = || Vec::from([0; 6].map(|_| Err(failed.clone())));
         for (sends, looks, want, done) in [
             (vec![Ok(())], vec![], told(Told::Answer), "s"),
-            (vec![Err(answer(403))], vec![], Fate::Refused(answer(403)), "s l"),
-            (vec![Err(answer(404))], vec![], Fate::Overtaken(answer(404).to_string()), "s l"),
+            (
+                vec![Err(answer(403))],
+                vec![],
+                Fate::Refused(answer(403)),
+                "s l",
+            ),
+            (
+                vec![Err(answer(404))],
+                vec![],
+                Fate::Overtaken(answer(404).to_string()),
+                "s l",
+            ),
             (vec![Err(unsent())], vec![], Fate::Refused(unsent()), "s"),
             // Something on the way may have sent it before.
             (
@@ -442,7 +499,12 @@ mod tests {
                 told(Told::Reading(answer(404).to_string(), true)),
                 "s l",
             ),
-            (vec![Err(answer(422))], vec![theirs()], Fate::Refused(answer(422)), "s l"),
+            (
+                vec![Err(answer(422))],
+                vec![theirs()],
+                Fate::Refused(answer(422)),
+                "s l",
+            ),
             // A proxy that does not know the path says nothing about the object.
             (
                 vec![Err(answer(409))],
@@ -457,7 +519,12 @@ mod tests {
                 "s l 200 l",
             ),
             // A conflict may be with the write itself.
-            (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s l"),
+            (
+                vec![Err(answer(409))],
+                vec![],
+                Fate::Overtaken(answer(409).to_string()),
+                "s l",
+            ),
             (
                 vec![Err(answer(409))],
                 vec![theirs()],
@@ -486,7 +553,10 @@ mod tests {
             // Who wrote it may be readable the next time.
             (
                 vec![Err(answer(409))],
-                vec![Ok(ReadBack::Written((), false)), Ok(ReadBack::Written((), true))],
+                vec![
+                    Ok(ReadBack::Written((), false)),
+                    Ok(ReadBack::Written((), true)),
+                ],
                 told(Told::Conflict(answer(409).to_string())),
                 "s l 200 l",
             ),
@@ -498,7 +568,9 @@ mod tests {
             ),
             (
                 vec![Err(answer(409))],
-                (0..5).map(|_| Ok(ReadBack::Replaced("more".to_owned(), false))).collect(),
+                (0..5)
+                    .map(|_| Ok(ReadBack::Replaced("more".to_owned(), false)))
+                    .collect(),
                 Fate::Unknown(answer(409).to_string(), format!("more; {NO_WRITER}")),
                 "s l 200 l 400 l 800 l 1600 l",
             ),
@@ -514,11 +586,31 @@ mod tests {
                 Fate::Superseded(format!("{failed}; theirs")),
                 "s l",
             ),
-            (vec![], vec![Ok(ReadBack::Written((), true))], reading(true), "s l"),
-            (vec![], vec![Ok(ReadBack::Written((), false))], reading(false), "s l"),
+            (
+                vec![],
+                vec![Ok(ReadBack::Written((), true))],
+                reading(true),
+                "s l",
+            ),
+            (
+                vec![],
+                vec![Ok(ReadBack::Written((), false))],
+                reading(false),
+                "s l",
+            ),
             (vec![], vec![theirs()], superseded("theirs"), "s l"),
-            (vec![], vec![Err(answer(404))], superseded(&format!("now {}", answer(404))), "s l"),
-            (vec![Err(lost()), Ok(())], vec![], told(Told::Again(cause.clone())), "s l s"),
+            (
+                vec![],
+                vec![Err(answer(404))],
+                superseded(&format!("now {}", answer(404))),
+                "s l",
+            ),
+            (
+                vec![Err(lost()), Ok(())],
+                vec![],
+                told(Told::Again(cause.clone())),
+                "s l s",
+            ),
             // Whatever the second answer is, reading decides.
             (
                 vec![Err(lost()), Err(answer(409))],
@@ -526,7 +618,12 @@ mod tests {
                 superseded("theirs"),
                 "s l s l",
             ),
-            (vec![], vec![], unknown("not there"), "s l s l 200 l 400 l 800 l 1600 l"),
+            (
+                vec![],
+                vec![],
+                unknown("not there"),
+                "s l s l 200 l 400 l 800 l 1600 l",
+            ),
             // It is sent again only over the state that it replaces.
             (
                 vec![],
@@ -570,9 +667,16 @@ mod tests {
         type State = u8;
 
         async fn send(&self) -> Result<u8, Failure> {
-            let status = ApiStatus { code: 403, from_server: true, ..ApiStatus::default() };
+            let status = ApiStatus {
+                code: 403,
+                from_server: true,
+                ..ApiStatus::default()
+            };
             let kind = FailureKind::Api(Box::new(status));
-            Err(Failure { kind, ..Failure::unreadable("host", "/scale", "") })
+            Err(Failure {
+                kind,
+                ..Failure::unreadable("host", "/scale", "")
+            })
         }
 
         async fn look(&self) -> Result<ReadBack<u8>, Failure> {
@@ -591,7 +695,10 @@ mod tests {
         let what = || "3 replicas".to_owned();
         for (shown, ends) in [
             (Ok(ReadBack::Written(1, true)), "written"),
-            (Ok(ReadBack::Written(1, false)), "unknown: who wrote it cannot be read"),
+            (
+                Ok(ReadBack::Written(1, false)),
+                "unknown: who wrote it cannot be read",
+            ),
             (Ok(ReadBack::Changed(3, what())), "unknown: 3 replicas"),
             (
                 Ok(ReadBack::Replaced(what(), false)),
@@ -662,17 +769,35 @@ mod tests {
             (504, "etcdserver: request timed out", true, After::UnderWay),
             (500, denied, true, After::Refused),
             (500, deaf, true, After::Refused),
-            (500, "admission webhook \"freeze\" timed out", true, After::UnderWay),
+            (
+                500,
+                "admission webhook \"freeze\" timed out",
+                true,
+                After::UnderWay,
+            ),
             (500, "the store denied the request", true, After::UnderWay),
             // Any intermediary may say anything.
             (502, denied, false, After::UnderWay),
             (502, deaf, false, After::UnderWay),
         ] {
             let message = message.to_owned();
-            let body = if from_server { String::new() } else { message.clone() };
-            let status = ApiStatus { code, message, from_server, body, ..ApiStatus::default() };
+            let body = if from_server {
+                String::new()
+            } else {
+                message.clone()
+            };
+            let status = ApiStatus {
+                code,
+                message,
+                from_server,
+                body,
+                ..ApiStatus::default()
+            };
             let kind = FailureKind::Api(Box::new(status));
-            let failure = Failure { kind, ..Failure::unreadable("host", "/scale", "") };
+            let failure = Failure {
+                kind,
+                ..Failure::unreadable("host", "/scale", "")
+            };
             assert_eq!(after(&failure), left, "{failure}");
         }
     }

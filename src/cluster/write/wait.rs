@@ -93,7 +93,10 @@ async fn look(
         None => read_again(session, at).await?.replicas,
     };
     if asked_for != replicas {
-        return Ok(Some(End::Changed(asked_for, target.owner().map(str::to_owned))));
+        return Ok(Some(End::Changed(
+            asked_for,
+            target.owner().map(str::to_owned),
+        )));
     }
     Ok(target.has(replicas).then_some(End::Ready))
 }

@@ -36,24 +36,36 @@ impl Plan {
         query: Option<&Query<'_>>,
         terminal: &Terminal,
     ) -> Result<Self, Error> {
-        let Live { pass, scale_at, messages } =
-            ask(session, &args.memory, options, None, query, terminal).await?;
+        let Live {
+            pass,
+            scale_at,
+            messages,
+        } = ask(session, &args.memory, options, None, query, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,
         };
         let leader = Leader::of(&pass.input);
         let own = pass.remembered.clone();
-        let pass = match args.how.ignore_stabilization {
-            true => Pass::with(pass.input, own.clone().without_recommendations()),
-            false => pass,
+        let pass = if args.how.ignore_stabilization {
+            Pass::with(pass.input, own.clone().without_recommendations())
+        } else {
+            pass
         };
-        let facts = GateInput { pass: &pass, going: &going, leader };
+        let facts = GateInput {
+            pass: &pass,
+            going: &going,
+            leader,
+        };
         let change = facts.change();
         let concerns = facts.concerns(&args.how);
         let how = &args.how;
         let expected = scale_at.as_ref().and_then(|at| {
-            precondition(&at.state, how.current_replicas, how.resource_version.as_deref())
+            precondition(
+                &at.state,
+                how.current_replicas,
+                how.resource_version.as_deref(),
+            )
         });
         let result = if let Some(unmet) = expected {
             ApplyOutcome::Unmet(unmet)
@@ -81,7 +93,12 @@ impl Plan {
             event: None,
             wait: None,
         };
-        Ok(Self { pass, applied, is_told: false, messages })
+        Ok(Self {
+            pass,
+            applied,
+            is_told: false,
+            messages,
+        })
     }
 }
 
@@ -89,18 +106,22 @@ impl Plan {
 fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
         let error = Error::failed("the scale was not read, so it is not written");
-        let instead = input.basis.iter().find(|basis| matches!(basis, Basis::Target { .. }));
+        let instead = input
+            .basis
+            .iter()
+            .find(|basis| matches!(basis, Basis::Target { .. }));
         return Err(match instead {
             Some(basis) => error.hint(format!("based on {}", BasisView::from(basis).source)),
             None => error,
         });
     };
-    match at.state.uid.is_empty() || at.state.resource_version.is_empty() {
-        true => Err(Error::failed(format!(
+    if at.state.uid.is_empty() || at.state.resource_version.is_empty() {
+        Err(Error::failed(format!(
             "the scale of {}/{} has no uid or resourceVersion, so it is not written",
             at.resource, at.name
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

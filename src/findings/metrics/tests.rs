@@ -130,7 +130,12 @@ fn an_api_that_does_not_answer() {
             "cannot be reached, says the controller",
             code,
             failing(&external, "external", &quoted),
-            unavailable("external.metrics.k8s.io", Unavailable::Failing, &quoted, None),
+            unavailable(
+                "external.metrics.k8s.io",
+                Unavailable::Failing,
+                &quoted,
+                None,
+            ),
         ),
         (
             "cannot be reached, says Go",
@@ -138,20 +143,45 @@ fn an_api_that_does_not_answer() {
             served(&own),
             unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
         ),
-        ("cannot reach its backend", code, failing(&external, "external", &of_backend), None),
-        ("cannot reach its backend, says Go", code, served(&of_adapter), None),
-        ("cannot reach its backend, as the proxy says it", code, served(&quoted), None),
+        (
+            "cannot reach its backend",
+            code,
+            failing(&external, "external", &of_backend),
+            None,
+        ),
+        (
+            "cannot reach its backend, says Go",
+            code,
+            served(&of_adapter),
+            None,
+        ),
+        (
+            "cannot reach its backend, as the proxy says it",
+            code,
+            served(&quoted),
+            None,
+        ),
         (
             "has an APIService that is not available",
             code,
             broken("proxy error"),
-            unavailable("metrics.k8s.io", Unavailable::Failing, "proxy error", service),
+            unavailable(
+                "metrics.k8s.io",
+                Unavailable::Failing,
+                "proxy error",
+                service,
+            ),
         ),
         (
             "is not served, or does not know the metric",
             code,
             failing(&external, "external", UNSERVED),
-            unavailable("external.metrics.k8s.io", Unavailable::NotFound, UNSERVED, None),
+            unavailable(
+                "external.metrics.k8s.io",
+                Unavailable::NotFound,
+                UNSERVED,
+                None,
+            ),
         ),
         (
             "is not served",
@@ -160,12 +190,22 @@ fn an_api_that_does_not_answer() {
             unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
         ),
         ("lists nothing", code, listing(&[]), None),
-        ("lists what KEDA does", code, listing(&["externalmetrics"]), None),
+        (
+            "lists what KEDA does",
+            code,
+            listing(&["externalmetrics"]),
+            None,
+        ),
         (
             "is not registered",
             code,
             failing(&custom, "custom", not_served),
-            unavailable("custom.metrics.k8s.io", Unavailable::Unserved, not_served, None),
+            unavailable(
+                "custom.metrics.k8s.io",
+                Unavailable::Unserved,
+                not_served,
+                None,
+            ),
         ),
         (
             "is stale",
@@ -173,15 +213,25 @@ fn an_api_that_does_not_answer() {
             failing(&custom, "custom", stale),
             unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
         ),
-        ("reports a metric's error", code, failing(&external, "external", "timeout"), None),
+        (
+            "reports a metric's error",
+            code,
+            failing(&external, "external", "timeout"),
+            None,
+        ),
     ]);
     // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
     let metrics = [cpu(), container("app"), queue(&build::average("1"))];
     let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
     items.push(build::queue(&["5"]));
     let finding = only(code, &items).unwrap();
-    assert_eq!((finding.severity, finding.explains), (Severity::Warning, false));
-    let super::super::Facts::MetricsApiUnavailable(facts) = finding.facts else { panic!() };
+    assert_eq!(
+        (finding.severity, finding.explains),
+        (Severity::Warning, false)
+    );
+    let super::super::Facts::MetricsApiUnavailable(facts) = finding.facts else {
+        panic!()
+    };
     assert_eq!(facts.metrics, [0, 1]);
 }
 
@@ -208,8 +258,10 @@ fn a_metric_that_has_no_value() {
         items
     };
     let near = {
-        let metrics =
-            [queue(&build::average("10")), build::external("queues", &build::average("10"))];
+        let metrics = [
+            queue(&build::average("10")),
+            build::external("queues", &build::average("10")),
+        ];
         let errors = json!([{"api": "external", "metric": "queue", "message": UNSERVED}]);
         let patch = json!({ "errors": errors });
         let mut items = with(&state(&metrics, &["50m", "50m"]), "ControllerState", &patch);
@@ -237,7 +289,11 @@ fn a_metric_that_has_no_value() {
     };
     let listing = |metric: &Value, names: &[&str]| {
         let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-        let mut items = failing(&state(std::slice::from_ref(metric), &["50m"]), "custom", unknown);
+        let mut items = failing(
+            &state(std::slice::from_ref(metric), &["50m"]),
+            "custom",
+            unknown,
+        );
         items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
             "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
         items
@@ -249,8 +305,11 @@ fn a_metric_that_has_no_value() {
         "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
         "metric": {"name": "queue"}, "target": {"type": "Value", "value": "10"}}});
     let valued_in = |namespace: &str| {
-        let mut items =
-            failing(&state(std::slice::from_ref(&per_pod), &["50m"]), "custom", unknown);
+        let mut items = failing(
+            &state(std::slice::from_ref(&per_pod), &["50m"]),
+            "custom",
+            unknown,
+        );
         items.push(
             json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
             "metadata": {}, "items": [{
@@ -277,10 +336,19 @@ fn a_metric_that_has_no_value() {
         items.push(build::external_values([value]));
         items
     };
-    let measured =
-        |items: &[Value]| items.iter().filter(|it| it["kind"] != "PodMetrics").cloned().collect();
+    let measured = |items: &[Value]| {
+        items
+            .iter()
+            .filter(|it| it["kind"] != "PodMetrics")
+            .cloned()
+            .collect()
+    };
     let unmeasured: Vec<Value> = measured(&state(&[cpu()], &["50m"]));
-    let no_pods: Vec<Value> = unmeasured.iter().filter(|it| it["kind"] != "Pod").cloned().collect();
+    let no_pods: Vec<Value> = unmeasured
+        .iter()
+        .filter(|it| it["kind"] != "Pod")
+        .cloned()
+        .collect();
     let of_pods = MetricEmpty {
         metric: 0,
         selector: String::new(),
@@ -290,7 +358,10 @@ fn a_metric_that_has_no_value() {
         nodes: Vec::new(),
     };
     let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
-    let young = MetricEmpty { age: Some(SignedDuration::from_secs(59)), ..of_pods.clone() };
+    let young = MetricEmpty {
+        age: Some(SignedDuration::from_secs(59)),
+        ..of_pods.clone()
+    };
     let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
     let failing_as = |message: &str, refused| {
         let (message, unmapped) = (message.to_owned(), None);
@@ -306,52 +377,100 @@ fn a_metric_that_has_no_value() {
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
-    let refused =
-        Refused { user: "hpa".to_owned(), verb: "list".to_owned(), resource: "queue".to_owned() };
-    let down = [unmeasured.clone(), vec![api_service("metrics.k8s.io", "False")]].concat();
+    let refused = Refused {
+        user: "hpa".to_owned(),
+        verb: "list".to_owned(),
+        resource: "queue".to_owned(),
+    };
+    let down = [
+        unmeasured.clone(),
+        vec![api_service("metrics.k8s.io", "False")],
+    ]
+    .concat();
     let (unknown_code, failing_code) = (Code::MetricNotFound, Code::MetricFailing);
     let no_result = "no matching metrics found for queue";
-    let said = |message: &str| MetricEmpty { message: Some(message.to_owned()), ..empty("") };
+    let said = |message: &str| MetricEmpty {
+        message: Some(message.to_owned()),
+        ..empty("")
+    };
     let unknown_ingress =
         "the server could not find the metric queue for ingresses.networking.k8s.io";
     let no_value = "the server could not find the metric queue for ingresses.networking.k8s.io web";
     let on_ingress = |message: &str| {
-        failing(&state(std::slice::from_ref(&of_ingress), &["50m"]), "custom", message)
+        failing(
+            &state(std::slice::from_ref(&of_ingress), &["50m"]),
+            "custom",
+            message,
+        )
     };
     check(vec![
         // A query without a result, which KEDA and adapters report as an error.
-        ("has no result", Code::MetricEmpty, failing(&external, "external", no_result), {
-            error(said(no_result))
-        }),
-        ("has no result", unknown_code, failing(&external, "external", no_result), None),
-        ("has no value for the object", Code::MetricEmpty, on_ingress(no_value), {
-            error(said(no_value))
-        }),
-        ("is unknown for the kind", unknown_code, on_ingress(unknown_ingress), {
-            not_found(unknown_ingress, None)
-        }),
+        (
+            "has no result",
+            Code::MetricEmpty,
+            failing(&external, "external", no_result),
+            { error(said(no_result)) },
+        ),
+        (
+            "has no result",
+            unknown_code,
+            failing(&external, "external", no_result),
+            None,
+        ),
+        (
+            "has no value for the object",
+            Code::MetricEmpty,
+            on_ingress(no_value),
+            { error(said(no_value)) },
+        ),
+        (
+            "is unknown for the kind",
+            unknown_code,
+            on_ingress(unknown_ingress),
+            { not_found(unknown_ingress, None) },
+        ),
         (
             "says the API",
             unknown_code,
             failing(&external, "external", unknown),
             not_found(unknown, None),
         ),
-        ("says an API that is served", unknown_code, available, not_found(UNSERVED, None)),
+        (
+            "says an API that is served",
+            unknown_code,
+            available,
+            not_found(UNSERVED, None),
+        ),
         (
             "says an API that has a list",
             unknown_code,
             bare("queue1"),
             not_found(UNSERVED, Some("queue1")),
         ),
-        ("says KEDA", unknown_code, bare("externalmetrics"), not_found(UNSERVED, None)),
-        ("has a near name", unknown_code, near, not_found(UNSERVED, Some("queues"))),
+        (
+            "says KEDA",
+            unknown_code,
+            bare("externalmetrics"),
+            not_found(UNSERVED, None),
+        ),
+        (
+            "has a near name",
+            unknown_code,
+            near,
+            not_found(UNSERVED, Some("queues")),
+        ),
         (
             "has a near name with a value",
             unknown_code,
             valued("queues"),
             not_found(unknown, Some("queues")),
         ),
-        ("has no near name", unknown_code, valued("latency"), not_found(unknown, None)),
+        (
+            "has no near name",
+            unknown_code,
+            valued("latency"),
+            not_found(unknown, None),
+        ),
         (
             "has a near name in the API's list",
             unknown_code,
@@ -373,7 +492,10 @@ fn a_metric_that_has_no_value() {
         (
             "has its own name for services only",
             unknown_code,
-            listing(&per_pod, &["services/queue", "jobs.batch/queue", "pods/latency"]),
+            listing(
+                &per_pod,
+                &["services/queue", "jobs.batch/queue", "pods/latency"],
+            ),
             found_elsewhere(unknown, None, &["jobs.batch", "services"]),
         ),
         (
@@ -424,7 +546,12 @@ fn a_metric_that_has_no_value() {
             valued_in("other"),
             not_found(unknown, None),
         ),
-        ("is of the backend", unknown_code, failing(&external, "external", backend), None),
+        (
+            "is of the backend",
+            unknown_code,
+            failing(&external, "external", backend),
+            None,
+        ),
         (
             "is of the backend",
             failing_code,
@@ -437,11 +564,36 @@ fn a_metric_that_has_no_value() {
             failing(&external, "external", forbidden),
             failing_as(forbidden, Some(refused)),
         ),
-        ("is of the name", failing_code, failing(&external, "external", unknown), None),
-        ("has no values", Code::MetricEmpty, external.clone(), error(empty(""))),
-        ("has values of other labels", Code::MetricEmpty, selected, error(empty("name=a"))),
-        ("is of an API that is not available", Code::MetricEmpty, down.clone(), None),
-        ("has no pod metrics", Code::MetricEmpty, unmeasured.clone(), error(of_pods.clone())),
+        (
+            "is of the name",
+            failing_code,
+            failing(&external, "external", unknown),
+            None,
+        ),
+        (
+            "has no values",
+            Code::MetricEmpty,
+            external.clone(),
+            error(empty("")),
+        ),
+        (
+            "has values of other labels",
+            Code::MetricEmpty,
+            selected,
+            error(empty("name=a")),
+        ),
+        (
+            "is of an API that is not available",
+            Code::MetricEmpty,
+            down.clone(),
+            None,
+        ),
+        (
+            "has no pod metrics",
+            Code::MetricEmpty,
+            unmeasured.clone(),
+            error(of_pods.clone()),
+        ),
         (
             "has pods that have just started",
             Code::MetricEmpty,
@@ -458,13 +610,26 @@ fn a_metric_that_has_no_value() {
         (
             "has only other resources",
             Code::MetricEmpty,
-            state(&[build::resource("memory", &build::average("1Gi"))], &["50m"]),
+            state(
+                &[build::resource("memory", &build::average("1Gi"))],
+                &["50m"],
+            ),
             error(of_pods),
         ),
-        ("has a value", Code::MetricEmpty, [external, vec![build::queue(&["0"])]].concat(), None),
+        (
+            "has a value",
+            Code::MetricEmpty,
+            [external, vec![build::queue(&["0"])]].concat(),
+            None,
+        ),
     ]);
-    let Some(finding) = only(Code::MetricsApiUnavailable, &down) else { panic!() };
-    assert_eq!((finding.severity, finding.explains), (Severity::Error, true));
+    let Some(finding) = only(Code::MetricsApiUnavailable, &down) else {
+        panic!()
+    };
+    assert_eq!(
+        (finding.severity, finding.explains),
+        (Severity::Error, true)
+    );
 }
 
 /// An object's kind is spelt as its API spells it, and is in one group.
@@ -476,8 +641,12 @@ fn a_kind_that_no_api_has() {
             "metric": {"name": "queue"}, "target": build::value("10")}});
         let items = failing(&state(&[metric], &["50m"]), "custom", error);
         let finding = only(Code::MetricFailing, &items).unwrap();
-        let super::super::Facts::MetricFailing(facts) = finding.facts else { panic!() };
-        facts.unmapped.map(|it| it.meant.map(|it| (it.api_version, it.kind)))
+        let super::super::Facts::MetricFailing(facts) = finding.facts else {
+            panic!()
+        };
+        facts
+            .unmapped
+            .map(|it| it.meant.map(|it| (it.api_version, it.kind)))
     };
     let unmapped = |kind: &str, group: &str| {
         format!(
@@ -486,8 +655,18 @@ fn a_kind_that_no_api_has() {
     };
     let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
     for (version, kind, error, want) in [
-        ("", "Deployment", unmapped("Deployment", ""), is("apps/v1", "Deployment")),
-        ("apps/v1", "dEPLOYMENT", unmapped("dEPLOYMENT", "apps"), is("apps/v1", "Deployment")),
+        (
+            "",
+            "Deployment",
+            unmapped("Deployment", ""),
+            is("apps/v1", "Deployment"),
+        ),
+        (
+            "apps/v1",
+            "dEPLOYMENT",
+            unmapped("dEPLOYMENT", "apps"),
+            is("apps/v1", "Deployment"),
+        ),
         (
             "extensions/v1beta1",
             "Ingress",
@@ -495,12 +674,26 @@ fn a_kind_that_no_api_has() {
             is("networking.k8s.io/v1", "Ingress"),
         ),
         // The server lacks what every server has.
-        ("apps/v1", "Deployment", unmapped("Deployment", "apps"), Some(None)),
-        ("example.com/v1", "Queue", unmapped("Queue", "example.com"), Some(None)),
+        (
+            "apps/v1",
+            "Deployment",
+            unmapped("Deployment", "apps"),
+            Some(None),
+        ),
+        (
+            "example.com/v1",
+            "Queue",
+            unmapped("Queue", "example.com"),
+            Some(None),
+        ),
         ("", "Deployment", unmapped("Pod", ""), None),
         ("", "Deployment", "timeout".to_owned(), None),
     ] {
-        assert_eq!(meant(version, kind, &error), want, "{version} {kind} {error}");
+        assert_eq!(
+            meant(version, kind, &error),
+            want,
+            "{version} {kind} {error}"
+        );
     }
 }
 
@@ -508,7 +701,12 @@ fn a_kind_that_no_api_has() {
 fn a_failed_metric_that_keeps_replicas() {
     let metrics = [cpu(), queue(&build::average("10"))];
     let code = Code::BlockedByFailedMetric;
-    let blocked = BlockedByFailedMetric { failed: vec![1], highest: 0, proposal: 1, replicas: 3 };
+    let blocked = BlockedByFailedMetric {
+        failed: vec![1],
+        highest: 0,
+        proposal: 1,
+        replicas: 3,
+    };
     check(vec![
         (
             "asks for fewer",
@@ -517,8 +715,18 @@ fn a_failed_metric_that_keeps_replicas() {
             Some((Severity::Error, true, blocked.into())),
         ),
         ("asks for more", code, state(&metrics, &["90m"; 3]), None),
-        ("asks for nothing", code, state(&metrics[1..], &["10m"; 3]), None),
-        ("is not there", code, state(&metrics[..1], &["10m"; 3]), None),
+        (
+            "asks for nothing",
+            code,
+            state(&metrics[1..], &["10m"; 3]),
+            None,
+        ),
+        (
+            "is not there",
+            code,
+            state(&metrics[..1], &["10m"; 3]),
+            None,
+        ),
     ]);
     let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
     assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
@@ -535,11 +743,18 @@ fn a_container_without_metrics() {
     };
     let crashing = |version: &str| {
         let mut items = named("app");
-        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        let at = items
+            .iter()
+            .position(|it| it["metadata"]["name"] == "web-1")
+            .unwrap();
         items[at]["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
             "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
         items[at + 1]["containers"] = json!([{"name": "proxy", "usage": {"cpu": "5m"}}]);
-        with(&items, "ControllerState", &json!({ "kubernetesVersion": version }))
+        with(
+            &items,
+            "ControllerState",
+            &json!({ "kubernetesVersion": version }),
+        )
     };
     let lacking = |fails| ContainerMetricsMissing {
         metric: 0,
@@ -558,7 +773,10 @@ fn a_container_without_metrics() {
     // The template has another container than one of the pods.
     let renamed = |template: &str| {
         let mut items = named("app");
-        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        let at = items
+            .iter()
+            .position(|it| it["metadata"]["name"] == "web-1")
+            .unwrap();
         items[at]["spec"]["containers"] = json!([build::requesting("server", "100m")]);
         items[at + 1]["containers"] = json!([{"name": "server", "usage": {"cpu": "5m"}}]);
         items.push(json!({
@@ -594,8 +812,15 @@ fn a_container_without_metrics() {
         waiting: None,
         restarts: 0,
     };
-    let of_unknown = ContainerMetricsMissing { pods: vec![seed(false)], all: 3, ..lacking(true) };
-    let of_foreign = ContainerMetricsMissing { pods: vec![seed(true)], ..of_unknown.clone() };
+    let of_unknown = ContainerMetricsMissing {
+        pods: vec![seed(false)],
+        all: 3,
+        ..lacking(true)
+    };
+    let of_foreign = ContainerMetricsMissing {
+        pods: vec![seed(true)],
+        ..of_unknown.clone()
+    };
     // The pods of the target have the template's containers; a Job's pod has the same label.
     let of_job = {
         let labels = json!({"app": "web", "pod-template-hash": "5d"});
@@ -633,7 +858,12 @@ fn a_container_without_metrics() {
             crashing("v1.36.2"),
             Some((Severity::Info, false, lacking(false).into())),
         ),
-        ("is not in a pod", code, foreign, Some((Severity::Error, true, of_unknown.into()))),
+        (
+            "is not in a pod",
+            code,
+            foreign,
+            Some((Severity::Error, true, of_unknown.into())),
+        ),
         (
             "is not in a pod of a Job",
             code,

@@ -16,14 +16,19 @@ use crate::snapshot::input::{Input, Options};
 fn input(items: &[Value]) -> Result<Input, Error> {
     let mut objects = Objects::default();
     file::read_text(&build::list(items.iter().cloned()), "test", &mut objects)?;
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     assemble(objects, &options, build::NOW.parse().expect("a time"))
 }
 
 /// Returns the finding of a code about these objects, if there is one.
 fn find(code: Code, items: &[Value]) -> Option<Finding> {
     let input = input(items).expect("an input");
-    super::super::find(&Pass::run(input)).into_iter().find(|it| it.code() == code)
+    super::super::find(&Pass::run(input))
+        .into_iter()
+        .find(|it| it.code() == code)
 }
 
 fn state() -> Value {
@@ -57,7 +62,12 @@ fn settled(replicas: i32) -> Value {
 /// Returns pods and their usage.
 fn pods(count: usize, cpu: &str) -> Vec<Value> {
     let name = |number: usize| format!("web-{number}");
-    let both = |number| [build::pod(&name(number)), build::pod_metrics(&name(number), cpu)];
+    let both = |number| {
+        [
+            build::pod(&name(number)),
+            build::pod_metrics(&name(number), cpu),
+        ]
+    };
     (0..count).flat_map(both).collect()
 }
 
@@ -95,7 +105,10 @@ fn with_pods(items: impl IntoIterator<Item = Value>, count: usize, cpu: &str) ->
 #[test]
 fn a_target_that_is_not_there() {
     let deployment = |name: &str| {
-        build::with(deployment(3, &json!([]), &json!({})), &json!({"metadata": {"name": name}}))
+        build::with(
+            deployment(3, &json!([]), &json!({})),
+            &json!({"metadata": {"name": name}}),
+        )
     };
     let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
     let rollout = build::with(
@@ -104,15 +117,31 @@ fn a_target_that_is_not_there() {
     );
     let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
     for (hpa, objects, want) in [
-        (to(json!({})), vec![deployment("weg")], Some((Missing::Object, Some("Deployment/weg")))),
-        (to(json!({})), vec![deployment("other-thing")], Some((Missing::Object, None))),
-        (to(json!({})), vec![stateful_set], Some((Missing::Object, Some("StatefulSet/web")))),
+        (
+            to(json!({})),
+            vec![deployment("weg")],
+            Some((Missing::Object, Some("Deployment/weg"))),
+        ),
+        (
+            to(json!({})),
+            vec![deployment("other-thing")],
+            Some((Missing::Object, None)),
+        ),
+        (
+            to(json!({})),
+            vec![stateful_set],
+            Some((Missing::Object, Some("StatefulSet/web"))),
+        ),
         (
             to(json!({"apiVersion": "extensions/v1beta1"})),
             vec![deployment("web")],
             Some((Missing::Kind, Some("Deployment/web"))),
         ),
-        (to(json!({"kind": "DaemonSet"})), vec![], Some((Missing::Scale, None))),
+        (
+            to(json!({"kind": "DaemonSet"})),
+            vec![],
+            Some((Missing::Scale, None)),
+        ),
         (to(json!({})), vec![deployment("web")], None),
         (
             to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
@@ -124,7 +153,9 @@ fn a_target_that_is_not_there() {
         let found = find(Code::TargetNotFound, &items);
         let got = found.as_ref().map(|it| {
             assert_eq!((it.severity, it.explains), (Severity::Error, true));
-            let Facts::TargetNotFound(facts) = &it.facts else { panic!("{it:?}") };
+            let Facts::TargetNotFound(facts) = &it.facts else {
+                panic!("{it:?}")
+            };
             // An input with other objects of the kind is complete.
             let target = &hpa["spec"]["scaleTargetRef"]["kind"];
             let is_listed =
@@ -139,15 +170,25 @@ fn a_target_that_is_not_there() {
     let message = "deployments.apps \"web\" not found";
     let state_of =
         |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
-    let said = find(Code::TargetNotFound, &[state_of(message), build::hpa(&json!({}))]);
+    let said = find(
+        Code::TargetNotFound,
+        &[state_of(message), build::hpa(&json!({}))],
+    );
     let said = said.map(|it| it.facts);
-    let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
-    assert_eq!((facts.missing, facts.is_assumed, &*facts.error), (Missing::Object, false, message));
+    let Some(Facts::TargetNotFound(facts)) = said else {
+        panic!("{said:?}")
+    };
+    assert_eq!(
+        (facts.missing, facts.is_assumed, &*facts.error),
+        (Missing::Object, false, message)
+    );
     // It says the same of a custom resource without a scale.
     let custom =
         build::hpa(&json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}));
     let said = find(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
-    let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
+    let Some(Facts::TargetNotFound(facts)) = said else {
+        panic!("{said:?}")
+    };
     assert_eq!(facts.missing, Missing::ObjectOrScale);
     // An input that lacks the target says nothing about the cluster.
     assert_eq!(find(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
@@ -160,7 +201,10 @@ fn a_scaled_object_that_is_paused() {
     let owned = |behavior: Value| {
         let metric = build::resource("cpu", &build::utilization(50));
         let spec = json!({"metrics": [metric], "behavior": behavior});
-        build::with(build::hpa(&spec), &json!({"metadata": {"ownerReferences": owner}}))
+        build::with(
+            build::hpa(&spec),
+            &json!({"metadata": {"ownerReferences": owner}}),
+        )
     };
     let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
     let object = |annotations: Value| {
@@ -169,29 +213,73 @@ fn a_scaled_object_that_is_paused() {
             "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
         })]
     };
-    let (out, whole) = ("autoscaling.keda.sh/paused-scale-out", "autoscaling.keda.sh/paused");
-    let plain =
-        build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
+    let (out, whole) = (
+        "autoscaling.keda.sh/paused-scale-out",
+        "autoscaling.keda.sh/paused",
+    );
+    let plain = build::with(
+        owned(disabled.clone()),
+        &json!({"metadata": {"ownerReferences": null}}),
+    );
     for (hpa, objects, cpu, want) in [
-        (owned(disabled.clone()), object(json!({out: "true"})), "100m", Some((true, vec![out]))),
+        (
+            owned(disabled.clone()),
+            object(json!({out: "true"})),
+            "100m",
+            Some((true, vec![out])),
+        ),
         // It explains nothing if the metrics do not ask for more.
-        (owned(disabled.clone()), object(json!({out: "true"})), "50m", Some((false, vec![out]))),
-        (owned(disabled.clone()), vec![], "100m", Some((true, vec![]))),
+        (
+            owned(disabled.clone()),
+            object(json!({out: "true"})),
+            "50m",
+            Some((false, vec![out])),
+        ),
+        (
+            owned(disabled.clone()),
+            vec![],
+            "100m",
+            Some((true, vec![])),
+        ),
         // As a whole it explains what the target has, whatever the metrics ask for.
-        (owned(disabled.clone()), object(json!({whole: "true"})), "50m", Some((true, vec![whole]))),
-        (owned(disabled.clone()), object(json!({whole: "false"})), "50m", None),
+        (
+            owned(disabled.clone()),
+            object(json!({whole: "true"})),
+            "50m",
+            Some((true, vec![whole])),
+        ),
+        (
+            owned(disabled.clone()),
+            object(json!({whole: "false"})),
+            "50m",
+            None,
+        ),
         // Its own behavior.
-        (owned(disabled.clone()), object(json!({out: "false"})), "100m", None),
+        (
+            owned(disabled.clone()),
+            object(json!({out: "false"})),
+            "100m",
+            None,
+        ),
         (owned(json!(null)), vec![], "100m", None),
         (plain, object(json!({out: "true"})), "100m", None),
     ] {
         let items = [state(), hpa, build::scale(4)].into_iter().chain(objects);
         let found = find(Code::PausedByKeda, &with_pods(items, 4, cpu));
         let got = found.map(|it| {
-            let Facts::PausedByKeda(facts) = &it.facts else { panic!("{it:?}") };
-            let severity = if facts.is_whole() { Severity::Warning } else { Severity::Info };
+            let Facts::PausedByKeda(facts) = &it.facts else {
+                panic!("{it:?}")
+            };
+            let severity = if facts.is_whole() {
+                Severity::Warning
+            } else {
+                Severity::Info
+            };
             assert_eq!(it.severity, severity);
-            assert_eq!((&*facts.object, &facts.disabled[..]), ("web", &[Direction::Up][..]));
+            assert_eq!(
+                (&*facts.object, &facts.disabled[..]),
+                ("web", &[Direction::Up][..])
+            );
             (it.explains, facts.annotations.clone())
         });
         assert_eq!(got, want);
@@ -206,14 +294,19 @@ fn replicas_that_keda_fixes_with_the_bounds() {
             "uid": "1", "controller": true}]);
         let metric = build::resource("cpu", &build::utilization(50));
         let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
-        let hpa = build::with(build::hpa(&spec), &json!({"metadata": {"ownerReferences": owner}}));
+        let hpa = build::with(
+            build::hpa(&spec),
+            &json!({"metadata": {"ownerReferences": owner}}),
+        );
         let object = json!({
             "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
             "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
         });
         let items = [state(), hpa, build::scale(3), object];
         let found = find(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
-        let Facts::PausedByKeda(facts) = found.facts else { panic!("{found:?}") };
+        let Facts::PausedByKeda(facts) = found.facts else {
+            panic!("{found:?}")
+        };
         facts.fixed
     };
     let replicas = |value: &str| json!({"autoscaling.keda.sh/paused-replicas": value});
@@ -221,7 +314,10 @@ fn replicas_that_keda_fixes_with_the_bounds() {
     assert_eq!(fixed(replicas("0"), 1, 1), Some(1));
     assert_eq!(fixed(replicas("3"), 1, 3), None);
     assert_eq!(fixed(replicas("2"), 3, 3), None);
-    assert_eq!(fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3), None);
+    assert_eq!(
+        fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3),
+        None
+    );
 }
 
 #[test]
@@ -233,7 +329,10 @@ fn an_hpa_that_keda_has_taken_away() {
             "spec": {"scaleTargetRef": {"name": "web"}},
         })
     };
-    let (paused, replicas) = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas");
+    let (paused, replicas) = (
+        "autoscaling.keda.sh/paused",
+        "autoscaling.keda.sh/paused-replicas",
+    );
     let other = build::with(
         object("other", paused, "true"),
         &json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
@@ -248,14 +347,24 @@ fn an_hpa_that_keda_has_taken_away() {
             Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
         ),
         (object("web", paused, "false"), None),
-        (object("web", "autoscaling.keda.sh/paused-scale-in", "true"), None),
+        (
+            object("web", "autoscaling.keda.sh/paused-scale-in", "true"),
+            None,
+        ),
         (other, None),
     ] {
-        let hint = input(&[state(), object.clone()]).expect_err("no HPA").hint.unwrap_or_default();
+        let hint = input(&[state(), object.clone()])
+            .expect_err("no HPA")
+            .hint
+            .unwrap_or_default();
         let told =
             want.is_some_and(|want| hint.starts_with("paused-by-keda: ") && hint.contains(want));
         assert_eq!(told, want.is_some(), "{object}: {hint}");
-        assert_eq!(hint.contains("paused-by-keda"), want.is_some(), "{object}: {hint}");
+        assert_eq!(
+            hint.contains("paused-by-keda"),
+            want.is_some(),
+            "{object}: {hint}"
+        );
     }
 }
 
@@ -264,7 +373,11 @@ fn a_managed_control_plane() {
     for (version, node, want) in [
         ("v1.34.2", "aks-nodepool1-12345678-vmss000000", true),
         ("v1.34.2-eks-0a1b2c3", "ip-10-0-1-2.ec2.internal", true),
-        ("v1.34.2-gke.1043", "gke-prod-default-pool-1a2b3c4d-x7kq", true),
+        (
+            "v1.34.2-gke.1043",
+            "gke-prod-default-pool-1a2b3c4d-x7kq",
+            true,
+        ),
         // A node of one's own in Azure, a name that only begins alike, and a pod without a node.
         ("v1.34.2", "k8s-agentpool1-12345678-vmss000000", false),
         ("v1.34.2", "aks-lab-1", false),
@@ -272,11 +385,16 @@ fn a_managed_control_plane() {
     ] {
         let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": version}));
         let mut items = with_pods([state, settled(4), build::scale(4)], 4, "54m");
-        for pod in items.iter_mut().filter(|item| item["kind"] == "Pod" && !node.is_empty()) {
+        for pod in items
+            .iter_mut()
+            .filter(|item| item["kind"] == "Pod" && !node.is_empty())
+        {
             pod["spec"]["nodeName"] = json!(node);
         }
         let found = find(Code::FieldIgnored, &items).expect("the tolerance");
-        let Facts::FieldIgnored(facts) = &found.facts else { panic!("{found:?}") };
+        let Facts::FieldIgnored(facts) = &found.facts else {
+            panic!("{found:?}")
+        };
         assert_eq!(facts.is_managed, want, "{version} {node}");
     }
 }
@@ -292,28 +410,62 @@ fn a_field_that_the_version_does_not_have() {
     // 54 % is within the tolerance of 10 %, but not within 1 %.
     let wide = json!({"spec": {"behavior": {"scaleUp": {"tolerance": "0.09"}}}});
     for (version, gate, hpa, want) in [
-        ("v1.34.2", None, tolerant(Some("u")), Some((false, true, true))),
+        (
+            "v1.34.2",
+            None,
+            tolerant(Some("u")),
+            Some((false, true, true)),
+        ),
         ("v1.34.2", None, tolerant(None), Some((true, true, true))),
         ("v1.32.1", None, tolerant(None), Some((true, false, true))),
-        ("v1.32.1", None, tolerant(Some("u")), Some((false, false, true))),
+        (
+            "v1.32.1",
+            None,
+            tolerant(Some("u")),
+            Some((false, false, true)),
+        ),
         // It is within the tolerance of the field, too.
-        ("v1.34.2", None, build::with(tolerant(None), &wide), Some((true, true, false))),
-        ("v1.32.1", None, build::with(tolerant(None), &wide), Some((true, false, false))),
+        (
+            "v1.34.2",
+            None,
+            build::with(tolerant(None), &wide),
+            Some((true, true, false)),
+        ),
+        (
+            "v1.32.1",
+            None,
+            build::with(tolerant(None), &wide),
+            Some((true, false, false)),
+        ),
         ("v1.34.2", Some(true), tolerant(Some("u")), None),
         ("v1.36.2", None, tolerant(Some("u")), None),
-        ("v1.36.2", Some(false), tolerant(Some("u")), Some((false, true, true))),
+        (
+            "v1.36.2",
+            Some(false),
+            tolerant(Some("u")),
+            Some((false, true, true)),
+        ),
         // Without the field, it is what would change the answer.
         ("v1.34.2", None, settled(4), Some((true, true, true))),
         ("v1.36.2", None, settled(4), None),
     ] {
-        let gates = gate.map_or(json!({}), |on: bool| json!({"HPAConfigurableTolerance": on}));
+        let gates = gate.map_or(
+            json!({}),
+            |on: bool| json!({"HPAConfigurableTolerance": on}),
+        );
         let state = build::state(&json!({
             "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
         }));
         let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
         let got = find(Code::FieldIgnored, &items).map(|it| {
-            let Facts::FieldIgnored(facts) = &it.facts else { panic!("{it:?}") };
-            let severity = if facts.stated { Severity::Warning } else { Severity::Info };
+            let Facts::FieldIgnored(facts) = &it.facts else {
+                panic!("{it:?}")
+            };
+            let severity = if facts.stated {
+                Severity::Warning
+            } else {
+                Severity::Info
+            };
             assert_eq!(it.severity, severity);
             assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
             assert_eq!(facts.on_in, Some(35));
@@ -325,13 +477,20 @@ fn a_field_that_the_version_does_not_have() {
     }
     // Below its target, nobody misses a replica: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as well,
     // and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
-    for (count, replicas, cpu, want) in
-        [(4, 4, "48m", false), (4, 4, "46m", false), (20, 20, "46m", false), (20, 20, "54m", true)]
-    {
+    for (count, replicas, cpu, want) in [
+        (4, 4, "48m", false),
+        (4, 4, "46m", false),
+        (20, 20, "46m", false),
+        (20, 20, "54m", true),
+    ] {
         let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
         let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
         let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
-        assert_eq!(find(Code::FieldIgnored, &items).is_some(), want, "{count} {cpu}");
+        assert_eq!(
+            find(Code::FieldIgnored, &items).is_some(),
+            want,
+            "{count} {cpu}"
+        );
     }
 }
 
@@ -345,17 +504,71 @@ fn replicas_that_somebody_else_set() {
     for (left, now, managed, annotations, want) in [
         (3, 8, &by_hand, &none, Some(Some(By::Scale))),
         (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
-        (3, 8, &writes("kubectl-scale", "scale"), &none, Some(Some(By::Scale))),
-        (3, 8, &writes("cronhpa", "scale"), &none, Some(Some(By::Autoscaler))),
-        (3, 8, &writes("ocelot", "scale"), &none, Some(Some(By::Autoscaler))),
-        (9, 5, &writes("argocd-controller", ""), &argo, Some(Some(By::ArgoCd))),
+        (
+            3,
+            8,
+            &writes("kubectl-scale", "scale"),
+            &none,
+            Some(Some(By::Scale)),
+        ),
+        (
+            3,
+            8,
+            &writes("cronhpa", "scale"),
+            &none,
+            Some(Some(By::Autoscaler)),
+        ),
+        (
+            3,
+            8,
+            &writes("ocelot", "scale"),
+            &none,
+            Some(Some(By::Autoscaler)),
+        ),
+        (
+            9,
+            5,
+            &writes("argocd-controller", ""),
+            &argo,
+            Some(Some(By::ArgoCd)),
+        ),
         (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
-        (9, 5, &writes("kustomize-controller", ""), &none, Some(Some(By::Flux))),
-        (9, 5, &writes("kubectl-client-side-apply", ""), &none, Some(Some(By::Apply))),
+        (
+            9,
+            5,
+            &writes("kustomize-controller", ""),
+            &none,
+            Some(Some(By::Flux)),
+        ),
+        (
+            9,
+            5,
+            &writes("kubectl-client-side-apply", ""),
+            &none,
+            Some(Some(By::Apply)),
+        ),
         // Whoever applies the manifest did not write this.
-        (9, 5, &writes("kubectl-edit", ""), &helm, Some(Some(By::Hand))),
-        (9, 5, &writes("kubectl-patch", ""), &none, Some(Some(By::Hand))),
-        (9, 5, &writes("my-operator", ""), &argo, Some(Some(By::Program))),
+        (
+            9,
+            5,
+            &writes("kubectl-edit", ""),
+            &helm,
+            Some(Some(By::Hand)),
+        ),
+        (
+            9,
+            5,
+            &writes("kubectl-patch", ""),
+            &none,
+            Some(Some(By::Hand)),
+        ),
+        (
+            9,
+            5,
+            &writes("my-operator", ""),
+            &argo,
+            Some(Some(By::Program)),
+        ),
         (9, 5, &json!([]), &none, Some(None)),
         // The controller itself, which has not written its status yet.
         (3, 8, &controller, &none, None),
@@ -368,14 +581,19 @@ fn replicas_that_somebody_else_set() {
         let items = with_pods([state(), settled(left), target], 5, "50m");
         let got = find(Code::OtherWriter, &items).map(|it| {
             assert_eq!((it.severity, it.explains), (Severity::Warning, true));
-            let Facts::OtherWriter(facts) = it.facts else { panic!("{it:?}") };
+            let Facts::OtherWriter(facts) = it.facts else {
+                panic!("{it:?}")
+            };
             assert_eq!((facts.now, facts.left), (now, Some(left)));
             facts.writer.map(|it| it.by)
         });
         assert_eq!(got, want, "{left} {now} {managed}");
     }
     // An event of the controller about the same count, after the status.
-    let later = build::with(rescale(8, 1), &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}));
+    let later = build::with(
+        rescale(8, 1),
+        &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}),
+    );
     let target = deployment(8, &json!([]), &none);
     let items = with_pods([state(), settled(3), target.clone(), later], 5, "50m");
     assert_eq!(find(Code::OtherWriter, &items), None);
@@ -396,7 +614,13 @@ fn replicas_that_somebody_else_set() {
         (&writes("argocd-controller", ""), true),
         (&writes("my-operator", ""), true),
     ] {
-        let want = |corrected| if comes_first { Code::OtherWriter } else { corrected };
+        let want = |corrected| {
+            if comes_first {
+                Code::OtherWriter
+            } else {
+                corrected
+            }
+        };
         assert_eq!(code(1, writer), want(Code::BelowMin), "{writer}");
         assert_eq!(code(6, writer), want(Code::AboveMax), "{writer}");
     }
@@ -413,9 +637,12 @@ fn replicas_of_a_target_that_something_owns() {
         let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
         let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
         let items = [state(), build::with(settled(4), &spec), target];
-        let all =
-            super::super::find(&Pass::run(input(&with_pods(items, 5, "50m")).expect("an input")));
-        let Facts::OtherWriter(facts) = &all.first()?.facts else { return None };
+        let all = super::super::find(&Pass::run(
+            input(&with_pods(items, 5, "50m")).expect("an input"),
+        ));
+        let Facts::OtherWriter(facts) = &all.first()?.facts else {
+            return None;
+        };
         assert_eq!(facts.left, Some(4));
         Some(facts.owner.as_ref().map(ToString::to_string))
     };
@@ -446,10 +673,16 @@ fn replicas_that_go_to_and_fro() {
         (vec![rescale(4, 2)], None),
         (vec![], None),
     ] {
-        let items = [state(), settled(4), target.clone()].into_iter().chain(events.clone());
+        let items = [state(), settled(4), target.clone()]
+            .into_iter()
+            .chain(events.clone());
         let got = find(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
-            let Facts::OtherWriter(facts) = it.facts else { panic!("{it:?}") };
-            let Again { replicas, count, .. } = facts.again.expect("repeated scaling");
+            let Facts::OtherWriter(facts) = it.facts else {
+                panic!("{it:?}")
+            };
+            let Again {
+                replicas, count, ..
+            } = facts.again.expect("repeated scaling");
             assert_eq!((replicas, facts.left), (4, None));
             count
         });
@@ -468,7 +701,10 @@ fn a_controller_that_makes_no_passes() {
         })
     };
     let created = |time: &str| {
-        build::with(build::hpa(&json!({})), &json!({"metadata": {"creationTimestamp": time}}))
+        build::with(
+            build::hpa(&json!({})),
+            &json!({"metadata": {"creationTimestamp": time}}),
+        )
     };
     let earlier = build::with(
         settled(4),
@@ -486,7 +722,9 @@ fn a_controller_that_makes_no_passes() {
         (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
         (created("2026-11-21T05:59:40Z"), vec![], None),
     ] {
-        let items = [state(), hpa.clone(), build::scale(4)].into_iter().chain(lease);
+        let items = [state(), hpa.clone(), build::scale(4)]
+            .into_iter()
+            .chain(lease);
         let got = find(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
             assert_eq!((it.severity, it.explains), (Severity::Error, true));
             match it.facts {
@@ -514,7 +752,10 @@ fn a_scale_that_cannot_be_written() {
     let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
     let since: Option<jiff::Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
     let event = |reason: &str, size: i32, time: &str| {
-        build::with(rescale(size, 80), &json!({"reason": reason, "lastTimestamp": time}))
+        build::with(
+            rescale(size, 80),
+            &json!({"reason": reason, "lastTimestamp": time}),
+        )
     };
     let failing = |error: &str| {
         let message = format!("New size: 8; reason: All metrics below target; error: {error}");
@@ -525,7 +766,11 @@ fn a_scale_that_cannot_be_written() {
     let conflict =
         "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
     for (items, cpu, want) in [
-        (vec![state(), last.clone()], "90m", Some((Severity::Warning, since, None))),
+        (
+            vec![state(), last.clone()],
+            "90m",
+            Some((Severity::Warning, since, None)),
+        ),
         (
             vec![state(), last.clone(), failing(denied)],
             "90m",
@@ -537,32 +782,53 @@ fn a_scale_that_cannot_be_written() {
             Some((Severity::Warning, since, None)),
         ),
         // What passes by itself is no trouble before it happens often.
-        (vec![state(), failed("FailedUpdateScale", slow)], "90m", None),
+        (
+            vec![state(), failed("FailedUpdateScale", slow)],
+            "90m",
+            None,
+        ),
         (
             vec![state(), failed("FailedUpdateScale", slow), failing(slow)],
             "90m",
             Some((Severity::Warning, since, Some(80))),
         ),
-        (vec![stated, settled(4)], "90m", Some((Severity::Error, None, None))),
+        (
+            vec![stated, settled(4)],
+            "90m",
+            Some((Severity::Error, None, None)),
+        ),
         // It is not to be written, was written in the meantime, or failed once because of another writer.
         (vec![state(), last.clone()], "50m", None),
         (
-            vec![state(), last.clone(), event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z")],
+            vec![
+                state(),
+                last.clone(),
+                event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z"),
+            ],
             "90m",
             None,
         ),
         (
-            vec![state(), build::with(last.clone(), &json!({"status": {"currentReplicas": 3}}))],
+            vec![
+                state(),
+                build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
+            ],
             "90m",
             None,
         ),
-        (vec![state(), failed("FailedUpdateScale", conflict)], "90m", None),
+        (
+            vec![state(), failed("FailedUpdateScale", conflict)],
+            "90m",
+            None,
+        ),
         (vec![state(), failed("FailedGetScale", denied)], "90m", None),
         (vec![state(), settled(4), failing(denied)], "90m", None),
     ] {
         let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
         let got = find(Code::ScaleNotWritten, &items).map(|it| {
-            let Facts::ScaleNotWritten(facts) = it.facts else { panic!("{it:?}") };
+            let Facts::ScaleNotWritten(facts) = it.facts else {
+                panic!("{it:?}")
+            };
             assert!([denied, slow].contains(&&*facts.error), "{facts:?}");
             assert_eq!((facts.to, it.explains), (8, true));
             (it.severity, facts.failed, facts.failures.map(|it| it.times))
@@ -587,21 +853,30 @@ fn a_status_that_passes_would_have_changed() {
         )
     };
     let set_at = |time: &str| {
-        let managed = build::with(writes("kubectl", "scale")[0].clone(), &json!({ "time": time }));
+        let managed = build::with(
+            writes("kubectl", "scale")[0].clone(),
+            &json!({ "time": time }),
+        );
         deployment(4, &json!([managed]), &json!({}))
     };
     let measured = |items: Vec<Value>, time: &str| -> Vec<Value> {
-        let dated = |item: Value| match item["kind"] == "PodMetrics" {
-            true => build::with(item, &json!({ "timestamp": time })),
-            false => item,
+        let dated = |item: Value| {
+            if item["kind"] == "PodMetrics" {
+                build::with(item, &json!({ "timestamp": time }))
+            } else {
+                item
+            }
         };
         items.into_iter().map(dated).collect()
     };
     let ready_at = |items: Vec<Value>, time: &str| -> Vec<Value> {
         let condition = json!([{"type": "Ready", "status": "True", "lastTransitionTime": time}]);
-        let turned = |item: Value| match item["kind"] == "Pod" {
-            true => build::with(item, &json!({"status": {"conditions": condition}})),
-            false => item,
+        let turned = |item: Value| {
+            if item["kind"] == "Pod" {
+                build::with(item, &json!({"status": {"conditions": condition}}))
+            } else {
+                item
+            }
         };
         items.into_iter().map(turned).collect()
     };
@@ -613,29 +888,71 @@ fn a_status_that_passes_would_have_changed() {
     let all =
         |hpa: Value, target: Value| with_pods([state(), hpa, build::scale(4), target], 4, "50m");
     let used = |written: &str, used: i32, sampled: &str| {
-        measured(all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")), sampled)
+        measured(
+            all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")),
+            sampled,
+        )
     };
     for (items, want) in [
         // Set 20 minutes ago, just now, and before the status.
-        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")), Some("replicas")),
-        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")), None),
-        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")), None),
-        (all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")), None),
+        (
+            all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")),
+            Some("replicas"),
+        ),
+        (
+            all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")),
+            None,
+        ),
+        (
+            all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")),
+            None,
+        ),
+        (
+            all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")),
+            None,
+        ),
         // Samples that all passes since 05:58 have seen, and a newer one.
         (used(long_ago, 40, "2026-11-21T05:57:00Z"), Some("usage")),
-        (used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"), Some("usage")),
-        (used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"), None),
-        (used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"), None),
+        (
+            used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"),
+            Some("usage"),
+        ),
+        (
+            used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"),
+            None,
+        ),
+        (
+            used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"),
+            None,
+        ),
         // Usage that does not change for 40 minutes, unless idle pods have it.
         (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
         (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
         (used(long_ago, 45, "2026-11-21T05:59:00Z"), None),
         (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
         // A pass that cannot read the scale writes neither.
-        (all(unread(status(long_ago, 2, 50)), set_at("2026-11-21T05:40:00Z")), None),
-        (all(unread(status(long_ago, 4, 40)), set_at("2026-11-21T01:00:00Z")), None),
+        (
+            all(
+                unread(status(long_ago, 2, 50)),
+                set_at("2026-11-21T05:40:00Z"),
+            ),
+            None,
+        ),
+        (
+            all(
+                unread(status(long_ago, 4, 40)),
+                set_at("2026-11-21T01:00:00Z"),
+            ),
+            None,
+        ),
         // Other pods may count than did.
-        (ready_at(used(long_ago, 40, "2026-11-21T05:57:00Z"), "2026-11-21T05:59:00Z"), None),
+        (
+            ready_at(
+                used(long_ago, 40, "2026-11-21T05:57:00Z"),
+                "2026-11-21T05:59:00Z",
+            ),
+            None,
+        ),
     ] {
         let got = find(Code::ControllerSilent, &items).map(|it| {
             let (kind, severity) = match it.facts {
@@ -706,7 +1023,10 @@ fn a_controller_that_decides_otherwise() {
     let minutes = SignedDuration::from_mins;
     assert_eq!(
         facts.would_explain,
-        [Setting::CpuInitializationPeriod(minutes(15)), Setting::InitialReadinessDelay(minutes(2))]
+        [
+            Setting::CpuInitializationPeriod(minutes(15)),
+            Setting::InitialReadinessDelay(minutes(2))
+        ]
     );
     // It counts since the controller's pass, by the default period of five minutes.
     let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
@@ -734,11 +1054,20 @@ fn a_controller_that_decides_otherwise() {
         *pod = build::with(pod.clone(), &patch);
         let name = pod["metadata"]["name"].clone();
         items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
-        assert_eq!(find(Code::DiffersFromStatus, &items).is_some(), want, "{patch}");
+        assert_eq!(
+            find(Code::DiffersFromStatus, &items).is_some(),
+            want,
+            "{patch}"
+        );
     }
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [
-        (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.16)])),
+        (
+            values(58, 4),
+            "58m",
+            json!({}),
+            Some(vec![Setting::Tolerance(0.16)]),
+        ),
         (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
         // Other values, or a pass that has scaled.
         (values(57, 4), "58m", json!({}), None),
@@ -756,7 +1085,9 @@ fn a_controller_that_decides_otherwise() {
         let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
         let got = find(Code::DiffersFromStatus, &items).map(|it| {
             assert_eq!((it.severity, it.explains), (Severity::Warning, false));
-            let Facts::DiffersFromStatus(facts) = it.facts else { panic!("{it:?}") };
+            let Facts::DiffersFromStatus(facts) = it.facts else {
+                panic!("{it:?}")
+            };
             assert_eq!((facts.last, facts.now), (4, 5));
             facts.would_explain
         });

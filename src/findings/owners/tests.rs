@@ -17,9 +17,12 @@ fn cpu() -> Value {
 
 /// Returns the state with a change to one of its pods.
 fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value> {
-    let change = |item: &Value| match item["kind"] == "Pod" && item["metadata"]["name"] == name {
-        true => build::with(item.clone(), patch),
-        false => item.clone(),
+    let change = |item: &Value| {
+        if item["kind"] == "Pod" && item["metadata"]["name"] == name {
+            build::with(item.clone(), patch)
+        } else {
+            item.clone()
+        }
     };
     items.iter().map(change).collect()
 }
@@ -33,7 +36,11 @@ fn owned(kind: &str, name: &str, labels: &Value) -> Value {
 
 /// Returns a pod of a ReplicaSet of a Deployment.
 fn of_set(name: &str, hash: &str) -> Value {
-    owned("ReplicaSet", &format!("{name}-{hash}"), &json!({"pod-template-hash": hash}))
+    owned(
+        "ReplicaSet",
+        &format!("{name}-{hash}"),
+        &json!({"pod-template-hash": hash}),
+    )
 }
 
 /// Returns the state with a target of another kind.
@@ -46,12 +53,27 @@ fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
 fn the_scale_has_no_selector() {
     let plain = state(&[cpu()], &["50m"]);
     let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-    let facts = |selector: &str| SelectorMissing { selector: selector.to_owned() }.into();
+    let facts = |selector: &str| {
+        SelectorMissing {
+            selector: selector.to_owned(),
+        }
+        .into()
+    };
     let code = Code::SelectorMissing;
     check(vec![
         ("has one", code, plain.clone(), None),
-        ("has none", code, selects(""), Some((Severity::Error, true, facts("")))),
-        ("is unreadable", code, selects("a in"), Some((Severity::Error, true, facts("a in")))),
+        (
+            "has none",
+            code,
+            selects(""),
+            Some((Severity::Error, true, facts(""))),
+        ),
+        (
+            "is unreadable",
+            code,
+            selects("a in"),
+            Some((Severity::Error, true, facts("a in"))),
+        ),
     ]);
 }
 
@@ -59,7 +81,11 @@ fn the_scale_has_no_selector() {
 fn the_selector_matches_nothing() {
     let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
     let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-    let lacking = vec![Lacking { key: "tier".into(), wanted: "front".into(), found: None }];
+    let lacking = vec![Lacking {
+        key: "tier".into(),
+        wanted: "front".into(),
+        found: None,
+    }];
     let facts = SelectorMatchesNothing {
         selector: "app=web,tier=front".to_owned(),
         replicas: 1,
@@ -75,7 +101,12 @@ fn the_selector_matches_nothing() {
     unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
     check(vec![
         ("matches", code, plain.clone(), None),
-        ("does not", code, strange, Some((Severity::Error, true, facts.into()))),
+        (
+            "does not",
+            code,
+            strange,
+            Some((Severity::Error, true, facts.into())),
+        ),
         ("has nothing to match", code, none, None),
         ("has pods that were not read", code, unread, None),
     ]);
@@ -88,7 +119,11 @@ fn two_hpas_share_pods() {
             "spec": {"scaleTargetRef": {"name": "api"}}});
         let scale = json!({"metadata": {"name": "api"}, "status": {"selector": selector}});
         let hpa = build::with(build::hpa(&json!({})), &name);
-        [state(&[cpu()], &["90m"]), vec![hpa, build::with(build::scale(1), &scale)]].concat()
+        [
+            state(&[cpu()], &["90m"]),
+            vec![hpa, build::with(build::scale(1), &scale)],
+        ]
+        .concat()
     };
     // Both scale one target.
     let twin = {
@@ -113,12 +148,23 @@ fn two_hpas_share_pods() {
             target: "Deployment/api".to_owned(),
             selector: "app".to_owned(),
         }];
-        SharedPods { others, pods: boxed(&["web-0"]), is_refused, of_keda: None }.into()
+        SharedPods {
+            others,
+            pods: boxed(&["web-0"]),
+            is_refused,
+            of_keda: None,
+        }
+        .into()
     };
     let code = Code::SharedPods;
     check(vec![
         ("are apart", code, other("app=api"), None),
-        ("overlap", code, other("app"), Some((Severity::Error, true, facts(true)))),
+        (
+            "overlap",
+            code,
+            other("app"),
+            Some((Severity::Error, true, facts(true))),
+        ),
         (
             "overlap, in a version that scales both",
             code,
@@ -140,10 +186,26 @@ fn pods_of_others() {
     let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
     let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
     let is_of = |patch: &Value| with_pod(&items, "web-2", patch);
-    let share = Some(Share { metric: 0, theirs: 150, all: 250 });
+    let share = Some(Share {
+        metric: 0,
+        theirs: 150,
+        all: 250,
+    });
     let facts = |owner| {
-        let of = vec![OwnedPods { owner, pods: boxed(&["web-2"]) }];
-        Some((Severity::Warning, true, ForeignPods { of, share, referred: None }.into()))
+        let of = vec![OwnedPods {
+            owner,
+            pods: boxed(&["web-2"]),
+        }];
+        Some((
+            Severity::Warning,
+            true,
+            ForeignPods {
+                of,
+                share,
+                referred: None,
+            }
+            .into(),
+        ))
     };
     let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
     let job = owned("Job", "migrate-1", &json!({}));
@@ -166,20 +228,51 @@ fn pods_of_others() {
     check(vec![
         ("are its own", code, is_of(&of_set("web", "3c4d")), None),
         ("are of a Job", code, is_of(&job), object("Job/migrate-1")),
-        ("are of a CronJob", code, [&is_of(&job)[..], &[cron]].concat(), object("CronJob/migrate")),
-        ("are of a StatefulSet", code, is_of(&owned("StatefulSet", "db", &json!({}))), {
-            object("StatefulSet/db")
-        }),
+        (
+            "are of a CronJob",
+            code,
+            [&is_of(&job)[..], &[cron]].concat(),
+            object("CronJob/migrate"),
+        ),
+        (
+            "are of a StatefulSet",
+            code,
+            is_of(&owned("StatefulSet", "db", &json!({}))),
+            { object("StatefulSet/db") },
+        ),
         ("are of an unknown ReplicaSet", code, odd.clone(), None),
-        ("are of its ReplicaSet with another name", code, followed("web"), None),
-        ("are of another Deployment", code, followed("api"), object("Deployment/api")),
-        ("are of another by name", code, is_of(&of_set("api", "3c4d")), {
-            object("ReplicaSet/api-3c4d")
-        }),
+        (
+            "are of its ReplicaSet with another name",
+            code,
+            followed("web"),
+            None,
+        ),
+        (
+            "are of another Deployment",
+            code,
+            followed("api"),
+            object("Deployment/api"),
+        ),
+        (
+            "are of another by name",
+            code,
+            is_of(&of_set("api", "3c4d")),
+            { object("ReplicaSet/api-3c4d") },
+        ),
         ("are of no one", code, items.clone(), facts(Owner::NoOne)),
         ("state no owners", code, no_owners.clone(), None),
-        ("do not count", code, with_pod(&is_of(&job), "web-2", &failed), None),
-        ("may be of a custom target", code, custom(&is_of(&job)), None),
+        (
+            "do not count",
+            code,
+            with_pod(&is_of(&job), "web-2", &failed),
+            None,
+        ),
+        (
+            "may be of a custom target",
+            code,
+            custom(&is_of(&job)),
+            None,
+        ),
         (
             "were given to it together",
             code,
@@ -191,7 +284,11 @@ fn pods_of_others() {
 
 #[test]
 fn pods_that_a_custom_target_does_not_count() {
-    let mut items = of_kind(&state(&[cpu()], &["50m", "50m", "5m"]), "example.com/v1", "App");
+    let mut items = of_kind(
+        &state(&[cpu()], &["50m", "50m", "5m"]),
+        "example.com/v1",
+        "App",
+    );
     for (name, hash) in [("web-0", "new"), ("web-1", "new"), ("web-2", "old")] {
         items = with_pod(&items, name, &of_set("web", hash));
     }
@@ -204,7 +301,11 @@ fn pods_that_a_custom_target_does_not_count() {
             owner: Owner::NotCounted("ReplicaSet/web-old".to_owned()),
             pods: boxed(&["web-2"]),
         }],
-        share: Some(Share { metric: 0, theirs: 5, all: 105 }),
+        share: Some(Share {
+            metric: 0,
+            theirs: 5,
+            all: 105,
+        }),
         referred: None,
     };
     // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
@@ -212,15 +313,30 @@ fn pods_that_a_custom_target_does_not_count() {
     let code = Code::ForeignPods;
     check(vec![
         ("does, all of them", code, counts(&items, 3), None),
-        ("does not", code, counts(&items, 2), Some((Severity::Warning, true, facts.into()))),
-        ("may not have counted yet", code, with_pod(&counts(&items, 2), "web-2", &young), None),
+        (
+            "does not",
+            code,
+            counts(&items, 2),
+            Some((Severity::Warning, true, facts.into())),
+        ),
+        (
+            "may not have counted yet",
+            code,
+            with_pod(&counts(&items, 2), "web-2", &young),
+            None,
+        ),
     ]);
 }
 
 #[test]
 fn pods_of_several_revisions() {
     let mut items = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
-    for (name, hash) in [("web-0", "old"), ("web-1", "old"), ("web-2", "old"), ("web-3", "new")] {
+    for (name, hash) in [
+        ("web-0", "old"),
+        ("web-1", "old"),
+        ("web-2", "old"),
+        ("web-3", "new"),
+    ] {
         items = with_pod(&items, name, &of_set("web", hash));
     }
     let replicas =
@@ -239,12 +355,20 @@ fn pods_of_several_revisions() {
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
         "status": {"replicas": 4}});
     let rollout = |old, new| {
-        [&replicas(&items, 3)[..], &[deployment.clone(), set("old", old), set("new", new)]].concat()
+        [
+            &replicas(&items, 3)[..],
+            &[deployment.clone(), set("old", old), set("new", new)],
+        ]
+        .concat()
     };
     let facts = |revisions: [(&str, usize, bool); 2], beyond: &str| {
         let revisions = revisions.map(|(hash, pods, is_current)| {
             let hash = hash.into();
-            Revision { hash, pods, is_current }
+            Revision {
+                hash,
+                pods,
+                is_current,
+            }
         });
         let beyond = boxed(&[beyond]);
         let facts = OldRevisionPods {
@@ -271,16 +395,27 @@ fn pods_of_several_revisions() {
             facts([("old", 3, true), ("new", 1, false)], "web-3")
         }),
         ("are of one revision", code, replicas(&same, 3), None),
-        ("do not count", code, with_pod(&replicas(&items, 3), "web-3", &unready), None),
+        (
+            "do not count",
+            code,
+            with_pod(&replicas(&items, 3), "web-3", &unready),
+            None,
+        ),
     ]);
     let finding = only(code, &replicas(&items, 3)).unwrap();
     // 1.6 over 4 pods is 7; over 3 it is 5.
-    let without = Alternative { proposal: Some(5), replicas: Some(5) };
+    let without = Alternative {
+        proposal: Some(5),
+        replicas: Some(5),
+    };
     assert_eq!(finding.without, Some(without));
     // A rollout that began a minute ago ends by itself.
     let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
     let began = with_pod(&replicas(&items, 3), "web-3", &began);
-    assert_eq!(only(code, &began).map(|it| it.severity), Some(Severity::Info));
+    assert_eq!(
+        only(code, &began).map(|it| it.severity),
+        Some(Severity::Info)
+    );
 }
 
 /// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
@@ -289,8 +424,12 @@ fn a_surge_under_an_average() {
     let surge = |target: &Value, length: &str| {
         let mut items = state(&[build::external("queue", target)], &["50m"; 4]);
         items.push(build::queue(&[length]));
-        for (name, hash) in [("web-0", "old"), ("web-1", "old"), ("web-2", "old"), ("web-3", "new")]
-        {
+        for (name, hash) in [
+            ("web-0", "old"),
+            ("web-1", "old"),
+            ("web-2", "old"),
+            ("web-3", "new"),
+        ] {
             items = with_pod(&items, name, &of_set("web", hash));
         }
         let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});

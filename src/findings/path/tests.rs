@@ -11,7 +11,10 @@ use crate::engine::decision::Direction;
 
 /// Returns four pods that request 100m each, with a target of 50%.
 fn pods(cpu: &str) -> Vec<Value> {
-    state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 4])
+    state(
+        &[build::resource("cpu", &build::utilization(50))],
+        &[cpu; 4],
+    )
 }
 
 fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
@@ -21,7 +24,11 @@ fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
 /// Returns a state with a recommendation of 6 replicas at a time.
 fn recommended(items: &[Value], time: &str) -> Vec<Value> {
     let recommendations = json!([{"replicas": 6, "time": time}]);
-    with(items, "ControllerState", &json!({ "recommendations": recommendations }))
+    with(
+        items,
+        "ControllerState",
+        &json!({ "recommendations": recommendations }),
+    )
 }
 
 /// Returns a behavior that scales down at once, with more rules for a direction.
@@ -37,9 +44,19 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
     let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
     for (code, severity, is, is_not) in [
         // 54% of 50% is within 10%; 50% is on target, and 56% is outside.
-        (Code::WithinTolerance, Severity::Info, pods("54m"), vec![pods("50m"), pods("56m")]),
+        (
+            Code::WithinTolerance,
+            Severity::Info,
+            pods("54m"),
+            vec![pods("50m"), pods("56m")],
+        ),
         // 0.8 × 4 is 3.2, rounded up to 4; 0.74 × 4 is 2.96.
-        (Code::Rounding, Severity::Info, pods("40m"), vec![pods("37m"), pods("54m")]),
+        (
+            Code::Rounding,
+            Severity::Info,
+            pods("40m"),
+            vec![pods("37m"), pods("54m")],
+        ),
         (
             Code::HeldByWindow,
             Severity::Info,
@@ -47,7 +64,12 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
             vec![recommended(&pods("10m"), "2026-11-21T05:54:00Z")],
         ),
         // 8 × 4 is 32, and one pass may double.
-        (Code::RateLimited, Severity::Info, pods("400m"), vec![pods("90m")]),
+        (
+            Code::RateLimited,
+            Severity::Info,
+            pods("400m"),
+            vec![pods("90m")],
+        ),
         // 1.8 × 4 is 7.2, rounded up to 8.
         (
             Code::AtMax,
@@ -59,7 +81,10 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
         (
             Code::AtMin,
             Severity::Info,
-            with_spec(&with_spec(&pods("10m"), &at_once(&json!({}))), &json!({"minReplicas": 2})),
+            with_spec(
+                &with_spec(&pods("10m"), &at_once(&json!({}))),
+                &json!({"minReplicas": 2}),
+            ),
             vec![with_spec(&pods("10m"), &at_once(&json!({})))],
         ),
         (
@@ -80,15 +105,30 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
             with_spec(&pods("10m"), &at_once(&scale_down)),
             vec![with_spec(&pods("10m"), &at_once(&scale_up))],
         ),
-        (Code::SwitchedOff, Severity::Warning, none, vec![pods("50m")]),
+        (
+            Code::SwitchedOff,
+            Severity::Warning,
+            none,
+            vec![pods("50m")],
+        ),
     ] {
         let codes = |items: &[Value]| -> Vec<_> {
-            found(items).iter().map(|it| (it.code(), it.severity, it.explains)).collect()
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity, it.explains))
+                .collect()
         };
-        assert!(codes(&is).contains(&(code, severity, true)), "{code:?}: {:?}", codes(&is));
+        assert!(
+            codes(&is).contains(&(code, severity, true)),
+            "{code:?}: {:?}",
+            codes(&is)
+        );
         for near in is_not {
             let other = codes(&near);
-            assert!(other.iter().all(|(found, ..)| *found != code), "{code:?}: {other:?}");
+            assert!(
+                other.iter().all(|(found, ..)| *found != code),
+                "{code:?}: {other:?}"
+            );
         }
     }
 }
@@ -108,7 +148,10 @@ fn of_keda(items: &[Value], annotations: &Value) -> Vec<Value> {
 
 /// Returns an HPA with a metric of this total and a target for it.
 fn total(name: &str, target: &str, value: &str, replicas: usize) -> Vec<Value> {
-    let items = state(&[build::external(name, &build::value(target))], &vec!["50m"; replicas]);
+    let items = state(
+        &[build::external(name, &build::value(target))],
+        &vec!["50m"; replicas],
+    );
     let values = [json!({"metricName": name, "value": value})];
     [items, vec![build::external_values(values)]].concat()
 }
@@ -128,12 +171,18 @@ fn a_target_that_keda_scales_from_zero_is_in_order() {
     };
     let paused = |key: &str, value: &str| of_keda(&none, &json!({key: value}));
     assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
-    assert_eq!(told(&of_keda(&none, &json!({}))), [(Code::SwitchedOff, Severity::Info)]);
+    assert_eq!(
+        told(&of_keda(&none, &json!({}))),
+        [(Code::SwitchedOff, Severity::Info)]
+    );
     for pause in [
         paused("autoscaling.keda.sh/paused", "true"),
         paused("autoscaling.keda.sh/paused-replicas", "0"),
     ] {
-        let want = [(Code::PausedByKeda, Severity::Warning), (Code::SwitchedOff, Severity::Info)];
+        let want = [
+            (Code::PausedByKeda, Severity::Warning),
+            (Code::SwitchedOff, Severity::Info),
+        ];
         assert_eq!(told(&pause), want);
         assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
     }
@@ -145,7 +194,11 @@ fn a_recommendation_from_before_reaches_no_limit() {
     let before = |spec: Value, replicas: i32| {
         let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
         let items = with_spec(&pods("10m"), &spec);
-        with(&items, "ControllerState", &json!({ "recommendations": recommendations }))
+        with(
+            &items,
+            "ControllerState",
+            &json!({ "recommendations": recommendations }),
+        )
     };
     let slowly = json!({"behavior": {"scaleUp": {"policies": [
         {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
@@ -154,7 +207,10 @@ fn a_recommendation_from_before_reaches_no_limit() {
             Facts::HeldByWindow(facts) => Some(facts.adds),
             _ => None,
         };
-        found(items).iter().map(|it| (it.code(), it.severity, adds(it))).collect()
+        found(items)
+            .iter()
+            .map(|it| (it.code(), it.severity, adds(it)))
+            .collect()
     };
     let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
     for (items, want) in [
@@ -173,9 +229,15 @@ fn a_recommendation_from_before_reaches_no_limit() {
     // What is proposed now is limited as before.
     let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 6}));
     let recommendations = json!([{"replicas": 12, "time": "2026-11-21T05:58:00Z"}]);
-    let busy = with(&busy, "ControllerState", &json!({ "recommendations": recommendations }));
+    let busy = with(
+        &busy,
+        "ControllerState",
+        &json!({ "recommendations": recommendations }),
+    );
     let all = found(&busy);
-    let Facts::AtMax(facts) = &all[0].facts else { panic!("{all:?}") };
+    let Facts::AtMax(facts) = &all[0].facts else {
+        panic!("{all:?}")
+    };
     assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
 }
 
@@ -190,19 +252,29 @@ fn a_bound_decides_only_because_of_something_else() {
         (of_keda(&busy, &json!({})), None),
         (of_keda(&busy, &paused), Some(Code::PausedByKeda)),
         // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
-        (most(queue(&build::value("75"), "225", 4), 7), Some(Code::ValueMultiplies)),
+        (
+            most(queue(&build::value("75"), "225", 4), 7),
+            Some(Code::ValueMultiplies),
+        ),
         // A time falls with the replicas, so more of them may be what is needed.
         (most(total("latency", "75m", "100m", 4), 5), None),
         // As an average, 900 needs 12 pods in any case.
         (most(queue(&build::average("75"), "900", 4), 7), None),
-        (most(queue(&build::average("10m"), "40", 4), 5), Some(Code::SuspectUnit)),
+        (
+            most(queue(&build::average("10m"), "40", 4), 5),
+            Some(Code::SuspectUnit),
+        ),
     ] {
         let all = found(&items);
         let bounds = all.iter().filter_map(|it| match &it.facts {
             Facts::AtMax(_) => Some((it.follows, it.severity)),
             _ => None,
         });
-        let severity = if prior.is_some() { Severity::Info } else { Severity::Warning };
+        let severity = if prior.is_some() {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
         assert_eq!(bounds.collect::<Vec<_>>(), [(prior, severity)]);
         assert_eq!(all[0].code(), prior.unwrap_or(Code::AtMax));
     }
@@ -212,7 +284,11 @@ fn a_bound_decides_only_because_of_something_else() {
 fn a_minimum_that_cannot_be_lower() {
     let idle = |keda: bool, gate: bool| {
         let items = queue(&build::average("10"), "0", 1);
-        let items = if keda { of_keda(&items, &json!({})) } else { items };
+        let items = if keda {
+            of_keda(&items, &json!({}))
+        } else {
+            items
+        };
         let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
         with(&items, "ControllerState", &gates)
     };
@@ -226,7 +302,10 @@ fn a_minimum_that_cannot_be_lower() {
         let [Facts::AtMin(facts)] = all.iter().map(|it| &it.facts).collect::<Vec<_>>()[..] else {
             panic!("{all:?}")
         };
-        assert_eq!((facts.least, facts.bound.bound, facts.bound.asked), (least, 1, 0));
+        assert_eq!(
+            (facts.least, facts.bound.bound, facts.bound.asked),
+            (least, 1, 0)
+        );
     }
 }
 
@@ -240,7 +319,13 @@ fn what_is_rounded_up_asks_for_nothing() {
         ];
         let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
         let mut all = found(&items).into_iter().map(|it| it.facts);
-        let facts = all.find_map(|it| if let Facts::Rounding(it) = it { Some(it) } else { None });
+        let facts = all.find_map(|it| {
+            if let Facts::Rounding(it) = it {
+                Some(it)
+            } else {
+                None
+            }
+        });
         facts.unwrap().beside
     };
     assert_eq!(beside("32"), vec![1]);
@@ -250,12 +335,20 @@ fn what_is_rounded_up_asks_for_nothing() {
 #[test]
 fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-    let items = with_spec(&recommended(&pods("10m"), "2026-11-21T05:56:00Z"), &disabled);
+    let items = with_spec(
+        &recommended(&pods("10m"), "2026-11-21T05:56:00Z"),
+        &disabled,
+    );
     let all = found(&items);
     let codes: Vec<_> = all.iter().map(|it| (it.code(), it.explains)).collect();
     assert_eq!(codes[0], (Code::DirectionDisabled, true));
-    assert!(!codes.iter().any(|(code, _)| *code == Code::HeldByWindow), "{codes:?}");
-    let Facts::DirectionDisabled(facts) = all[0].facts else { panic!("{codes:?}") };
+    assert!(
+        !codes.iter().any(|(code, _)| *code == Code::HeldByWindow),
+        "{codes:?}"
+    );
+    let Facts::DirectionDisabled(facts) = all[0].facts else {
+        panic!("{codes:?}")
+    };
     assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
     // Where a bound decides, it says nothing.
     let least = json!({"minReplicas": 4});
@@ -263,7 +356,11 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     let recommended = |replicas: i32| {
         let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
         let items = with_spec(&pods("10m"), &least);
-        with(&items, "ControllerState", &json!({ "recommendations": recommendations }))
+        with(
+            &items,
+            "ControllerState",
+            &json!({ "recommendations": recommendations }),
+        )
     };
     assert_eq!(codes(&recommended(2)), [Code::AtMin]);
     assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
@@ -271,9 +368,19 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
 
 #[test]
 fn what_would_change_it_comes_from_the_engine() {
-    let facts = |cpu: &str| found(&pods(cpu)).into_iter().next().map(|finding| finding.facts);
-    let Some(Facts::Rounding(rounding)) = facts("40m") else { panic!() };
-    assert_eq!((rounding.one_fewer, rounding.borders.unwrap().fewer), (Some(53), Some(37)));
+    let facts = |cpu: &str| {
+        found(&pods(cpu))
+            .into_iter()
+            .next()
+            .map(|finding| finding.facts)
+    };
+    let Some(Facts::Rounding(rounding)) = facts("40m") else {
+        panic!()
+    };
+    assert_eq!(
+        (rounding.one_fewer, rounding.borders.unwrap().fewer),
+        (Some(53), Some(37))
+    );
     // In a surge, four pods share what two would have to.
     let surge = |replicas: i32| {
         let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": 4}});
@@ -293,7 +400,9 @@ fn what_would_change_it_comes_from_the_engine() {
     };
     assert_eq!(rounding.one_fewer, None);
     // 54% is 8% above 50%.
-    let Some(Facts::WithinTolerance(tolerated)) = facts("54m") else { panic!() };
+    let Some(Facts::WithinTolerance(tolerated)) = facts("54m") else {
+        panic!()
+    };
     assert_eq!(tolerated.narrower, Some(7));
     let borders = tolerated.borders.unwrap();
     assert_eq!((borders.fewer, borders.more), (Some(37), Some(56)));
@@ -301,10 +410,18 @@ fn what_would_change_it_comes_from_the_engine() {
 
 /// Returns an HPA at its target whose last pass found and left that many replicas.
 fn left(items: &[Value], replicas: i32, able: &str) -> Vec<Value> {
-    let is_able = if able == "ReadyForNewScale" { "True" } else { "False" };
+    let is_able = if able == "ReadyForNewScale" {
+        "True"
+    } else {
+        "False"
+    };
     let status = json!({"currentReplicas": replicas, "desiredReplicas": replicas, "conditions": [
         {"type": "AbleToScale", "status": is_able, "reason": able}]});
-    with(items, "HorizontalPodAutoscaler", &json!({ "status": status }))
+    with(
+        items,
+        "HorizontalPodAutoscaler",
+        &json!({ "status": status }),
+    )
 }
 
 /// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
@@ -313,7 +430,10 @@ fn a_bound_that_has_changed_is_no_trouble() {
     let least = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
     let most = with_spec(&pods("50m"), &json!({"maxReplicas": 3}));
     let told = |items: &[Value]| -> Vec<_> {
-        found(items).iter().map(|it| (it.code(), it.severity)).collect()
+        found(items)
+            .iter()
+            .map(|it| (it.code(), it.severity))
+            .collect()
     };
     for (items, code) in [(least, Code::BelowMin), (most, Code::AboveMax)] {
         for (items, severity) in [
@@ -344,24 +464,42 @@ fn at_a_bound_a_disabled_direction_comes_first() {
     };
     let (at_max, at_min, first) = (Code::AtMax, Code::AtMin, Code::DirectionDisabled);
     let (info, warning) = (Severity::Info, Severity::Warning);
-    let wider = with_spec(&most("90m", &disabled("scaleUp")), &json!({"maxReplicas": 5}));
+    let wider = with_spec(
+        &most("90m", &disabled("scaleUp")),
+        &json!({"maxReplicas": 5}),
+    );
     for (items, want) in [
-        (most("90m", &disabled("scaleUp")), vec![(first, info, None), (at_max, info, Some(first))]),
-        (most("90m", &disabled("scaleDown")), vec![(at_max, warning, None)]),
+        (
+            most("90m", &disabled("scaleUp")),
+            vec![(first, info, None), (at_max, info, Some(first))],
+        ),
+        (
+            most("90m", &disabled("scaleDown")),
+            vec![(at_max, warning, None)],
+        ),
         (wider, vec![(first, info, None)]),
         (
             least("10m", &disabled("scaleDown")),
             vec![(first, info, None), (at_min, info, Some(first))],
         ),
-        (least("10m", &disabled("scaleUp")), vec![(at_min, info, None)]),
+        (
+            least("10m", &disabled("scaleUp")),
+            vec![(at_min, info, None)],
+        ),
         // No lower bound is allowed.
         (
-            with_spec(&queue(&build::average("10"), "0", 1), &disabled("scaleDown")),
+            with_spec(
+                &queue(&build::average("10"), "0", 1),
+                &disabled("scaleDown"),
+            ),
             vec![(at_min, info, None)],
         ),
     ] {
         let all = found(&items);
-        let told: Vec<_> = all.iter().map(|it| (it.code(), it.severity, it.follows)).collect();
+        let told: Vec<_> = all
+            .iter()
+            .map(|it| (it.code(), it.severity, it.follows))
+            .collect();
         assert_eq!(told, want);
     }
 }
@@ -370,9 +508,14 @@ fn at_a_bound_a_disabled_direction_comes_first() {
 #[test]
 fn what_comes_to_a_whole_number_is_not_rounded() {
     let surge = |cpu: &str| {
-        let items = state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 6]);
+        let items = state(
+            &[build::resource("cpu", &build::utilization(50))],
+            &[cpu; 6],
+        );
         let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
-        found(&with(&items, "Scale", &scale)).iter().any(|it| it.code() == Code::Rounding)
+        found(&with(&items, "Scale", &scale))
+            .iter()
+            .any(|it| it.code() == Code::Rounding)
     };
     assert_eq!([surge("25m"), surge("24m")], [false, true]);
 }
@@ -432,11 +575,20 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
         ),
         (
             "created",
-            with(&least("50m"), hpa, &json!({"metadata": {"creationTimestamp": just}})),
+            with(
+                &least("50m"),
+                hpa,
+                &json!({"metadata": {"creationTimestamp": just}}),
+            ),
             vec![event(below, at)],
             Some((Code::BelowMin, info, Changed::Created, None)),
         ),
-        ("long ago", most("90m"), vec![event(above, "2026-11-21T04:59:00Z")], None),
+        (
+            "long ago",
+            most("90m"),
+            vec![event(above, "2026-11-21T04:59:00Z")],
+            None,
+        ),
         (
             "another bound",
             with_spec(&pods("50m"), &json!({"maxReplicas": 5})),
@@ -448,7 +600,10 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
             most("90m"),
             vec![
                 event(above, at),
-                event("New size: 4; reason: All metrics below target", "2026-11-21T05:59:30Z"),
+                event(
+                    "New size: 4; reason: All metrics below target",
+                    "2026-11-21T05:59:30Z",
+                ),
             ],
             None,
         ),
@@ -463,7 +618,10 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
         let all = found(&[items, events].concat());
         assert_eq!(all.iter().find_map(of), want, "{about}");
         // What the bound keeps away is a matter of the bound.
-        let follows = all.iter().find(|it| it.code() == Code::AtMax).map(|it| it.follows);
+        let follows = all
+            .iter()
+            .find(|it| it.code() == Code::AtMax)
+            .map(|it| it.follows);
         if let Some(follows) = follows {
             assert_eq!(follows, want.map(|_| Code::AboveMax), "{about}");
         }
@@ -537,13 +695,31 @@ fn memory_that_each_pod_needs_keeps_the_replicas() {
             Code::WithinTolerance,
             None,
         ),
-        ("above", state(&[memory()], "10m", ["82Mi"; 4]), Code::WithinTolerance, None),
-        ("with cpu", state(&[memory(), cpu()], "40m", ["70Mi"; 4]), Code::Rounding, None),
+        (
+            "above",
+            state(&[memory()], "10m", ["82Mi"; 4]),
+            Code::WithinTolerance,
+            None,
+        ),
+        (
+            "with cpu",
+            state(&[memory(), cpu()], "40m", ["70Mi"; 4]),
+            Code::Rounding,
+            None,
+        ),
         // Cpu needs 3 of the 4.
-        ("beside busy pods", state(&[memory(), cpu()], "30m", ["70Mi"; 4]), Code::Rounding, None),
+        (
+            "beside busy pods",
+            state(&[memory(), cpu()], "30m", ["70Mi"; 4]),
+            Code::Rounding,
+            None,
+        ),
         (
             "at the minimum",
-            with_spec(&state(&[memory()], "10m", ["78Mi"; 4]), &json!({"minReplicas": 4})),
+            with_spec(
+                &state(&[memory()], "10m", ["78Mi"; 4]),
+                &json!({"minReplicas": 4}),
+            ),
             Code::WithinTolerance,
             None,
         ),
@@ -566,21 +742,55 @@ fn room_for_memory_is_what_the_pods_may_have() {
     let limit = |limit: &str| json!({"limits": {"memory": limit}});
     let restarted = |items: &[Value]| {
         let statuses = json!([{"name": "app", "restartCount": 3}]);
-        with(items, "Pod", &json!({"status": {"containerStatuses": statuses}}))
+        with(
+            items,
+            "Pod",
+            &json!({"status": {"containerStatuses": statuses}}),
+        )
     };
     let of = |metric: Value, resources: &Value| memory(&[metric], "10m", ["78Mi"; 4], resources);
     let none = json!({});
     for (about, items, request, target, is_tight) in [
         ("a share", of(share(), &none), Some("130Mi"), None, false),
         // A container cannot request more than its limit.
-        ("below a limit", of(share(), &limit("128Mi")), None, None, false),
+        (
+            "below a limit",
+            of(share(), &limit("128Mi")),
+            None,
+            None,
+            false,
+        ),
         ("at a limit", of(share(), &limit("86Mi")), None, None, true),
-        ("restarted", restarted(&of(share(), &none)), Some("130Mi"), None, true),
+        (
+            "restarted",
+            restarted(&of(share(), &none)),
+            Some("130Mi"),
+            None,
+            true,
+        ),
         // 78 × 4 of 104 are 3.
         ("an amount", of(amount(), &none), None, Some("110Mi"), false),
-        ("an amount above the limit", of(amount(), &limit("104Mi")), None, None, false),
-        ("an amount at the limit", of(amount(), &limit("86Mi")), None, None, true),
-        ("an amount, restarted", restarted(&of(amount(), &none)), None, None, true),
+        (
+            "an amount above the limit",
+            of(amount(), &limit("104Mi")),
+            None,
+            None,
+            false,
+        ),
+        (
+            "an amount at the limit",
+            of(amount(), &limit("86Mi")),
+            None,
+            None,
+            true,
+        ),
+        (
+            "an amount, restarted",
+            restarted(&of(amount(), &none)),
+            None,
+            None,
+            true,
+        ),
     ] {
         let all = found(&items);
         let room = all.iter().find_map(|it| match &it.facts {
@@ -610,10 +820,20 @@ fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
             _ => None,
         })
     };
-    let earlier =
-        |items: &[Value]| with(items, "ControllerState", &json!({"kubernetesVersion": "v1.30.0"}));
+    let earlier = |items: &[Value]| {
+        with(
+            items,
+            "ControllerState",
+            &json!({"kubernetesVersion": "v1.30.0"}),
+        )
+    };
     // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
-    let pods = |cpu: &str| state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 8]);
+    let pods = |cpu: &str| {
+        state(
+            &[build::resource("cpu", &build::utilization(50))],
+            &[cpu; 8],
+        )
+    };
     assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
     assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
     assert_eq!(offered(&pods("46m")), Some((None, None)));
@@ -628,7 +848,11 @@ fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
         json!([{"type": "Ready", "status": "False", "lastTransitionTime": start}]);
     pod["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
         "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
-    assert!(offered(&stuck).is_none_or(|it| it == (None, None)), "{:?}", offered(&stuck));
+    assert!(
+        offered(&stuck).is_none_or(|it| it == (None, None)),
+        "{:?}",
+        offered(&stuck)
+    );
 }
 
 /// Returns the Deployment of the pods, whose replicas something else has set, and the last pass left others.
@@ -658,7 +882,11 @@ fn a_rule_beside_another_writer_follows_it() {
             own.unwrap_or_else(|| panic!("{all:?}")).follows
         };
         assert_eq!(follows(&items), None);
-        assert_eq!(follows(&set_by_helm(&items, 6)), Some(Code::OtherWriter), "{code:?}");
+        assert_eq!(
+            follows(&set_by_helm(&items, 6)),
+            Some(Code::OtherWriter),
+            "{code:?}"
+        );
     }
 }
 
@@ -675,9 +903,12 @@ fn a_minimum_beside_a_finding_about_what_is_counted_follows_it() {
     assert_eq!(follows(&least), None);
     // One of the pods is of something else.
     let mut foreign = least;
-    for (number, kind) in
-        [(0, "StatefulSet"), (1, "ReplicaSet"), (2, "ReplicaSet"), (3, "ReplicaSet")]
-    {
+    for (number, kind) in [
+        (0, "StatefulSet"),
+        (1, "ReplicaSet"),
+        (2, "ReplicaSet"),
+        (3, "ReplicaSet"),
+    ] {
         let name = format!("web-{number}");
         let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
         let pod = foreign.iter_mut().find(is_it).unwrap();
@@ -707,7 +938,10 @@ fn a_maximum_beside_hot_pods_that_start_follows_them() {
         with_spec(&items, &json!({"maxReplicas": 4}))
     };
     let told = |items: &[Value]| -> Vec<_> {
-        found(items).iter().map(|it| (it.code(), it.severity, it.follows)).collect()
+        found(items)
+            .iter()
+            .map(|it| (it.code(), it.severity, it.follows))
+            .collect()
     };
     // Without them, two pods at 180% need 8 replicas of 4, which is still more than the maximum.
     let young = told(&pods("2026-11-21T05:58:45Z"));
@@ -733,19 +967,31 @@ fn a_shorter_window_is_the_default() {
         })
     };
     let window = |direction: &str, seconds: i32| json!({ direction: {"stabilizationWindowSeconds": seconds} });
-    assert_eq!(shorter(&window("scaleDown", 3600), &pods("10m")), Some(Some(300)));
-    assert_eq!(shorter(&window("scaleDown", 301), &pods("10m")), Some(Some(300)));
+    assert_eq!(
+        shorter(&window("scaleDown", 3600), &pods("10m")),
+        Some(Some(300))
+    );
+    assert_eq!(
+        shorter(&window("scaleDown", 301), &pods("10m")),
+        Some(Some(300))
+    );
     assert_eq!(shorter(&window("scaleDown", 300), &pods("10m")), Some(None));
     assert_eq!(shorter(&json!({}), &pods("10m")), Some(None));
     // Scaling up has none by default.
-    assert_eq!(shorter(&window("scaleUp", 60), &pods("200m")), Some(Some(0)));
+    assert_eq!(
+        shorter(&window("scaleUp", 60), &pods("200m")),
+        Some(Some(0))
+    );
 }
 
 /// A total of which each pod is to have one is work of its own.
 #[test]
 fn jobs_are_work_of_each_pod() {
     let busy = |per_pod: &str| {
-        let items = recommended(&queue(&build::average(per_pod), "2", 6), "2026-11-21T05:59:30Z");
+        let items = recommended(
+            &queue(&build::average(per_pod), "2", 6),
+            "2026-11-21T05:59:30Z",
+        );
         found(&items).into_iter().find_map(|it| match it.facts {
             Facts::HeldByWindow(it) => Some(it.busy),
             _ => None,
@@ -770,19 +1016,35 @@ fn a_maximum_is_not_the_only_lever() {
     let of = |facts: &AtMax| {
         let values = facts.rooms.iter().map(|(metric, room)| {
             let request = room.request.as_ref().map(|it| it.request.to_string());
-            let target = room.target.as_ref().and_then(|it| it.target.average_value.clone());
-            (*metric, request.or(target.map(|it| it.to_string())).unwrap())
+            let target = room
+                .target
+                .as_ref()
+                .and_then(|it| it.target.average_value.clone());
+            (
+                *metric,
+                request.or(target.map(|it| it.to_string())).unwrap(),
+            )
         });
         (values.collect::<Vec<_>>(), facts.proposal)
     };
     // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
     let busy = at_max(&most(&pods("90m"), 4));
-    let own = Counted { metric: 0, total: 360, per_pod: 50, of_pods: Some((4, Some((100, true)))) };
+    let own = Counted {
+        metric: 0,
+        total: 360,
+        per_pod: 50,
+        of_pods: Some((4, Some((100, true)))),
+    };
     assert_eq!((busy.counted.clone(), busy.beside), (vec![own], None));
     assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
     // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
     let long = at_max(&most(&queue(&build::average("75"), "900", 4), 6));
-    let own = Counted { metric: 0, total: 900_000, per_pod: 75_000, of_pods: None };
+    let own = Counted {
+        metric: 0,
+        total: 900_000,
+        per_pod: 75_000,
+        of_pods: None,
+    };
     assert_eq!(long.counted, [own]);
     let (values, proposal) = of(&long);
     assert_eq!((values.len(), proposal), (1, Some(5)));
@@ -793,9 +1055,15 @@ fn a_maximum_is_not_the_only_lever() {
     ];
     let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
     let one = at_max(&two("60Mi"));
-    assert_eq!((one.counted.len(), one.beside, one.rooms.len()), (1, Some((1, 3)), 1));
+    assert_eq!(
+        (one.counted.len(), one.beside, one.rooms.len()),
+        (1, Some((1, 3)), 1)
+    );
     let both = at_max(&two("160Mi"));
-    assert_eq!((both.counted.len(), both.beside, both.rooms.len()), (2, None, 2));
+    assert_eq!(
+        (both.counted.len(), both.beside, both.rooms.len()),
+        (2, None, 2)
+    );
     assert!(both.proposal < Some(6), "{both:?}");
 }
 
@@ -816,13 +1084,27 @@ fn a_drop_in_one_step_is_named_while_the_load_is_back() {
             .map(|it| (it.from, it.to))
     };
     let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
-    assert_eq!(dropped(&[(20, "above", "05:10:00"), down, up]), Some((20, 1)));
-    assert_eq!(dropped(&[(20, "above", "05:10:00"), down]), None, "nothing was added since");
-    assert_eq!(dropped(&[(4, "above", "05:10:00"), down, up]), None, "3 are few");
+    assert_eq!(
+        dropped(&[(20, "above", "05:10:00"), down, up]),
+        Some((20, 1))
+    );
+    assert_eq!(
+        dropped(&[(20, "above", "05:10:00"), down]),
+        None,
+        "nothing was added since"
+    );
+    assert_eq!(
+        dropped(&[(4, "above", "05:10:00"), down, up]),
+        None,
+        "3 are few"
+    );
     assert_eq!(
         dropped(&[(20, "above", "03:10:00"), (1, "below", "04:40:00"), up]),
         None,
         "long ago"
     );
-    assert_eq!(dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]), None);
+    assert_eq!(
+        dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]),
+        None
+    );
 }

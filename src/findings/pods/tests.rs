@@ -23,16 +23,21 @@ fn rps() -> Value {
 
 /// Returns the state with a change to the objects of a kind and a name.
 fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
-    let change = |item: &Value| match item["kind"] == kind && item["metadata"]["name"] == name {
-        true => build::with(item.clone(), patch),
-        false => item.clone(),
+    let change = |item: &Value| {
+        if item["kind"] == kind && item["metadata"]["name"] == name {
+            build::with(item.clone(), patch)
+        } else {
+            item.clone()
+        }
     };
     items.iter().map(change).collect()
 }
 
 /// Returns the state with a change to some of its pods.
 fn with_pods(items: &[Value], names: &[&str], patch: &Value) -> Vec<Value> {
-    names.iter().fold(items.to_vec(), |items, name| with_one(&items, "Pod", name, patch))
+    names.iter().fold(items.to_vec(), |items, name| {
+        with_one(&items, "Pod", name, patch)
+    })
 }
 
 /// Returns the state without the metrics of a pod.
@@ -74,11 +79,22 @@ fn finished_pods() {
     let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
     let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
         let (succeeded, failed) = (boxed(succeeded), boxed(failed));
-        FinishedPods { succeeded, failed, missing_in: missing_in.to_vec(), fails, owner: None }
-            .into()
+        FinishedPods {
+            succeeded,
+            failed,
+            missing_in: missing_in.to_vec(),
+            fails,
+            owner: None,
+        }
+        .into()
     };
-    let new =
-        |items: &[Value]| with(items, "ControllerState", &json!({"kubernetesVersion": "v1.38.0"}));
+    let new = |items: &[Value]| {
+        with(
+            items,
+            "ControllerState",
+            &json!({"kubernetesVersion": "v1.38.0"}),
+        )
+    };
     let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
     let code = Code::FinishedPods;
     check(vec![
@@ -117,32 +133,54 @@ type Uncounted = (Severity, Vec<(Group, Clause)>, Option<Alternative>);
 fn uncounted(items: &[Value]) -> Option<Uncounted> {
     let finding = only(Code::UncountedPods, items)?;
     assert!(finding.explains);
-    let Facts::UncountedPods(facts) = finding.facts else { panic!("{:?}", finding.facts) };
-    let rows = facts.pods.iter().map(|it| (it.row.group, it.row.clause)).collect();
+    let Facts::UncountedPods(facts) = finding.facts else {
+        panic!("{:?}", finding.facts)
+    };
+    let rows = facts
+        .pods
+        .iter()
+        .map(|it| (it.row.group, it.row.clause))
+        .collect();
     Some((finding.severity, rows, finding.without))
 }
 
 #[test]
 fn uncounted_pods() {
     let answer = |proposal, replicas| {
-        Some(Alternative { proposal: Some(proposal), replicas: Some(replicas) })
+        Some(Alternative {
+            proposal: Some(proposal),
+            replicas: Some(replicas),
+        })
     };
     let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
     assert_eq!(uncounted(&four), None);
     // 1.6 over 4 pods is 7; with one at 0 it is 1.2 over 4, which is 5.
     let one = unmeasured(four.clone(), "web-3");
     let missing = (Group::Missing, Clause::NoMetric);
-    assert_eq!(uncounted(&one), Some((Severity::Warning, vec![missing], answer(7, 7))));
+    assert_eq!(
+        uncounted(&one),
+        Some((Severity::Warning, vec![missing], answer(7, 7)))
+    );
     let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
     let starts = (Group::Unready, Clause::InitializingNotReady);
-    assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
+    assert_eq!(
+        uncounted(&young),
+        Some((Severity::Info, vec![starts], answer(7, 7)))
+    );
     // The node is told if it has several of them, and other pods are elsewhere.
     let on = |name: &str| json!({"spec": {"nodeName": name}});
     let node = |items: &[Value]| {
         let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
             return None;
         };
-        Some((facts.nodes.iter().map(ToString::to_string).collect::<Vec<_>>(), facts.unscraped))
+        Some((
+            facts
+                .nodes
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
+            facts.unscraped,
+        ))
     };
     let none = Some((Vec::new(), false));
     let unscraped = Some((vec!["a".to_owned()], true));
@@ -164,8 +202,15 @@ fn uncounted_pods() {
     // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
     // and over the 4 others it is 7.
     let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
-    let idle = with_pods(&six, &["web-4", "web-5"], &unready_since("2026-11-21T05:59:00Z"));
-    assert_eq!(uncounted(&idle), Some((Severity::Info, vec![starts; 2], answer(7, 7))));
+    let idle = with_pods(
+        &six,
+        &["web-4", "web-5"],
+        &unready_since("2026-11-21T05:59:00Z"),
+    );
+    assert_eq!(
+        uncounted(&idle),
+        Some((Severity::Info, vec![starts; 2], answer(7, 7)))
+    );
     // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
     let flaps = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
@@ -186,14 +231,24 @@ fn uncounted_pods() {
     // Nothing can be computed while all pods are starting.
     let start = unready_since("2026-11-21T05:59:00Z");
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
-    assert_eq!(uncounted(&all), Some((Severity::Error, vec![starts; 4], answer(7, 7))));
+    assert_eq!(
+        uncounted(&all),
+        Some((Severity::Error, vec![starts; 4], answer(7, 7)))
+    );
     let gone = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
     let terminating = (Group::Ignored, Clause::Deleted);
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
-    assert_eq!(uncounted(&all), Some((Severity::Error, vec![terminating; 4], None)));
+    assert_eq!(
+        uncounted(&all),
+        Some((Severity::Error, vec![terminating; 4], None))
+    );
     // Which other finding is about the same pods.
     let named_by = |items: &[Value]| match only(Code::UncountedPods, items) {
-        Some(Finding { facts: Facts::UncountedPods(_), follows, .. }) => follows,
+        Some(Finding {
+            facts: Facts::UncountedPods(_),
+            follows,
+            ..
+        }) => follows,
         other => panic!("{other:?}"),
     };
     let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
@@ -223,7 +278,10 @@ fn pods_that_were_never_ready() {
             waiting: container.map(|(reason, _)| reason.into()),
             restarts: container.map_or(0, |(_, restarts)| restarts),
         }];
-        let facts = NeverReady { pods, revision: None };
+        let facts = NeverReady {
+            pods,
+            revision: None,
+        };
         Some((Severity::Warning, true, facts.into()))
     };
     let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
@@ -264,14 +322,20 @@ fn pods_that_were_never_ready() {
         (
             "crash, and were ready once",
             code,
-            with_pods(&with_pods(&items, &["web-2"], &was_ready), &["web-2"], &crashes),
+            with_pods(
+                &with_pods(&items, &["web-2"], &was_ready),
+                &["web-2"],
+                &crashes,
+            ),
             None,
         ),
     ]);
     let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
     let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
     let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
-    let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else { panic!("no finding") };
+    let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else {
+        panic!("no finding")
+    };
     assert_eq!(facts.revision.as_deref(), Some("new"));
 }
 
@@ -295,8 +359,18 @@ fn terminating_pods() {
     let code = Code::TerminatingPods;
     check(vec![
         ("stay", code, value.clone(), None),
-        ("count", code, terminates.clone(), Some((Severity::Warning, true, facts.into()))),
-        ("are not ready", code, with_pods(&terminates, &["web-2"], &unready), None),
+        (
+            "count",
+            code,
+            terminates.clone(),
+            Some((Severity::Warning, true, facts.into())),
+        ),
+        (
+            "are not ready",
+            code,
+            with_pods(&terminates, &["web-2"], &unready),
+            None,
+        ),
         (
             "make no difference to an average",
             code,
@@ -321,9 +395,21 @@ fn starting_pods() {
     let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
     let facts = |since: &str, how| {
         let since = since.parse().unwrap();
-        StartingPods { pods: boxed(&["web-2"]), since, metric: 0, how }.into()
+        StartingPods {
+            pods: boxed(&["web-2"]),
+            since,
+            metric: 0,
+            how,
+        }
+        .into()
     };
-    let hot = facts(start, Starting::Hot { usage: 150, others: 50 });
+    let hot = facts(
+        start,
+        Starting::Hot {
+            usage: 150,
+            others: 50,
+        },
+    );
     let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
     queue.push(values(&[15]));
     let slow = "2026-11-21T05:45:00Z";
@@ -343,19 +429,40 @@ fn starting_pods() {
     let code = Code::StartingPods;
     check(vec![
         ("use more, but are old", code, warm.clone(), None),
-        ("use more", code, new(&warm), Some((Severity::Warning, true, hot))),
-        ("use more, and have been ready for minutes, as a canary", code, settled(&warm), None),
-        ("use as much", code, new(&state(&[cpu()], &["80m", "80m", "80m"])), None),
+        (
+            "use more",
+            code,
+            new(&warm),
+            Some((Severity::Warning, true, hot)),
+        ),
+        (
+            "use more, and have been ready for minutes, as a canary",
+            code,
+            settled(&warm),
+            None,
+        ),
+        (
+            "use as much",
+            code,
+            new(&state(&[cpu()], &["80m", "80m", "80m"])),
+            None,
+        ),
         ("have no metrics for long", code, two(slow), {
             Some((Severity::Warning, true, assumed.into()))
         }),
         ("have no metrics yet", code, two(start), None),
-        ("count without being ready", code, unready(&counted, slow), {
-            Some((Severity::Warning, true, used))
-        }),
-        ("count before they are ready", code, unready(&counted, start), {
-            Some((Severity::Info, true, briefly))
-        }),
+        (
+            "count without being ready",
+            code,
+            unready(&counted, slow),
+            { Some((Severity::Warning, true, used)) },
+        ),
+        (
+            "count before they are ready",
+            code,
+            unready(&counted, start),
+            { Some((Severity::Info, true, briefly)) },
+        ),
         ("count and are ready", code, counted.clone(), None),
     ]);
     for (since, present, want) in [
@@ -381,7 +488,11 @@ fn replicas_without_pods() {
     let three = state(&[cpu()], &["80m", "80m", "80m"]);
     let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
     let scaled = |at: &str| {
-        with(&lacks, "HorizontalPodAutoscaler", &json!({"status": {"lastScaleTime": at}}))
+        with(
+            &lacks,
+            "HorizontalPodAutoscaler",
+            &json!({"status": {"lastScaleTime": at}}),
+        )
     };
     let long_ago = "2026-11-21T05:50:00Z";
     let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
@@ -413,7 +524,12 @@ fn replicas_without_pods() {
     let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
     let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
     none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
-    let all = ReplicasWithoutPods { pods: 0, is_held_up: false, metric: None, ..facts(None, None) };
+    let all = ReplicasWithoutPods {
+        pods: 0,
+        is_held_up: false,
+        metric: None,
+        ..facts(None, None)
+    };
     let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
     let unreported = with(&scaled(long_ago), "Scale", &unreported);
     let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
@@ -425,21 +541,53 @@ fn replicas_without_pods() {
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
     let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
     let set = with_pods(&set, &["web-2"], &flaps);
-    let waits =
-        ReplicasWithoutPods { waits_for: Some("web-2".into()), ..facts(None, Some(long_ago)) };
+    let waits = ReplicasWithoutPods {
+        waits_for: Some("web-2".into()),
+        ..facts(None, Some(long_ago))
+    };
     let code = Code::ReplicasWithoutPods;
     check(vec![
         ("are all there", code, three.clone(), None),
         ("since an unknown time", code, lacks.clone(), None),
-        ("were scaled just now", code, scaled("2026-11-21T05:59:00Z"), None),
-        ("for minutes", code, scaled(long_ago), warning(facts(None, Some(long_ago)))),
-        ("are being replaced", code, with_pods(&scaled(long_ago), &["web-2"], &deleted), None),
-        ("fail", code, fails("True"), warning(facts(Some(failure), None))),
+        (
+            "were scaled just now",
+            code,
+            scaled("2026-11-21T05:59:00Z"),
+            None,
+        ),
+        (
+            "for minutes",
+            code,
+            scaled(long_ago),
+            warning(facts(None, Some(long_ago))),
+        ),
+        (
+            "are being replaced",
+            code,
+            with_pods(&scaled(long_ago), &["web-2"], &deleted),
+            None,
+        ),
+        (
+            "fail",
+            code,
+            fails("True"),
+            warning(facts(Some(failure), None)),
+        ),
         ("are there, and not reported", code, unreported, None),
-        ("are all missing", code, none, Some((Severity::Error, true, all.into()))),
+        (
+            "are all missing",
+            code,
+            none,
+            Some((Severity::Error, true, all.into())),
+        ),
         ("no longer fail", code, fails("False"), None),
         ("wait for another one", code, set, warning(waits.clone())),
-        ("wait for one without a node", code, homeless, warning(waits)),
+        (
+            "wait for one without a node",
+            code,
+            homeless,
+            warning(waits),
+        ),
     ]);
 }
 
@@ -448,10 +596,18 @@ fn replicas_without_pods() {
 fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
     let metric = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "app", "target": build::utilization(50)}});
-    let start = build::with(unready_since("2026-11-21T05:00:00Z"), &waiting("CrashLoopBackOff", 9));
+    let start = build::with(
+        unready_since("2026-11-21T05:00:00Z"),
+        &waiting("CrashLoopBackOff", 9),
+    );
     let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
     let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
-    let answer = |replicas| Some(Alternative { proposal: replicas, replicas });
+    let answer = |replicas| {
+        Some(Alternative {
+            proposal: replicas,
+            replicas,
+        })
+    };
     for (version, items, explains) in [
         ("v1.30.5", &empty, true),
         ("v1.30.5", &unmeasured(items.clone(), "web-3"), true),
@@ -459,10 +615,18 @@ fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
         // Its value is there, so that only its readiness is missing.
         ("v1.30.5", &items, true),
     ] {
-        let items = with(items, "ControllerState", &json!({"kubernetesVersion": version}));
+        let items = with(
+            items,
+            "ControllerState",
+            &json!({"kubernetesVersion": version}),
+        );
         let finding = only(Code::NeverReady, &items).unwrap();
         // 1.4 × 4 is 5.6.
-        assert_eq!((finding.explains, finding.without), (explains, answer(Some(6))), "{version}");
+        assert_eq!(
+            (finding.explains, finding.without),
+            (explains, answer(Some(6))),
+            "{version}"
+        );
     }
     // An API that does not answer has no value of any pod.
     let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
@@ -475,7 +639,11 @@ fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
 #[test]
 fn what_never_was_ready_comes_before_what_follows_from_it() {
     let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);
-    let items = with_pods(&items, &["web-2", "web-3"], &unready_since("2026-11-21T05:00:00Z"));
+    let items = with_pods(
+        &items,
+        &["web-2", "web-3"],
+        &unready_since("2026-11-21T05:00:00Z"),
+    );
     let codes: Vec<Code> = found(&items).iter().map(Finding::code).collect();
     let never_ready = codes.iter().position(|code| *code == Code::NeverReady);
     let uncounted = codes.iter().position(|code| *code == Code::UncountedPods);
@@ -495,17 +663,27 @@ fn what_pods_that_do_not_run_bring_about_follows_them() {
     // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
     let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
     let half = state(&[cpu()], &["60m"; 3]);
-    let half =
-        with(&with(&half, "Scale", &json!({"spec": {"replicas": 6}})), "ControllerState", &short);
+    let half = with(
+        &with(&half, "Scale", &json!({"spec": {"replicas": 6}})),
+        "ControllerState",
+        &short,
+    );
     let scaled = json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z"}});
     let half = with(&half, "HorizontalPodAutoscaler", &scaled);
     let cause = Some(Code::ReplicasWithoutPods);
     assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
     let idle = with(&state(&[cpu()], &["20m"; 6]), "ControllerState", &short);
-    assert_eq!(follows(&idle, Code::HeldByWindow), (None, Some(Code::HeldByWindow)));
+    assert_eq!(
+        follows(&idle, Code::HeldByWindow),
+        (None, Some(Code::HeldByWindow))
+    );
     // 4 of 5 pods run at 90 % of 50 %, at the maximum.
     let most = |items: &[Value]| {
-        with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 5}}))
+        with(
+            items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 5}}),
+        )
     };
     let full = most(&state(&[cpu()], &["90m"; 5]));
     assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));

@@ -24,8 +24,11 @@ fn cpu(percent: i32) -> Value {
 fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "controller": true}]);
     let labels = json!({"app": "web", "pod-template-hash": "5d"});
-    let mut items =
-        with(items, "Pod", &json!({"metadata": {"labels": labels, "ownerReferences": owner}}));
+    let mut items = with(
+        items,
+        "Pod",
+        &json!({"metadata": {"labels": labels, "ownerReferences": owner}}),
+    );
     items.push(json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "default"},
@@ -59,7 +62,12 @@ fn requests_that_are_missing() {
     };
     let missing = |containers, instead: Option<&str>| {
         let (resource, instead) = ("cpu".to_owned(), instead.map(str::to_owned));
-        let facts = MissingRequest { metric: 0, resource, containers, instead };
+        let facts = MissingRequest {
+            metric: 0,
+            resource,
+            containers,
+            instead,
+        };
         Some((Severity::Error, true, facts.into()))
     };
     let app = json!([build::requesting("app", "100m")]);
@@ -69,9 +77,17 @@ fn requests_that_are_missing() {
             json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed", "controller": true}]);
         let patch = json!({"metadata": {"ownerReferences": owner},
             "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
-        [owned(&two, &app), vec![build::with(build::pod("seed-x"), &patch)]].concat()
+        [
+            owned(&two, &app),
+            vec![build::with(build::pod("seed-x"), &patch)],
+        ]
+        .concat()
     };
-    let lost = with(&two, "Pod", &json!({"spec": {"containers": [{"name": "app"}]}}));
+    let lost = with(
+        &two,
+        "Pod",
+        &json!({"spec": {"containers": [{"name": "app"}]}}),
+    );
     let bare_pod = {
         let mut items = owned(&sidecar, &app);
         let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
@@ -100,7 +116,10 @@ fn requests_that_are_missing() {
     };
     let unset = json!([{"name": "app"}]);
     let earlier = |container: &str, usage| {
-        missing(vec![lacking(container, Source::Earlier, &pods[1..], usage)], None)
+        missing(
+            vec![lacking(container, Source::Earlier, &pods[1..], usage)],
+            None,
+        )
     };
     // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
     let updating = {
@@ -117,10 +136,15 @@ fn requests_that_are_missing() {
         [updating.clone(), vec![pod]].concat()
     };
     let unset_in = |pods: &[&str]| {
-        missing(vec![lacking("app", Source::Template, &boxed(pods), Some(50))], None)
+        missing(
+            vec![lacking("app", Source::Template, &boxed(pods), Some(50))],
+            None,
+        )
     };
     let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-    let of_job = Source::Foreign { owner: Some("Job/seed".to_owned()) };
+    let of_job = Source::Foreign {
+        owner: Some("Job/seed".to_owned()),
+    };
     let code = Code::MissingRequest;
     let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
     check(vec![
@@ -137,7 +161,12 @@ fn requests_that_are_missing() {
             owned(&sidecar, &both),
             missing(all(Source::Template), None),
         ),
-        ("of pods that state no owner", code, sidecar.clone(), missing(all(Source::Unknown), None)),
+        (
+            "of pods that state no owner",
+            code,
+            sidecar.clone(),
+            missing(all(Source::Unknown), None),
+        ),
         (
             "of a container that has one in the template",
             code,
@@ -151,7 +180,12 @@ fn requests_that_are_missing() {
             missing(
                 vec![
                     lacking("proxy", Source::Injected, &pods[..1], Some(9)),
-                    lacking("proxy", Source::Foreign { owner: None }, &pods[1..], Some(9)),
+                    lacking(
+                        "proxy",
+                        Source::Foreign { owner: None },
+                        &pods[1..],
+                        Some(9),
+                    ),
                 ],
                 None,
             ),
@@ -160,7 +194,10 @@ fn requests_that_are_missing() {
             "of a pod of another owner",
             code,
             job,
-            missing(vec![lacking("seed", of_job, &["seed-x".into()], None)], None),
+            missing(
+                vec![lacking("seed", of_job, &["seed-x".into()], None)],
+                None,
+            ),
         ),
         (
             "of a container that the template no longer has",
@@ -178,15 +215,26 @@ fn requests_that_are_missing() {
             "of a container that is injected into new pods",
             code,
             rollout(&app, both.clone(), "6e"),
-            missing(vec![lacking("proxy", Source::Injected, &pods[1..], None)], Some("app")),
+            missing(
+                vec![lacking("proxy", Source::Injected, &pods[1..], None)],
+                Some("app"),
+            ),
         ),
         (
             "of a container whose request the template has lost",
             code,
             rollout(&unset, unset.clone(), "6e"),
-            missing(vec![lacking("app", Source::Template, &pods[1..], Some(50))], None),
+            missing(
+                vec![lacking("app", Source::Template, &pods[1..], Some(50))],
+                None,
+            ),
         ),
-        ("of a container of a new template", code, updating.clone(), unset_in(&["web-1"])),
+        (
+            "of a container of a new template",
+            code,
+            updating.clone(),
+            unset_in(&["web-1"]),
+        ),
         (
             "of a container of a new template, beside a failed pod",
             code,
@@ -235,38 +283,63 @@ fn shares_that_differ_by_container() {
         is_counted,
     };
     let diluted = |shares, proposal, alone, with_sidecars| {
-        let facts =
-            DilutedByContainer { metric: 0, shares, pods: 2, proposal, alone, with_sidecars };
+        let facts = DilutedByContainer {
+            metric: 0,
+            shares,
+            pods: 2,
+            proposal,
+            alone,
+            with_sidecars,
+        };
         Some((Severity::Warning, true, facts.into()))
     };
     let native = |version: &str| {
-        let sidecar =
-            build::with(build::requesting("proxy", "100m"), &json!({"restartPolicy": "Always"}));
+        let sidecar = build::with(
+            build::requesting("proxy", "100m"),
+            &json!({"restartPolicy": "Always"}),
+        );
         let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
         let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
         let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
-        with(&items, "ControllerState", &json!({ "kubernetesVersion": version }))
+        with(
+            &items,
+            "ControllerState",
+            &json!({ "kubernetesVersion": version }),
+        )
     };
     // A container is renamed, in the middle of the rollout.
     let renamed = {
         let mut items = state(&[cpu(60)], &["95m", "95m", "10m", "10m"]);
         for item in &mut items {
             if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
-                let spec = if item["kind"] == "Pod" { &mut item["spec"] } else { item };
+                let spec = if item["kind"] == "Pod" {
+                    &mut item["spec"]
+                } else {
+                    item
+                };
                 spec["containers"][0]["name"] = json!("server");
             }
         }
         items
     };
-    let natives =
-        |is_counted| vec![share("app", 160, 200, true), share("proxy", 4, 200, is_counted)];
+    let natives = |is_counted| {
+        vec![
+            share("app", 160, 200, true),
+            share("proxy", 4, 200, is_counted),
+        ]
+    };
     let code = Code::DilutedByContainer;
     check(vec![
         (
             "by an idle container",
             code,
             idle,
-            diluted(vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)], 1, 3, None),
+            diluted(
+                vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)],
+                1,
+                3,
+                None,
+            ),
         ),
         ("not at all", code, busy, None),
         // The other one is busier: 98% and 200%, of 107% in the pods.
@@ -280,7 +353,12 @@ fn shares_that_differ_by_container() {
             native("v1.28.15"),
             diluted(natives(false), 3, 3, Some(2)),
         ),
-        ("by sidecars that count", code, native("v1.36.2"), diluted(natives(true), 2, 3, None)),
+        (
+            "by sidecars that count",
+            code,
+            native("v1.36.2"),
+            diluted(natives(true), 2, 3, None),
+        ),
     ]);
 }
 
@@ -294,8 +372,12 @@ fn requests_that_are_being_resized() {
             json!({"spec": {"containers": containers}, "status": {"containerStatuses": statuses}});
         with(&items, "Pod", &patch)
     };
-    let resized =
-        |pod: &str| Resized { pod: pod.into(), container: "app".into(), spec: 400, in_effect: 100 };
+    let resized = |pod: &str| Resized {
+        pod: pod.into(),
+        container: "app".into(),
+        spec: 400,
+        in_effect: 100,
+    };
     let facts = ResizeInProgress {
         metric: 0,
         resource: "cpu".to_owned(),
@@ -311,7 +393,12 @@ fn requests_that_are_being_resized() {
             Some((Severity::Warning, true, facts.into())),
         ),
         ("and have been", code, resizing("400m"), None),
-        ("unlike amounts", code, state(&[cpu(60)], &["90m", "90m"]), None),
+        (
+            "unlike amounts",
+            code,
+            state(&[cpu(60)], &["90m", "90m"]),
+            None,
+        ),
     ]);
     // 90% of 60%.
     let finding = only(code, &resizing("100m")).unwrap();
@@ -348,7 +435,9 @@ fn requests_that_are_not_the_templates() {
     let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
     let differing = owned(&two, &template);
     let mut rollout = differing.clone();
-    let at = rollout.iter().position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+    let at = rollout
+        .iter()
+        .position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
     rollout[at.unwrap()]["spec"]["containers"] = template;
     let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
     let of_memory = {
@@ -381,17 +470,26 @@ fn requests_that_are_not_the_templates() {
         with(items, "Deployment", &status)
     };
     let kept = |is_seen| {
-        let facts = RequestsDifferFromTemplate { is_paused: true, is_seen, ..facts(None) };
+        let facts = RequestsDifferFromTemplate {
+            is_paused: true,
+            is_seen,
+            ..facts(None)
+        };
         Some((Severity::Warning, true, facts.into()))
     };
     let of_set = {
-        let facts = RequestsDifferFromTemplate { is_seen: true, ..facts(None) };
+        let facts = RequestsDifferFromTemplate {
+            is_seen: true,
+            ..facts(None)
+        };
         Some((Severity::Warning, true, facts.into()))
     };
     // A pod that its ReplicaSet has replaced, which no status counts.
     let replaced = |items: &[Value], patch: Value| {
         let mut items = items.to_vec();
-        let last = items.iter().find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+        let last = items
+            .iter()
+            .find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
         let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
         items.push(build::with(last.unwrap().clone(), &patch));
         items
@@ -418,10 +516,30 @@ fn requests_that_are_not_the_templates() {
     let code = Code::RequestsDifferFromTemplate;
     let same = json!([build::requesting("app", "100m")]);
     check(vec![
-        ("but a VerticalPodAutoscaler's", code, with_vpa("Auto"), told(Some("web"))),
-        ("but not a VerticalPodAutoscaler's", code, with_vpa("Off"), told(None)),
-        ("but those of a VerticalPodAutoscaler of memory", code, of_memory, told(None)),
-        ("but those of a VerticalPodAutoscaler of the container", code, of_app, told(Some("web"))),
+        (
+            "but a VerticalPodAutoscaler's",
+            code,
+            with_vpa("Auto"),
+            told(Some("web")),
+        ),
+        (
+            "but not a VerticalPodAutoscaler's",
+            code,
+            with_vpa("Off"),
+            told(None),
+        ),
+        (
+            "but those of a VerticalPodAutoscaler of memory",
+            code,
+            of_memory,
+            told(None),
+        ),
+        (
+            "but those of a VerticalPodAutoscaler of the container",
+            code,
+            of_app,
+            told(Some("web")),
+        ),
         ("in some pods of a rollout", code, rollout, None),
         ("in a pod of two in a rollout", code, updating.clone(), None),
         (
@@ -437,22 +555,62 @@ fn requests_that_are_not_the_templates() {
             None,
         ),
         ("but its limits", code, limited("100m"), None),
-        ("but a VerticalPodAutoscaler's, beside limits", code, limited("500m"), told(Some("web"))),
+        (
+            "but a VerticalPodAutoscaler's, beside limits",
+            code,
+            limited("500m"),
+            told(Some("web")),
+        ),
         ("in pods of the revision", code, updated(2), told(None)),
         ("in pods of an earlier revision", code, updated(0), None),
-        ("in pods of which some are of an earlier revision", code, updated(1), None),
-        ("in pods of which the API counts none", code, seen(&differing), None),
-        ("in pods of another ReplicaSet", code, made_of(&differing, "100m"), None),
-        ("in pods of the ReplicaSet", code, made_of(&differing, "500m"), of_set.clone()),
-        ("while the target is paused", code, paused(&differing), kept(false)),
-        ("while the target is paused, says the API", code, paused(&seen(&differing)), kept(false)),
+        (
+            "in pods of which some are of an earlier revision",
+            code,
+            updated(1),
+            None,
+        ),
+        (
+            "in pods of which the API counts none",
+            code,
+            seen(&differing),
+            None,
+        ),
+        (
+            "in pods of another ReplicaSet",
+            code,
+            made_of(&differing, "100m"),
+            None,
+        ),
+        (
+            "in pods of the ReplicaSet",
+            code,
+            made_of(&differing, "500m"),
+            of_set.clone(),
+        ),
+        (
+            "while the target is paused",
+            code,
+            paused(&differing),
+            kept(false),
+        ),
+        (
+            "while the target is paused, says the API",
+            code,
+            paused(&seen(&differing)),
+            kept(false),
+        ),
         (
             "while the target is paused, says the ReplicaSet",
             code,
             paused(&made_of(&differing, "100m")),
             kept(true),
         ),
-        ("and the target is paused with the template", code, paused(&updated(2)), told(None)),
+        (
+            "and the target is paused with the template",
+            code,
+            paused(&updated(2)),
+            told(None),
+        ),
         (
             "and the target is paused with the template and a failed pod",
             code,
@@ -477,7 +635,12 @@ fn requests_that_are_not_the_templates() {
             paused(&with_vpa("Auto")),
             told(Some("web")),
         ),
-        ("but defaults", code, owned(&two, &json!([{"name": "app"}])), None),
+        (
+            "but defaults",
+            code,
+            owned(&two, &json!([{"name": "app"}])),
+            None,
+        ),
         ("", code, owned(&two, &same), None),
     ]);
     // 18% of 70% of two pods.
@@ -493,16 +656,28 @@ fn memory_that_more_pods_do_not_lower() {
         let items = state(&[metric], &["1m", "1m"]);
         let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
         for (number, usage) in usages.iter().enumerate() {
-            let at = items.iter().position(|it| it["metadata"]["name"] == format!("web-{number}"));
+            let at = items
+                .iter()
+                .position(|it| it["metadata"]["name"] == format!("web-{number}"));
             items[at.unwrap() + 1]["containers"] =
                 json!([{"name": "app", "usage": {"memory": usage}}]);
         }
-        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        let at = items
+            .iter()
+            .position(|it| it["metadata"]["name"] == "web-1")
+            .unwrap();
         items[at]["status"]["startTime"] = json!(newest);
-        with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": replicas_most}}))
+        with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": replicas_most}}),
+        )
     };
-    let (early, late, just) =
-        ("2026-11-21T05:00:00Z", "2026-11-21T05:40:00Z", "2026-11-21T05:55:00Z");
+    let (early, late, just) = (
+        "2026-11-21T05:00:00Z",
+        "2026-11-21T05:40:00Z",
+        "2026-11-21T05:55:00Z",
+    );
     let facts = |newest: &str, request: &str, proposal: i32| MemoryBaseline {
         metric: 0,
         least: 95 * MI,
@@ -523,14 +698,21 @@ fn memory_that_more_pods_do_not_lower() {
         },
     };
     let told = |newest, request, proposal| {
-        Some((Severity::Warning, true, facts(newest, request, proposal).into()))
+        Some((
+            Severity::Warning,
+            true,
+            facts(newest, request, proposal).into(),
+        ))
     };
     let third = {
         let mut items = pods(["95Mi", "96Mi"], late, 20);
         let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
         let patch = json!({"metadata": {"name": "web-2"}});
-        let mut third: Vec<Value> =
-            items.iter().filter(of_second).map(|it| build::with(it.clone(), &patch)).collect();
+        let mut third: Vec<Value> = items
+            .iter()
+            .filter(of_second)
+            .map(|it| build::with(it.clone(), &patch))
+            .collect();
         third[0]["status"]["startTime"] = json!(just);
         third[1]["containers"][0]["usage"]["memory"] = json!("88Mi");
         items.extend(third);
@@ -545,12 +727,42 @@ fn memory_that_more_pods_do_not_lower() {
             pods(["95Mi", "96Mi"], late, 20),
             told(late, "110Mi", 2),
         ),
-        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early, "240Mi", 1)),
-        ("where all pods are as old", code, pods(["95Mi", "96Mi"], early, 20), None),
-        ("where a pod of three is new", code, third, told(late, "180Mi", 2)),
-        ("where a pod is new", code, pods(["95Mi", "96Mi"], just, 20), None),
-        ("where a later pod uses less", code, pods(["120Mi", "60Mi"], late, 20), None),
-        ("within the tolerance", code, pods(["85Mi", "86Mi"], late, 20), None),
+        (
+            "at the most replicas",
+            code,
+            pods(["95Mi", "96Mi"], early, 2),
+            told(early, "240Mi", 1),
+        ),
+        (
+            "where all pods are as old",
+            code,
+            pods(["95Mi", "96Mi"], early, 20),
+            None,
+        ),
+        (
+            "where a pod of three is new",
+            code,
+            third,
+            told(late, "180Mi", 2),
+        ),
+        (
+            "where a pod is new",
+            code,
+            pods(["95Mi", "96Mi"], just, 20),
+            None,
+        ),
+        (
+            "where a later pod uses less",
+            code,
+            pods(["120Mi", "60Mi"], late, 20),
+            None,
+        ),
+        (
+            "within the tolerance",
+            code,
+            pods(["85Mi", "86Mi"], late, 20),
+            None,
+        ),
     ]);
 }
 
@@ -568,13 +780,24 @@ fn a_target_that_limits_keep_out_of_reach() {
         let finding = only(Code::UnreachableTarget, items)?;
         assert_eq!(finding.severity, Severity::Warning);
         let Facts::UnreachableTarget(UnreachableTarget {
-            by: AtLimits::All { full, border, reachable, .. },
+            by:
+                AtLimits::All {
+                    full,
+                    border,
+                    reachable,
+                    ..
+                },
             ..
         }) = finding.facts
         else {
             panic!()
         };
-        Some((full.average_utilization, border, reachable, finding.explains))
+        Some((
+            full.average_utilization,
+            border,
+            reachable,
+            finding.explains,
+        ))
     };
     for (about, items, want) in [
         (
@@ -590,7 +813,11 @@ fn a_target_that_limits_keep_out_of_reach() {
             Some((Some(100), 104, Some(86), false)),
         ),
         ("below the limits", limited(90, Some("100m"), "99m"), None),
-        ("with higher limits", limited(120, Some("200m"), "99m"), None),
+        (
+            "with higher limits",
+            limited(120, Some("200m"), "99m"),
+            None,
+        ),
         ("without limits", limited(120, None, "99m"), None),
     ] {
         assert_eq!(told(&items), want, "{about}");
@@ -640,11 +867,41 @@ fn a_pod_at_its_limit_among_idle_ones() {
     };
     check(vec![
         ("of a canary", code, canary(&["140m", "10m", "10m"]), None),
-        ("at the limit", code, of(&["140m", "10m", "10m"], Some("150m")), uneven),
-        ("below the limit", code, of(&["130m", "10m", "10m"], Some("150m")), None),
-        ("without a limit", code, of(&["140m", "10m", "10m"], None), None),
-        ("where the others work", code, of(&["140m", "50m", "40m", "10m"], Some("150m")), None),
-        ("above the target", code, of(&["150m", "30m"], Some("150m")), None),
-        ("where most are", code, of(&["85m", "85m", "5m"], Some("90m")), None),
+        (
+            "at the limit",
+            code,
+            of(&["140m", "10m", "10m"], Some("150m")),
+            uneven,
+        ),
+        (
+            "below the limit",
+            code,
+            of(&["130m", "10m", "10m"], Some("150m")),
+            None,
+        ),
+        (
+            "without a limit",
+            code,
+            of(&["140m", "10m", "10m"], None),
+            None,
+        ),
+        (
+            "where the others work",
+            code,
+            of(&["140m", "50m", "40m", "10m"], Some("150m")),
+            None,
+        ),
+        (
+            "above the target",
+            code,
+            of(&["150m", "30m"], Some("150m")),
+            None,
+        ),
+        (
+            "where most are",
+            code,
+            of(&["85m", "85m", "5m"], Some("90m")),
+            None,
+        ),
     ]);
 }

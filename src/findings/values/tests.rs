@@ -29,7 +29,14 @@ fn samples_that_are_old() {
     let at = |seconds: i64| {
         let time =
             build::NOW.parse::<jiff::Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
-        (time, with(&fresh, "PodMetrics", &json!({"timestamp": time.to_string()})))
+        (
+            time,
+            with(
+                &fresh,
+                "PodMetrics",
+                &json!({"timestamp": time.to_string()}),
+            ),
+        )
     };
     let (newest, old) = at(121);
     let (_, late) = at(61);
@@ -51,13 +58,27 @@ fn samples_that_are_old() {
     let external = |timestamp: Value| {
         let mut values = build::queue(&["10"]);
         values["items"][0]["timestamp"] = timestamp;
-        [state(&[queue(&build::average("10"))], &["50m"]), vec![values]].concat()
+        [
+            state(&[queue(&build::average("10"))], &["50m"]),
+            vec![values],
+        ]
+        .concat()
     };
     let (hour, _) = at(3600);
-    let of_queue = StaleSamples { samples: 1, newest: hour, window: None, ..facts(1) };
+    let of_queue = StaleSamples {
+        samples: 1,
+        newest: hour,
+        window: None,
+        ..facts(1)
+    };
     let code = Code::StaleSamples;
     check(vec![
-        ("more than two minutes", code, old, Some((Severity::Warning, true, facts(2).into()))),
+        (
+            "more than two minutes",
+            code,
+            old,
+            Some((Severity::Warning, true, facts(2).into())),
+        ),
         ("a minute", code, young, None),
         (
             "an hour, from the external API",
@@ -65,22 +86,47 @@ fn samples_that_are_old() {
             external(json!(hour.to_string())),
             Some((Severity::Warning, true, of_queue.into())),
         ),
-        ("two minutes, from the external API", code, external(json!("2026-11-21T05:58:00Z")), None),
-        ("an unknown time, from the external API", code, external(Value::Null), None),
-        ("one pod", code, mixed, Some((Severity::Warning, false, facts(1).into()))),
+        (
+            "two minutes, from the external API",
+            code,
+            external(json!("2026-11-21T05:58:00Z")),
+            None,
+        ),
+        (
+            "an unknown time, from the external API",
+            code,
+            external(Value::Null),
+            None,
+        ),
+        (
+            "one pod",
+            code,
+            mixed,
+            Some((Severity::Warning, false, facts(1).into())),
+        ),
     ]);
     let finding = only(code, &late).unwrap();
-    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
+    assert_eq!(
+        (finding.severity, finding.explains),
+        (Severity::Info, false)
+    );
     // Samples from after the pass show that its time is wrong.
     let (_, ahead) = at(-3600);
     let finding = only(code, &ahead).unwrap();
-    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
+    assert_eq!(
+        (finding.severity, finding.explains),
+        (Severity::Info, false)
+    );
 }
 
 #[test]
 fn a_value_and_a_target_in_different_units() {
     let external = |target: &str, value: &str| {
-        [state(&[queue(&build::average(target))], &["50m"]), vec![build::queue(&[value])]].concat()
+        [
+            state(&[queue(&build::average(target))], &["50m"]),
+            vec![build::queue(&[value])],
+        ]
+        .concat()
     };
     let total = |name: &str, target: &str, value: &str| {
         let values = [json!({"metricName": name, "value": value})];
@@ -95,7 +141,11 @@ fn a_value_and_a_target_in_different_units() {
     let memory = |target: &str, usage: &str| {
         let metric = build::resource("memory", &build::average(target));
         let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
-        with(&state(&[metric], &["50m"]), "PodMetrics", &json!({ "containers": containers }))
+        with(
+            &state(&[metric], &["50m"]),
+            "PodMetrics",
+            &json!({ "containers": containers }),
+        )
     };
     let latency = |name: &str, target: &str, value: &str| {
         let metric = json!({"type": "Pods", "pods": {
@@ -125,16 +175,25 @@ fn a_value_and_a_target_in_different_units() {
     };
     let meant = |items: &[Value]| {
         let finding = only(Code::SuspectUnit, items)?;
-        let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
+        let super::super::Facts::SuspectUnit(facts) = finding.facts else {
+            panic!()
+        };
         let is_low = facts.clue == Share || matches!(&*facts.target.to_string(), "200k");
-        let severity = if is_low && facts.ratio < 1.0 { Severity::Info } else { Severity::Warning };
+        let severity = if is_low && facts.ratio < 1.0 {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
         assert_eq!(finding.severity, severity);
         let SuspectUnit { meant, clue, .. } = facts;
         Some((meant.to_string(), clue, finding.explains))
     };
     for (items, want) in [
         (external("30m", "25"), Some(("30", Whole, true))),
-        (latency("gpu_utilization", "800m", "75"), Some(("80", Whole, true))),
+        (
+            latency("gpu_utilization", "800m", "75"),
+            Some(("80", Whole, true)),
+        ),
         (latency("jobs", "20m", "15"), Some(("20", Whole, true))),
         (external("500", "600M"), Some(("500M", Power, true))),
         (memory("500", "300Mi"), Some(("500Mi", Power, true))),
@@ -142,18 +201,42 @@ fn a_value_and_a_target_in_different_units() {
         (memory("500", "100Mi"), Some(("500Mi", Power, true))),
         (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
         (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),
-        (latency("latency_ms", "500", "450m"), Some(("500m", Power, false))),
-        (latency("gpu_utilization", "80", "450m"), Some(("800m", Share, false))),
-        (latency("hitRatio", "90", "950m"), Some(("900m", Share, false))),
-        (latency("CPUUtilization", "60", "700m"), Some(("600m", Share, true))),
-        (latency("busy_percent", "70", "600m"), Some(("700m", Share, false))),
-        (latency("gpu_utilization", "800m", "73500m"), Some(("80", Share, true))),
+        (
+            latency("latency_ms", "500", "450m"),
+            Some(("500m", Power, false)),
+        ),
+        (
+            latency("gpu_utilization", "80", "450m"),
+            Some(("800m", Share, false)),
+        ),
+        (
+            latency("hitRatio", "90", "950m"),
+            Some(("900m", Share, false)),
+        ),
+        (
+            latency("CPUUtilization", "60", "700m"),
+            Some(("600m", Share, true)),
+        ),
+        (
+            latency("busy_percent", "70", "600m"),
+            Some(("700m", Share, false)),
+        ),
+        (
+            latency("gpu_utilization", "800m", "73500m"),
+            Some(("80", Share, true)),
+        ),
         // A tenth of each, and far more whole ones.
         (latency("rps", "100m", "9"), Some(("100", Whole, true))),
         (external("100m", "9"), Some(("100", Whole, true))),
         // Milliseconds that are thousandths.
-        (of_each("backend_latencies", "50m", "1211m"), Some(("50", Milliseconds, true))),
-        (latency("response_time", "50m", "1211m"), Some(("50", Milliseconds, true))),
+        (
+            of_each("backend_latencies", "50m", "1211m"),
+            Some(("50", Milliseconds, true)),
+        ),
+        (
+            latency("response_time", "50m", "1211m"),
+            Some(("50", Milliseconds, true)),
+        ),
         (of_each("backend_latency_seconds", "50m", "1211m"), None),
         (of_each("backend_latencies", "50m", "400m"), None),
         (external("100m", "4"), None),
@@ -163,7 +246,10 @@ fn a_value_and_a_target_in_different_units() {
         (latency("backlog_to_worker_ratio", "15", "800m"), None),
         (latency("utility_requests", "50", "300m"), None),
         (idle(["750m", "0", "0", "3"]), None),
-        (idle(["900m", "300m", "300m", "900m"]), Some(("600m", Share, true))),
+        (
+            idle(["900m", "300m", "300m", "900m"]),
+            Some(("600m", Share, true)),
+        ),
         // An idle percentage, more than 100%, a low target, and names that only look like shares.
         (latency("busy_percent", "70", "100m"), None),
         (latency("gpu_utilization", "80", "1200m"), None),
@@ -182,10 +268,19 @@ fn a_value_and_a_target_in_different_units() {
         (latency("latency_seconds", "10m", "4"), None),
         (latency("GPUutility", "60", "700m"), None),
         // Times in milliseconds and seconds, and totals in thousands and in percents.
-        (total("http_request_duration", "250m", "230"), Some(("250", Power, true))),
-        (total("latency_seconds", "200m", "250"), Some(("200", Power, true))),
+        (
+            total("http_request_duration", "250m", "230"),
+            Some(("250", Power, true)),
+        ),
+        (
+            total("latency_seconds", "200m", "250"),
+            Some(("200", Power, true)),
+        ),
         (total("rps", "200m", "200"), Some(("200", Whole, true))),
-        (total("broker_usage", "700m", "85"), Some(("70", Whole, true))),
+        (
+            total("broker_usage", "700m", "85"),
+            Some(("70", Whole, true)),
+        ),
         (latency("rps", "200k", "190"), Some(("200", Power, false))),
         // Any job at all, a few of them, many bytes, and values that are not near.
         (total("queue", "500m", "3"), None),
@@ -230,7 +325,10 @@ fn a_value_that_multiplies() {
         average,
         is_average: false,
     };
-    let falls = ValueMultiplies { is_average: true, ..multiplies("225", &[9, 27], 3) };
+    let falls = ValueMultiplies {
+        is_average: true,
+        ..multiplies("225", &[9, 27], 3)
+    };
     let most = json!({"spec": {"maxReplicas": 3}});
     let code = Code::ValueMultiplies;
     check(vec![
@@ -238,13 +336,21 @@ fn a_value_that_multiplies() {
             "three times the target",
             code,
             external(&build::value("75"), "225"),
-            Some((Severity::Warning, true, multiplies("225", &[9, 27], 3).into())),
+            Some((
+                Severity::Warning,
+                true,
+                multiplies("225", &[9, 27], 3).into(),
+            )),
         ),
         (
             "a little more than the target",
             code,
             external(&build::value("75"), "90"),
-            Some((Severity::Info, true, multiplies("90", &[4, 5, 6, 8], 2).into())),
+            Some((
+                Severity::Info,
+                true,
+                multiplies("90", &[4, 5, 6, 8], 2).into(),
+            )),
         ),
         (
             "as a time, which falls with the replicas",
@@ -262,7 +368,11 @@ fn a_value_that_multiplies() {
             "as operations, which need not fall with the replicas",
             code,
             named("pending_operations", "225"),
-            Some((Severity::Warning, true, multiplies("225", &[9, 27], 3).into())),
+            Some((
+                Severity::Warning,
+                true,
+                multiplies("225", &[9, 27], 3).into(),
+            )),
         ),
         (
             "as a share, which falls with the replicas",
@@ -279,17 +389,34 @@ fn a_value_that_multiplies() {
         (
             "a little more than the target, where only the maximum ends it",
             code,
-            with(&external(&build::value("75"), "90"), "HorizontalPodAutoscaler", &most),
+            with(
+                &external(&build::value("75"), "90"),
+                "HorizontalPodAutoscaler",
+                &most,
+            ),
             Some((Severity::Warning, true, multiplies("90", &[4], 2).into())),
         ),
         (
             "in another unit",
             code,
-            [state(&[queue(&build::value("200m"))], &["50m"]), vec![build::queue(&["200"])]]
-                .concat(),
+            [
+                state(&[queue(&build::value("200m"))], &["50m"]),
+                vec![build::queue(&["200"])],
+            ]
+            .concat(),
             None,
         ),
-        ("less than the target", code, external(&build::value("75"), "25"), None),
-        ("an average", code, external(&build::average("75"), "225"), None),
+        (
+            "less than the target",
+            code,
+            external(&build::value("75"), "25"),
+            None,
+        ),
+        (
+            "an average",
+            code,
+            external(&build::average("75"), "225"),
+            None,
+        ),
     ]);
 }

@@ -23,11 +23,16 @@ use crate::snapshot::past::{Bounds, Past, PastPass};
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
 fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
-    let seen = seen.iter().map(|&(at_least, at_most, time, until)| SeenPass {
-        may_lack_recommendation: (at_least, at_most) == (0, i32::MAX),
-        ..pass((at_least, at_most), time, until)
-    });
-    let evidence = Evidence { seen: seen.collect(), ..Evidence::default() };
+    let seen = seen
+        .iter()
+        .map(|&(at_least, at_most, time, until)| SeenPass {
+            may_lack_recommendation: (at_least, at_most) == (0, i32::MAX),
+            ..pass((at_least, at_most), time, until)
+        });
+    let evidence = Evidence {
+        seen: seen.collect(),
+        ..Evidence::default()
+    };
     inferred(hpa, &evidence, now).highest
 }
 
@@ -70,8 +75,15 @@ fn the_first_pass_after_a_change_may_be_the_first_of_all() {
         duration: SignedDuration::from_secs(15),
     };
     let at_most = |spec_changed| {
-        let seen = vec![SeenPass { spec_changed, ..pass((3, 3), 97, 390) }];
-        let evidence = Evidence { lease: Some(lease), seen, ..Evidence::default() };
+        let seen = vec![SeenPass {
+            spec_changed,
+            ..pass((3, 3), 97, 390)
+        }];
+        let evidence = Evidence {
+            lease: Some(lease),
+            seen,
+            ..Evidence::default()
+        };
         inferred(&hpa, &evidence, 391).highest.at_most
     };
     assert_eq!(at_most(true), Some(8));
@@ -84,12 +96,27 @@ fn the_first_count_holds_whatever_the_window() {
         let mut hpa = state((100, 50, 8, Some(10)));
         hpa.status.conditions[0].status = able.to_owned();
         let duration = SignedDuration::from_secs(15);
-        let lease = Lease { acquired: second(0), renewed: second(100), duration };
-        let evidence = Evidence { lease: Some(lease), ..Evidence::default() };
+        let lease = Lease {
+            acquired: second(0),
+            renewed: second(100),
+            duration,
+        };
+        let evidence = Evidence {
+            lease: Some(lease),
+            ..Evidence::default()
+        };
         inferred(&hpa, &evidence, 101).highest.at_most
     };
-    assert_eq!(at_most("True"), Some(0), "nothing is left of what passes recommended");
-    assert_eq!(at_most("False"), None, "the next may be the first that reads the scale");
+    assert_eq!(
+        at_most("True"),
+        Some(0),
+        "nothing is left of what passes recommended"
+    );
+    assert_eq!(
+        at_most("False"),
+        None,
+        "the next may be the first that reads the scale"
+    );
 }
 
 #[test]
@@ -99,7 +126,11 @@ fn without_an_election_a_controller_is_back_within_seconds() {
         highest(&state((third, 50, 5, Some(300))), &passes, third + 4).at_least
     };
     assert_eq!(at_least(115, 131), Some(8));
-    assert_eq!(at_least(120, 135), Some(5), "the count, which it started with");
+    assert_eq!(
+        at_least(120, 135),
+        Some(5),
+        "the count, which it started with"
+    );
 }
 
 #[test]
@@ -118,22 +149,42 @@ fn with_behavior_the_flag_counts_in_whole_seconds() {
 #[test]
 fn a_rescale_may_be_a_second_later_than_the_status_that_begins_the_chain() {
     let mut hpa = state((160, 50, 5, Some(300)));
-    let rules = hpa.spec.behavior.as_mut().unwrap().scale_down.as_mut().unwrap();
+    let rules = hpa
+        .spec
+        .behavior
+        .as_mut()
+        .unwrap()
+        .scale_down
+        .as_mut()
+        .unwrap();
     let policy = r#"[{"type": "Pods", "value": 1, "periodSeconds": 60}]"#;
     rules.policies = serde_json::from_str(policy).unwrap();
     hpa.status.last_scale_time = Some(second(130));
     // The next pass looks back to second 114.
     for (since, all_are_known) in [(113, true), (114, false)] {
-        let rescales = Rescales { since: second(since), changes: Vec::new() };
-        let evidence = Evidence { rescales: Some(rescales), ..Evidence::default() };
+        let rescales = Rescales {
+            since: second(since),
+            changes: Vec::new(),
+        };
+        let evidence = Evidence {
+            rescales: Some(rescales),
+            ..Evidence::default()
+        };
         let changes = inferred(&hpa, &evidence, 161).changes;
         assert_eq!(changes.is_some(), all_are_known, "{since}");
     }
 }
 
 fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
-    let lease = Lease { acquired, renewed, duration: SignedDuration::from_secs(1000) };
-    Evidence { lease: Some(lease), ..Evidence::default() }
+    let lease = Lease {
+        acquired,
+        renewed,
+        duration: SignedDuration::from_secs(1000),
+    };
+    Evidence {
+        lease: Some(lease),
+        ..Evidence::default()
+    }
 }
 
 #[test]
@@ -143,7 +194,10 @@ fn an_hpa_that_was_never_reconciled_has_no_history() {
         hpa.status = serde_json::from_value(json!({})).unwrap();
         hpa.written.status = None;
         change(&mut hpa);
-        let evidence = Evidence { events: event.into_iter().collect(), ..Evidence::default() };
+        let evidence = Evidence {
+            events: event.into_iter().collect(),
+            ..Evidence::default()
+        };
         let found = remembered(&hpa, &evidence, second(101));
         let just_started = found.knowledge == Knowledge::JustStarted;
         assert_eq!(found.possible.is_none(), just_started);
@@ -151,12 +205,21 @@ fn an_hpa_that_was_never_reconciled_has_no_history() {
         just_started
     };
     assert!(found(&|_| (), None));
-    assert!(!found(&|hpa| hpa.status.conditions = state((0, 0, 8, None)).status.conditions, None));
-    assert!(!found(&|hpa| hpa.status.last_scale_time = Some(second(90)), None));
+    assert!(!found(
+        &|hpa| hpa.status.conditions = state((0, 0, 8, None)).status.conditions,
+        None
+    ));
+    assert!(!found(
+        &|hpa| hpa.status.last_scale_time = Some(second(90)),
+        None
+    ));
     assert!(!found(&|hpa| hpa.written.status = Some(second(100)), None));
     assert!(found(&|_| (), Some(event("u", "Other", "", 90))));
     assert!(!found(&|_| (), Some(event("other", "Other", "", 90))));
-    assert!(!found(&|_| (), Some(event("u", "FailedUpdateStatus", "", 90))));
+    assert!(!found(
+        &|_| (),
+        Some(event("u", "FailedUpdateStatus", "", 90))
+    ));
 }
 
 #[test]
@@ -164,7 +227,10 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     let whole = state((100, 50, 8, None));
     let mut ours = whole.clone();
     ours.written.by_us = true;
-    let passes = || Evidence { seen: vec![pass((3, 3), 80, 95)], ..lease(second(0), second(90)) };
+    let passes = || Evidence {
+        seen: vec![pass((3, 3), 80, 95)],
+        ..lease(second(0), second(90))
+    };
     let silent = Ground::StatusSilent(StatusSilent::WrittenByUs);
     let leads = Ground::Controller(Running::Leads(second(0)));
     for (hpa, evidence, knowledge, first, last) in [
@@ -177,8 +243,23 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
             &Ground::Controller(Running::Since(second(99))),
         ),
         (&ours, passes(), Knowledge::Inferred, Some(&silent), &leads),
-        (&ours, Evidence { lease: None, ..passes() }, Knowledge::Unknown, Some(&silent), &silent),
-        (&ours, lease(second(0), second(90)), Knowledge::Unknown, Some(&silent), &silent),
+        (
+            &ours,
+            Evidence {
+                lease: None,
+                ..passes()
+            },
+            Knowledge::Unknown,
+            Some(&silent),
+            &silent,
+        ),
+        (
+            &ours,
+            lease(second(0), second(90)),
+            Knowledge::Unknown,
+            Some(&silent),
+            &silent,
+        ),
     ] {
         let found = remembered(hpa, &evidence, second(101));
         assert_eq!(found.knowledge, knowledge, "{found:#?}");
@@ -189,7 +270,10 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     }
     // A pass may have run since 114: the controller may have restarted.
     let found = remembered(&whole, &Evidence::default(), second(115));
-    assert_eq!(found.grounds.last(), Some(&Ground::Controller(Running::Unknown)));
+    assert_eq!(
+        found.grounds.last(),
+        Some(&Ground::Controller(Running::Unknown))
+    );
 }
 
 /// The last pass was at 129 or later, with a window of 30 s, and kept nothing from before 99.
@@ -197,9 +281,13 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
 fn what_has_been_overwritten_is_not_likely() {
     let hpa = state((130, 50, 8, Some(30)));
     for (until, kept) in [(113, false), (114, true), (115, true)] {
-        let evidence =
-            Evidence { seen: vec![pass((3, 3), 60, until)], ..lease(second(0), second(130)) };
-        let found = remembered(&hpa, &evidence, second(131)).likely.recommendations;
+        let evidence = Evidence {
+            seen: vec![pass((3, 3), 60, until)],
+            ..lease(second(0), second(130))
+        };
+        let found = remembered(&hpa, &evidence, second(131))
+            .likely
+            .recommendations;
         assert_eq!(found.iter().any(|it| it.replicas == 3), kept, "{until}");
     }
 }
@@ -214,13 +302,29 @@ fn the_likely_recommendations_are_within_the_bounds() {
         hpa.spec.behavior = serde_json::from_value(behavior).unwrap();
         let evidence = Evidence::default();
         let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), second(101), &evidence);
-        let likely = Recommendation { replicas, time: second(time) };
-        let held = Held { replicas: 0..=9, earliest: second(time), likely };
-        let highest = Extreme { at_least: None, at_most: Some(6) };
-        let lowest = Extreme { at_least: Some(4), at_most: None };
+        let likely = Recommendation {
+            replicas,
+            time: second(time),
+        };
+        let held = Held {
+            replicas: 0..=9,
+            earliest: second(time),
+            likely,
+        };
+        let highest = Extreme {
+            at_least: None,
+            at_most: Some(6),
+        };
+        let lowest = Extreme {
+            at_least: Some(4),
+            at_most: None,
+        };
         let found = within(&known, &held, highest, lowest);
         // As much later as the next pass most likely is, at 115.04.
-        assert_eq!(found.time, second(time).minus(SignedDuration::from_millis(14_040)));
+        assert_eq!(
+            found.time,
+            second(time).minus(SignedDuration::from_millis(14_040))
+        );
         found.replicas
     };
     for (up, down, replicas, time, want) in [
@@ -236,7 +340,11 @@ fn the_likely_recommendations_are_within_the_bounds() {
         (15, 0, 3, 55, 3),
         (16, 0, 3, 55, 3),
     ] {
-        assert_eq!(found(up, down, replicas, time), want, "{up} {down} {replicas} {time}");
+        assert_eq!(
+            found(up, down, replicas, time),
+            want,
+            "{up} {down} {replicas} {time}"
+        );
     }
 }
 
@@ -249,11 +357,19 @@ fn a_leader_that_lost_its_lease_has_lost_its_memory() {
         let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(8)];
         read_text(&build::list(items), "state", &mut objects).unwrap();
         let now = Some(second(now));
-        let options = Options { name: "web".to_owned(), now, ..Options::default() };
+        let options = Options {
+            name: "web".to_owned(),
+            now,
+            ..Options::default()
+        };
         let mut input = assemble(objects, &options, second(0)).unwrap();
         input.snapshot.hpa = state((100, 50, 8, None));
         let duration = SignedDuration::from_secs(15);
-        let lease = Lease { acquired: second(0), renewed: second(110), duration };
+        let lease = Lease {
+            acquired: second(0),
+            renewed: second(110),
+            duration,
+        };
         input.evidence.lease = Some(lease);
         change(&mut input);
         let found = Remembered::of(&input);
@@ -289,8 +405,15 @@ fn a_time_at_the_end_of_the_calendar_leaves_nothing_known() {
                 seen: vec![pass((3, 3), 80, 95)],
                 ..lease(second(0), second(90))
             };
-            let change = ScaleEvent { replicas: 1, time: second(90), outdated: false };
-            let mut rescales = Rescales { since: second(50), changes: vec![change] };
+            let change = ScaleEvent {
+                replicas: 1,
+                time: second(90),
+                outdated: false,
+            };
+            let mut rescales = Rescales {
+                since: second(50),
+                changes: vec![change],
+            };
             let mut now = second(101);
             let lease = evidence.lease.as_mut().unwrap();
             match place {
@@ -330,7 +453,10 @@ fn averages_over_a_target_are_told_by_their_metrics() {
     let average = json!({"type": "AverageValue", "averageValue": "1"});
     assert!(of(average.clone(), "External"));
     assert!(of(average.clone(), "Object"));
-    assert!(!of(average, "Pods"), "an average over the pods that have the metric");
+    assert!(
+        !of(average, "Pods"),
+        "an average over the pods that have the metric"
+    );
     assert!(!of(json!({"type": "Value", "value": "1"}), "External"));
     // The controller goes by the type, if the metric is of an object.
     let both = json!({"type": "Value", "value": "1", "averageValue": "1"});
@@ -351,8 +477,14 @@ fn a_history_counts_for_the_longest_window_or_period() {
         hpa.spec.behavior = serde_json::from_value(behavior).unwrap();
         window(&hpa, &of("v1.36")).as_secs()
     };
-    assert_eq!((found(90, 60, 30), found(60, 90, 30), found(30, 60, 90)), (110, 110, 110));
-    assert_eq!(window(&state((100, 50, 8, None)), &of("v1.36")).as_secs(), 320);
+    assert_eq!(
+        (found(90, 60, 30), found(60, 90, 30), found(30, 60, 90)),
+        (110, 110, 110)
+    );
+    assert_eq!(
+        window(&state((100, 50, 8, None)), &of("v1.36")).as_secs(),
+        320
+    );
 }
 
 /// Events of the HPA tell of its rescales, but not whether others have scaled the target. Those of a Deployment
@@ -363,15 +495,20 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         let mut objects = Objects::default();
         let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(6)];
         read_text(&build::list(items), "state", &mut objects).unwrap();
-        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
         let mut input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
         let mut hpa = state((100, 50, 6, None));
         let policies = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
         hpa.spec.behavior =
             serde_json::from_value(json!({"scaleUp": {"policies": policies}})).unwrap();
         hpa.status.last_scale_time = Some(second(85));
-        input.evidence =
-            Evidence { events: vec![above(4, 40), above(6, 85)], ..lease(second(0), second(100)) };
+        input.evidence = Evidence {
+            events: vec![above(4, 40), above(6, 85)],
+            ..lease(second(0), second(100))
+        };
         input.snapshot.hpa = hpa;
         input.snapshot.controller = of("v1.36");
         input.snapshot.now = second(101);
@@ -380,17 +517,39 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
     };
     assert!(trusts(&|_| ()));
     let kind = "StatefulSet".to_owned();
-    assert!(!trusts(&|input| input.snapshot.hpa.spec.scale_target_ref.kind.clone_from(&kind)));
-    assert!(!trusts(&|input| input.evidence.events.clear()), "anything may count");
-    assert!(!trusts(&|input| input.snapshot.hpa.status.last_scale_time = None), "nothing counts");
+    assert!(!trusts(&|input| input
+        .snapshot
+        .hpa
+        .spec
+        .scale_target_ref
+        .kind
+        .clone_from(&kind)));
+    assert!(
+        !trusts(&|input| input.evidence.events.clear()),
+        "anything may count"
+    );
+    assert!(
+        !trusts(&|input| input.snapshot.hpa.status.last_scale_time = None),
+        "nothing counts"
+    );
     let seen_for = |seconds: i64| {
         trusts(&|input| {
-            let change = ScaleEvent { replicas: 2, time: second(85), outdated: false };
-            let rescales = Rescales { since: second(101 - seconds), changes: vec![change] };
+            let change = ScaleEvent {
+                replicas: 2,
+                time: second(85),
+                outdated: false,
+            };
+            let rescales = Rescales {
+                since: second(101 - seconds),
+                changes: vec![change],
+            };
             input.evidence.rescales = Some(rescales);
         })
     };
-    assert_eq!((seen_for(319), seen_for(320), seen_for(321)), (true, false, false));
+    assert_eq!(
+        (seen_for(319), seen_for(320), seen_for(321)),
+        (true, false, false)
+    );
 }
 
 /// A history of passes whose recommendations are known, for 8 replicas all the time.
@@ -428,16 +587,44 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         let mut hpa = state((100, 0, 8, None));
         hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
         hpa.written.created = Some(second(-900));
-        let evidence = if leads { lease(second(-900), second(101)) } else { Evidence::default() };
-        let found = remembered(&hpa, &Evidence { recorded: past, ..evidence }, second(101));
+        let evidence = if leads {
+            lease(second(-900), second(101))
+        } else {
+            Evidence::default()
+        };
+        let found = remembered(
+            &hpa,
+            &Evidence {
+                recorded: past,
+                ..evidence
+            },
+            second(101),
+        );
         (found.possible.unwrap().highest, found.grounds)
     };
     let bounds = |past: Option<Past>| of(past, true).0;
     let (alone, _) = of(None, true);
-    assert_eq!(alone, Extreme { at_least: Some(0), at_most: Some(8) });
+    assert_eq!(
+        alone,
+        Extreme {
+            at_least: Some(0),
+            at_most: Some(8)
+        }
+    );
     let (found, grounds) = of(Some(recorded(&[((8, 9), 85), ((3, 5), 100)])), true);
-    assert_eq!(found, Extreme { at_least: Some(8), at_most: Some(8) });
-    assert!(grounds.iter().any(|it| matches!(it, Ground::Recorded { .. })), "{grounds:?}");
+    assert_eq!(
+        found,
+        Extreme {
+            at_least: Some(8),
+            at_most: Some(8)
+        }
+    );
+    assert!(
+        grounds
+            .iter()
+            .any(|it| matches!(it, Ground::Recorded { .. })),
+        "{grounds:?}"
+    );
     // Nothing is added by gaps, by what may have left the window, and by passes over another spec.
     let unknown = (0, i32::MAX);
     assert_eq!(bounds(Some(recorded(&[(unknown, 85)]))), alone);
@@ -453,7 +640,10 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     let other = recorded(&[((8, 9), 85), ((8, 9), 100)]);
     contradicted(other, Contradiction::Recommendations);
     contradicted(recorded(&[((9, 9), 85)]), Contradiction::Recommendations);
-    let replicas = Past { replicas: Bounds::exactly(7), ..recorded(&[((8, 9), 85)]) };
+    let replicas = Past {
+        replicas: Bounds::exactly(7),
+        ..recorded(&[((8, 9), 85)])
+    };
     contradicted(replicas, Contradiction::Replicas);
     // A controller that has restarted may have recommended what it found instead.
     let mut fewer = recorded(&[((8, 9), 70), ((0, 0), 85)]);

@@ -22,8 +22,15 @@ fn since(time: Timestamp) -> i64 {
 /// Returns the evidence of a leader since some time, whose lease was renewed at another.
 fn led(acquired: i64, renewed: i64) -> Evidence {
     let duration = seconds(15);
-    let lease = Lease { acquired: second(acquired), renewed: second(renewed), duration };
-    Evidence { lease: Some(lease), ..Evidence::default() }
+    let lease = Lease {
+        acquired: second(acquired),
+        renewed: second(renewed),
+        duration,
+    };
+    Evidence {
+        lease: Some(lease),
+        ..Evidence::default()
+    }
 }
 
 fn seen(time: i64, until: i64) -> SeenPass {
@@ -46,7 +53,14 @@ fn over<'k>(
     let mut controller = of(version);
     controller.gates.generation = false;
     controller.gates.stale_controller_consistency = false;
-    Known::new(hpa, next, hpa.status.current_replicas, &controller, second(now), evidence)
+    Known::new(
+        hpa,
+        next,
+        hpa.status.current_replicas,
+        &controller,
+        second(now),
+        evidence,
+    )
 }
 
 /// A pass whose status is of second 100 read its clock from 99 to 101, and the next one a sync period later.
@@ -87,22 +101,50 @@ fn the_first_status_of_an_hpa_is_of_its_first_pass() {
         let mut hpa = state((written, created, 8, None));
         hpa.written.created = Some(second(created));
         let known = known(&hpa, &evidence, "v1.36", written + 1);
-        known.first_of_all().map(|(found, time)| (found, since(time)))
+        known
+            .first_of_all()
+            .map(|(found, time)| (found, since(time)))
     };
     assert_eq!(first(100, 73, Evidence::default()), Some((8, 100)));
     assert_eq!(first(100, 72, Evidence::default()), None);
     // An earlier status was the first.
     let seen = |replicas| {
-        let seen = vec![SeenPass { replicas, ..seen(90, 100) }];
-        Evidence { seen, ..Evidence::default() }
+        let seen = vec![SeenPass {
+            replicas,
+            ..seen(90, 100)
+        }];
+        Evidence {
+            seen,
+            ..Evidence::default()
+        }
     };
     assert_eq!(first(100, 73, seen(Some(5))), Some((5, 90)));
     assert_eq!(first(100, 73, seen(None)), None);
     // Its status could not be written, or there was another HPA of the name.
     let lost = event("u", "FailedUpdateStatus", "", 99);
-    assert_eq!(first(100, 73, Evidence { events: vec![lost], ..Evidence::default() }), None);
+    assert_eq!(
+        first(
+            100,
+            73,
+            Evidence {
+                events: vec![lost],
+                ..Evidence::default()
+            }
+        ),
+        None
+    );
     let other = event("other", "SuccessfulRescale", "", 60);
-    assert_eq!(first(100, 73, Evidence { events: vec![other], ..Evidence::default() }), None);
+    assert_eq!(
+        first(
+            100,
+            73,
+            Evidence {
+                events: vec![other],
+                ..Evidence::default()
+            }
+        ),
+        None
+    );
 }
 
 #[test]
@@ -112,7 +154,10 @@ fn a_status_that_apply_wrote_is_of_no_pass() {
     let evidence = Evidence::default();
     let known = known(&hpa, &evidence, "v1.36", 105);
     assert_eq!(known.status_written(), None);
-    assert_eq!((since(known.earliest_pass()), since(known.latest_pass())), (105, 125));
+    assert_eq!(
+        (since(known.earliest_pass()), since(known.latest_pass())),
+        (105, 125)
+    );
     assert_eq!(since(known.last_pass()), 105 - 20 - 1);
     assert_eq!(known.still_running_since(), None);
     assert_eq!(known.writes().count(), 0);
@@ -140,7 +185,10 @@ fn a_pass_over_a_changed_spec_comes_at_once() {
     };
     let mut hpa = state((100, 50, 8, None));
     let same = hpa.spec.clone();
-    let other = HpaSpec { max_replicas: 30, ..same.clone() };
+    let other = HpaSpec {
+        max_replicas: 30,
+        ..same.clone()
+    };
     assert_eq!(least(&hpa, &same, "v1.37", true), (15, 114));
     assert_eq!(least(&hpa, &other, "v1.37", true), (0, 101));
     assert_eq!(least(&hpa, &other, "v1.37", false), (15, 114));
@@ -167,10 +215,16 @@ fn recommendations_stay_for_the_longer_window() {
         json!({}),
     );
     let evidence = Evidence::default();
-    assert_eq!(known(&hpa, &evidence, "v1.36", 101).retention(), seconds(90));
+    assert_eq!(
+        known(&hpa, &evidence, "v1.36", 101).retention(),
+        seconds(90)
+    );
     // Without `behavior`, the flag's 5 minutes against scaling down.
     let hpa = state((100, 50, 8, None));
-    assert_eq!(known(&hpa, &evidence, "v1.36", 101).retention(), seconds(300));
+    assert_eq!(
+        known(&hpa, &evidence, "v1.36", 101).retention(),
+        seconds(300)
+    );
 }
 
 /// Only passes over a spec with `behavior` remember a rescale; an earlier spec may have had one.
@@ -196,7 +250,10 @@ fn a_spec_as_old_as_an_hpa_that_replaced_another_has_changed() {
     let mut hpa = state((100, 0, 8, None));
     hpa.written.spec = hpa.written.created;
     let changed = |events, time| {
-        let evidence = Evidence { events, ..Evidence::default() };
+        let evidence = Evidence {
+            events,
+            ..Evidence::default()
+        };
         known(&hpa, &evidence, "v1.36", 101).spec_may_have_changed_since(second(time))
     };
     assert!(!changed(vec![], 1));
@@ -222,7 +279,10 @@ fn passes_in_close_succession_are_of_one_controller() {
         ("v1.37", vec![97], 99),
     ] {
         let seen = times.iter().map(|time| seen(*time, time + 1)).collect();
-        let evidence = Evidence { seen, ..Evidence::default() };
+        let evidence = Evidence {
+            seen,
+            ..Evidence::default()
+        };
         let found = known(&hpa, &evidence, version, 101).still_running_since();
         assert_eq!(found.map(since), Some(want), "{version} {times:?}");
     }
@@ -234,7 +294,11 @@ fn a_counted_rescale_shows_that_the_controller_was_running() {
     let mut hpa = state((100, 50, 8, Some(300)));
     hpa.status.last_scale_time = Some(second(60));
     let evidence = Evidence::default();
-    let running = |hpa: &Hpa| known(hpa, &evidence, "v1.36", 101).still_running_since().map(since);
+    let running = |hpa: &Hpa| {
+        known(hpa, &evidence, "v1.36", 101)
+            .still_running_since()
+            .map(since)
+    };
     assert_eq!(running(&hpa), Some(99));
     hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
     assert_eq!(running(&hpa), Some(59));
@@ -247,7 +311,10 @@ fn a_counted_rescale_shows_that_the_controller_was_running() {
 #[test]
 fn a_controller_may_have_restarted_since() {
     let hpa = state((100, 50, 8, None));
-    let evidence = Evidence { seen: vec![seen(70, 85), seen(85, 100)], ..Evidence::default() };
+    let evidence = Evidence {
+        seen: vec![seen(70, 85), seen(85, 100)],
+        ..Evidence::default()
+    };
     for (now, time, restarted, unseen) in [
         (112, 69, false, false),
         (112, 68, true, true),
@@ -257,8 +324,16 @@ fn a_controller_may_have_restarted_since() {
     ] {
         let known = known(&hpa, &evidence, "v1.36", now);
         let time = second(time);
-        assert_eq!(known.may_have_restarted_since(time), restarted, "{now} {time}");
-        assert_eq!(known.may_have_restarted_unseen_since(time), unseen, "{now} {time}");
+        assert_eq!(
+            known.may_have_restarted_since(time),
+            restarted,
+            "{now} {time}"
+        );
+        assert_eq!(
+            known.may_have_restarted_unseen_since(time),
+            unseen,
+            "{now} {time}"
+        );
     }
 }
 
@@ -278,8 +353,16 @@ fn a_lease_shows_when_the_controller_started() {
         let evidence = led(acquired, 110);
         let known = known(&hpa, &evidence, "v1.36", 110);
         let time = second(time);
-        assert_eq!(known.may_have_restarted_since(time), restarted, "{acquired} {time}");
-        assert_eq!(known.may_have_restarted_unseen_since(time), unseen, "{acquired} {time}");
+        assert_eq!(
+            known.may_have_restarted_since(time),
+            restarted,
+            "{acquired} {time}"
+        );
+        assert_eq!(
+            known.may_have_restarted_unseen_since(time),
+            unseen,
+            "{acquired} {time}"
+        );
     }
     // A lease that has expired shows nothing.
     let evidence = led(60, 94);
@@ -294,17 +377,39 @@ fn a_history_may_have_been_lost_with_an_earlier_hpa() {
     let mut hpa = state((100, 50, 8, None));
     hpa.written.created = Some(second(40));
     let other = vec![event("other", "Other", "", 30)];
-    for (events, time, restarted, nothing_before) in
-        [(vec![], 40, false, 40), (other.clone(), 40, true, 20), (other, 41, false, 20)]
-    {
-        let evidence = Evidence { events, ..led(20, 101) };
+    for (events, time, restarted, nothing_before) in [
+        (vec![], 40, false, 40),
+        (other.clone(), 40, true, 20),
+        (other, 41, false, 20),
+    ] {
+        let evidence = Evidence {
+            events,
+            ..led(20, 101)
+        };
         let known = known(&hpa, &evidence, "v1.36", 101);
-        assert_eq!(known.may_have_restarted_since(second(time)), restarted, "{time}");
-        assert_eq!(known.may_have_restarted_unseen_since(second(time)), restarted, "{time}");
-        assert_eq!(known.nothing_before().map(since), Some(nothing_before), "{time}");
+        assert_eq!(
+            known.may_have_restarted_since(second(time)),
+            restarted,
+            "{time}"
+        );
+        assert_eq!(
+            known.may_have_restarted_unseen_since(second(time)),
+            restarted,
+            "{time}"
+        );
+        assert_eq!(
+            known.nothing_before().map(since),
+            Some(nothing_before),
+            "{time}"
+        );
     }
     let evidence = led(50, 101);
-    assert_eq!(known(&hpa, &evidence, "v1.36", 101).nothing_before().map(since), Some(50));
+    assert_eq!(
+        known(&hpa, &evidence, "v1.36", 101)
+            .nothing_before()
+            .map(since),
+        Some(50)
+    );
 }
 
 #[test]
@@ -312,7 +417,10 @@ fn a_status_lags_behind_one_that_could_not_be_written() {
     let mut hpa = state((100, 50, 8, None));
     let lags = |hpa: &Hpa, lost| {
         let events = vec![event("u", "FailedUpdateStatus", "", lost)];
-        let evidence = Evidence { events, ..Evidence::default() };
+        let evidence = Evidence {
+            events,
+            ..Evidence::default()
+        };
         let known = known(hpa, &evidence, "v1.36", 130);
         (known.status_may_lag(), known.status_since.map(since))
     };
@@ -326,7 +434,10 @@ fn a_status_lags_behind_one_that_could_not_be_written() {
     // The last of all such events counts.
     let [one, other] = [20, 40].map(|last| event("u", "FailedUpdateStatus", "", last));
     let rescale = event("u", "SuccessfulRescale", "", 60);
-    assert_eq!(last_of(&[&other, &one, &rescale], "FailedUpdateStatus"), Some(second(40)));
+    assert_eq!(
+        last_of(&[&other, &one, &rescale], "FailedUpdateStatus"),
+        Some(second(40))
+    );
     assert_eq!(last_of(&[&rescale], "FailedUpdateStatus"), None);
 }
 
@@ -341,7 +452,10 @@ fn what_was_seen_may_be_of_an_older_spec() {
         let mut hpa = state((100, 50, 8, None));
         hpa.written.spec = spec.map(second);
         let seen = until.map(|until| seen(10, until)).into_iter().collect();
-        let evidence = Evidence { seen, ..Evidence::default() };
+        let evidence = Evidence {
+            seen,
+            ..Evidence::default()
+        };
         let found = known(&hpa, &evidence, "v1.36", 101).seen_is_outdated();
         assert_eq!(found, outdated, "{spec:?} {until:?}");
     }
@@ -354,7 +468,10 @@ fn passes_are_all_known_if_nothing_is_missing() {
     let pair = || [seen(100, 115), seen(115, 130)];
     let hpa = || state((130, 50, 8, None));
     let passes = |hpa: &Hpa, seen: [SeenPass; 2], evidence: Evidence, time| {
-        let evidence = Evidence { seen: seen.to_vec(), ..evidence };
+        let evidence = Evidence {
+            seen: seen.to_vec(),
+            ..evidence
+        };
         let known = known(hpa, &evidence, "v1.36", 131);
         known.passes_since(second(time)).map(<[_]>::len)
     };
@@ -377,8 +494,12 @@ fn passes_are_all_known_if_nothing_is_missing() {
     // The first may have made no recommendation: then the second is the first that did.
     let lacking = with(&|pair| pair[0].may_lack_recommendation = true);
     assert_eq!((lacking(115), lacking(116)), (None, Some(1)));
-    let lacking =
-        with(&|pair| *pair = pair.map(|it| SeenPass { may_lack_recommendation: true, ..it }));
+    let lacking = with(&|pair| {
+        *pair = pair.map(|it| SeenPass {
+            may_lack_recommendation: true,
+            ..it
+        });
+    });
     assert_eq!(lacking(131), None);
     // The first pass over a changed spec came within 15 + 5 s, and a second for the fraction.
     let changed = with(&|pair| pair[0].spec_changed = true);
@@ -397,7 +518,15 @@ fn passes_are_all_known_if_nothing_is_missing() {
     // A status that could not be written belongs to a pass that was not seen.
     let lost = |lost| {
         let events = vec![event("u", "FailedUpdateStatus", "", lost)];
-        passes(&hpa(), pair(), Evidence { events, ..led(0, 131) }, 101)
+        passes(
+            &hpa(),
+            pair(),
+            Evidence {
+                events,
+                ..led(0, 131)
+            },
+            101,
+        )
     };
     assert_eq!((lost(98), lost(99)), (Some(2), None));
 }
@@ -407,7 +536,10 @@ fn passes_are_all_known_if_nothing_is_missing() {
 #[test]
 fn passes_leave_a_window_by_their_age_at_the_next_one() {
     let hpa = state((130, 50, 8, None));
-    let evidence = Evidence { seen: vec![seen(100, 115), seen(115, 130)], ..led(0, 131) };
+    let evidence = Evidence {
+        seen: vec![seen(100, 115), seen(115, 130)],
+        ..led(0, 131)
+    };
     let known = known(&hpa, &evidence, "v1.36", 131);
     let within = |window| known.passes_within(seconds(window)).map(<[_]>::len);
     assert_eq!(known.least_age(second(100)), seconds(45));
@@ -426,8 +558,13 @@ fn what_a_regular_pass_did_is_whole_sync_periods_old() {
     let hpa = state((100, 50, 8, None));
     let evidence = Evidence::default();
     let age = |version, spec, time| {
-        let hpa = Hpa { written: state((100, spec, 8, None)).written, ..hpa.clone() };
-        known(&hpa, &evidence, version, 101).least_age(second(time)).as_secs()
+        let hpa = Hpa {
+            written: state((100, spec, 8, None)).written,
+            ..hpa.clone()
+        };
+        known(&hpa, &evidence, version, 101)
+            .least_age(second(time))
+            .as_secs()
     };
     for (time, want) in [
         (101, 15),
@@ -456,24 +593,41 @@ fn what_was_done_before_a_status_is_a_sync_period_older() {
     let evidence = Evidence::default();
     let known = known(&hpa, &evidence, "v1.36", 101);
     assert_eq!(known.least_age_before(second(100)), seconds(30));
-    assert_eq!(known.least_age_before(second(101)), seconds(15), "no pass wrote then");
+    assert_eq!(
+        known.least_age_before(second(101)),
+        seconds(15),
+        "no pass wrote then"
+    );
     let hpa = state((100, 80, 8, None));
     let known = self::known(&hpa, &evidence, "v1.37", 101);
-    assert_eq!(known.least_age_before(second(100)), seconds(13), "an extra pass may have");
+    assert_eq!(
+        known.least_age_before(second(100)),
+        seconds(13),
+        "an extra pass may have"
+    );
 }
 
 /// A status that was seen counts once; one that a changed spec has only kept was written earlier.
 #[test]
 fn statuses_are_written_by_passes() {
     let hpa = state((100, 50, 8, None));
-    let kept = SeenPass { spec_changed: true, ..seen(85, 90) };
+    let kept = SeenPass {
+        spec_changed: true,
+        ..seen(85, 90)
+    };
     for (seen, want) in [
         (vec![], vec![100]),
         (vec![seen(70, 85), kept, seen(90, 100)], vec![70, 90, 100]),
         (vec![seen(85, 100), seen(100, 101)], vec![85, 100]),
     ] {
-        let evidence = Evidence { seen, ..Evidence::default() };
-        let found: Vec<i64> = known(&hpa, &evidence, "v1.36", 101).writes().map(since).collect();
+        let evidence = Evidence {
+            seen,
+            ..Evidence::default()
+        };
+        let found: Vec<i64> = known(&hpa, &evidence, "v1.36", 101)
+            .writes()
+            .map(since)
+            .collect();
         assert_eq!(found, want);
     }
 }
@@ -484,13 +638,31 @@ fn each_side_of_another_hpa_of_the_name_has_its_events() {
     let message = "New size: 4; reason: cpu above target";
     let mut own = event("u", "SuccessfulRescale", message, 80);
     own.count = 3;
-    let events =
-        vec![own, event("u", "Other", "", 90), event("other", "SuccessfulRescale", message, 70)];
-    let evidence = Evidence { events, ..Evidence::default() };
+    let events = vec![
+        own,
+        event("u", "Other", "", 90),
+        event("other", "SuccessfulRescale", message, 70),
+    ];
+    let evidence = Evidence {
+        events,
+        ..Evidence::default()
+    };
     let known = known(&hpa, &evidence, "v1.36", 101);
-    assert_eq!(known.event_counts.iter().map(|(_, count)| count).sum::<i64>(), 4);
+    assert_eq!(
+        known
+            .event_counts
+            .iter()
+            .map(|(_, count)| count)
+            .sum::<i64>(),
+        4
+    );
     assert!(known.replaces_another);
-    assert!(known.rescales.iter().all(|rescale| rescale.time == second(80)));
+    assert!(
+        known
+            .rescales
+            .iter()
+            .all(|rescale| rescale.time == second(80))
+    );
 }
 
 /// `SuccessfulRescale` has one of four reasons, or that no metric was above its target.
@@ -498,20 +670,42 @@ fn each_side_of_another_hpa_of_the_name_has_its_events() {
 fn events_report_rescales() {
     use RescaleReason::{AboveMax, AboveTarget, BelowMin, BelowTarget, None};
     for (reason, want) in [
-        ("cpu resource utilization (percentage of request) above target", AboveTarget),
+        (
+            "cpu resource utilization (percentage of request) above target",
+            AboveTarget,
+        ),
         ("All metrics below target", BelowTarget),
-        ("Current number of replicas above Spec.MaxReplicas", AboveMax),
-        ("Current number of replicas below Spec.MinReplicas", BelowMin),
+        (
+            "Current number of replicas above Spec.MaxReplicas",
+            AboveMax,
+        ),
+        (
+            "Current number of replicas below Spec.MinReplicas",
+            BelowMin,
+        ),
         ("", None),
     ] {
         let message = format!("New size: 4; reason: {reason}");
         let found = rescales(&[&event("u", "SuccessfulRescale", &message, 80)]);
-        let one = Rescale { time: second(80), size: 4, reason: want, gap: false };
+        let one = Rescale {
+            time: second(80),
+            size: 4,
+            reason: want,
+            gap: false,
+        };
         assert_eq!(found, [one], "{reason}");
-        assert_eq!(rescales(&[&event("u", "Other", &message, 80)]), [], "{reason}");
+        assert_eq!(
+            rescales(&[&event("u", "Other", &message, 80)]),
+            [],
+            "{reason}"
+        );
     }
     for message in ["New size: x; reason: y", "New size: 4", "4; reason: y"] {
-        assert_eq!(rescales(&[&event("u", "SuccessfulRescale", message, 80)]), [], "{message}");
+        assert_eq!(
+            rescales(&[&event("u", "SuccessfulRescale", message, 80)]),
+            [],
+            "{message}"
+        );
     }
 }
 
@@ -532,21 +726,36 @@ fn repeated_events_hide_rescales() {
             })
             .collect();
         let found = rescales(&events.iter().collect::<Vec<_>>());
-        found.iter().map(|it| (since(it.time), it.gap)).collect::<Vec<_>>()
+        found
+            .iter()
+            .map(|it| (since(it.time), it.gap))
+            .collect::<Vec<_>>()
     };
     for (events, want) in [
         (vec![(plain, Some(10), Some(10), 1)], vec![(10, false)]),
-        (vec![(plain, Some(10), Some(20), 2)], vec![(10, false), (20, false)]),
-        (vec![(plain, Some(10), Some(20), 3)], vec![(10, true), (20, true)]),
+        (
+            vec![(plain, Some(10), Some(20), 2)],
+            vec![(10, false), (20, false)],
+        ),
+        (
+            vec![(plain, Some(10), Some(20), 3)],
+            vec![(10, true), (20, true)],
+        ),
         (vec![(&merged, Some(20), Some(20), 1)], vec![(20, false)]),
-        (vec![(&merged, Some(10), Some(20), 2)], vec![(10, true), (20, true)]),
+        (
+            vec![(&merged, Some(10), Some(20), 2)],
+            vec![(10, true), (20, true)],
+        ),
         // Some events have only one of the times.
         (vec![(plain, Some(10), None, 1)], vec![(10, false)]),
         (vec![(plain, None, Some(20), 1)], vec![(20, false)]),
         (vec![(plain, None, None, 1)], vec![]),
         // In order of time, and nothing before a gap is complete.
         (
-            vec![(plain, Some(30), Some(30), 1), (plain, Some(10), Some(10), 1)],
+            vec![
+                (plain, Some(30), Some(30), 1),
+                (plain, Some(10), Some(10), 1),
+            ],
             vec![(10, false), (30, false)],
         ),
         (
@@ -570,10 +779,18 @@ fn rescales_show_that_the_controller_ran() {
         first: Some(second(times.0)),
         last: Some(second(times.1)),
         count,
-        ..event("u", "SuccessfulRescale", &format!("New size: {size}; reason: "), 0)
+        ..event(
+            "u",
+            "SuccessfulRescale",
+            &format!("New size: {size}; reason: "),
+            0,
+        )
     };
     let ran = |events: Vec<Event>, time| {
-        let evidence = Evidence { events, ..Evidence::default() };
+        let evidence = Evidence {
+            events,
+            ..Evidence::default()
+        };
         let hpa = state((131, 50, 5, None));
         !known(&hpa, &evidence, "v1.36", 132).may_have_restarted_unseen_since(second(time))
     };
@@ -581,7 +798,10 @@ fn rescales_show_that_the_controller_ran() {
     assert!(!ran(vec![], 115));
     assert!(ran(vec![each(116)], 115));
     assert!(ran(vec![each(101), each(116)], 100));
-    assert!(!ran(vec![each(101), each(113)], 100), "18 s are enough for a restart");
+    assert!(
+        !ran(vec![each(101), each(113)], 100),
+        "18 s are enough for a restart"
+    );
     assert!(ran(vec![above(4, (60, 116), 2)], 59));
     assert!(!ran(vec![each(60), each(116)], 59));
 }
@@ -598,7 +818,11 @@ fn the_recorder_drops_no_event_as_long_as_it_has_some_left() {
             renewed: second(later),
             duration: seconds(15),
         });
-        let evidence = Evidence { events, lease, ..Evidence::default() };
+        let evidence = Evidence {
+            events,
+            lease,
+            ..Evidence::default()
+        };
         known(&hpa, &evidence, "v1.36", later).drops_no_event_since(second(since))
     };
     // Of a leader that has led for 10 minutes, all are known.

@@ -86,16 +86,32 @@ fn passes_count_by_their_age() {
         let possibly = found.possible.unwrap();
         assert_eq!(list(&possibly.down.soonest), with(&certain, 3), "{ages:?}");
         assert_eq!(list(&possibly.down.last), with(&possible, 7), "{ages:?}");
-        assert_eq!((possibly.up.soonest, possibly.up.last), (vec![], vec![]), "{ages:?}");
-        assert_eq!(list(&found.likely.recommendations), with(&possible, 7), "{ages:?}");
+        assert_eq!(
+            (possibly.up.soonest, possibly.up.last),
+            (vec![], vec![]),
+            "{ages:?}"
+        );
+        assert_eq!(
+            list(&found.likely.recommendations),
+            with(&possible, 7),
+            "{ages:?}"
+        );
         // The same against scaling up, and no window against scaling down.
         let behavior = json!({"scaleUp": window(300), "scaleDown": window(0)});
         let found = remembered(&past, &behavior);
         let possibly = found.possible.unwrap();
         assert_eq!(list(&possibly.up.soonest), with(&certain, 7), "{ages:?}");
         assert_eq!(list(&possibly.up.last), with(&possible, 3), "{ages:?}");
-        assert_eq!((possibly.down.soonest, possibly.down.last), (vec![], vec![]), "{ages:?}");
-        assert_eq!(list(&found.likely.recommendations), with(&possible, 7), "{ages:?}");
+        assert_eq!(
+            (possibly.down.soonest, possibly.down.last),
+            (vec![], vec![]),
+            "{ages:?}"
+        );
+        assert_eq!(
+            list(&found.likely.recommendations),
+            with(&possible, 7),
+            "{ages:?}"
+        );
     }
 }
 
@@ -112,8 +128,16 @@ fn the_highest_and_the_lowest_of_them_have_bounds() {
             (Some(5), Some(9)),
             (Some(4), Some(8)),
         ),
-        (vec![(303, 1, 19), (59, 3, 7), (30, 4, 8)], (Some(4), Some(8)), (Some(3), Some(8))),
-        (vec![(30, 4, ANY), (20, 3, 6)], (Some(4), None), (Some(3), Some(6))),
+        (
+            vec![(303, 1, 19), (59, 3, 7), (30, 4, 8)],
+            (Some(4), Some(8)),
+            (Some(3), Some(8)),
+        ),
+        (
+            vec![(30, 4, ANY), (20, 3, 6)],
+            (Some(4), None),
+            (Some(3), Some(6)),
+        ),
         (vec![(30, 4, ANY)], (Some(4), None), (Some(4), None)),
         // Nothing holds back either direction.
         (vec![], (None, Some(0)), (Some(ANY), None)),
@@ -136,10 +160,15 @@ fn rescales_count_from_bound_to_bound() {
         let found = remembered(&past(&[], rescales), behavior);
         let lists = found.possible.unwrap().changes.unwrap();
         let list = |list: &Vec<super::ScaleEvent>| {
-            list.iter().map(|it| (it.replicas, age(it.time))).collect::<Vec<_>>()
+            list.iter()
+                .map(|it| (it.replicas, age(it.time)))
+                .collect::<Vec<_>>()
         };
         let likely = [found.likely.scale_up_events, found.likely.scale_down_events];
-        (lists.iter().map(list).collect::<Vec<_>>(), likely.map(|it| list(&it)))
+        (
+            lists.iter().map(list).collect::<Vec<_>>(),
+            likely.map(|it| list(&it)),
+        )
     };
     for (rescales, lists, likely) in [
         (
@@ -152,9 +181,17 @@ fn rescales_count_from_bound_to_bound() {
             ],
             [vec![(2, 45)], vec![(1, 25)]],
         ),
-        (vec![(2, 50, 40)], vec![vec![(2, 50)], vec![(2, 40)]], [vec![(2, 45)], vec![]]),
+        (
+            vec![(2, 50, 40)],
+            vec![vec![(2, 50)], vec![(2, 40)]],
+            [vec![(2, 45)], vec![]],
+        ),
         // What is as old as the period no longer counts.
-        (vec![(2, 60, 50)], vec![vec![], vec![(2, 50)]], [vec![(2, 55)], vec![]]),
+        (
+            vec![(2, 60, 50)],
+            vec![vec![], vec![(2, 50)]],
+            [vec![(2, 55)], vec![]],
+        ),
         (vec![(2, 70, 60)], vec![vec![]], [vec![], vec![]]),
     ] {
         assert_eq!(of(&rescales, &behavior), (lists, likely), "{rescales:?}");
@@ -172,16 +209,29 @@ fn what_is_known_of_a_past_has_grounds() {
         "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}],
     }});
     let whole = past(&[(60, 3, 7), (45, 3, 7), (30, 3, 7)], &[(2, 50, 40)]);
-    let lacking = Past { lacks: vec![PastPart::Replicas], ..whole.clone() };
-    let played = Ground::Played { count: 3, first: second(NOW - 60), last: second(NOW - 30) };
+    let lacking = Past {
+        lacks: vec![PastPart::Replicas],
+        ..whole.clone()
+    };
+    let played = Ground::Played {
+        count: 3,
+        first: second(NOW - 60),
+        last: second(NOW - 30),
+    };
     for (past, behavior, limits) in [
         (&whole, &Value::Null, None),
         (&lacking, &Value::Null, None),
-        (&lacking, &policies, Some(Counted::Any(Uncounted::ReplicasNotRecorded))),
+        (
+            &lacking,
+            &policies,
+            Some(Counted::Any(Uncounted::ReplicasNotRecorded)),
+        ),
     ] {
         let found = remembered(past, behavior);
-        let grounds: Vec<_> =
-            [played.clone()].into_iter().chain(limits.clone().map(Ground::RateLimits)).collect();
+        let grounds: Vec<_> = [played.clone()]
+            .into_iter()
+            .chain(limits.clone().map(Ground::RateLimits))
+            .collect();
         assert_eq!(found.grounds, grounds);
         assert_eq!(found.knowledge, Knowledge::Inferred);
         assert_eq!(found.possible.unwrap().changes.is_some(), limits.is_none());

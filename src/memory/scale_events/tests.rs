@@ -35,18 +35,35 @@ fn hpa(rescale: i64, up: &[i32], down: &[i32]) -> Hpa {
 /// Returns the evidence of a leader since some time.
 fn led(acquired: i64) -> Evidence {
     let duration = SignedDuration::from_secs(15);
-    let lease = Lease { acquired: second(acquired), renewed: second(NOW), duration };
-    Evidence { lease: Some(lease), ..Evidence::default() }
+    let lease = Lease {
+        acquired: second(acquired),
+        renewed: second(NOW),
+        duration,
+    };
+    Evidence {
+        lease: Some(lease),
+        ..Evidence::default()
+    }
 }
 
 /// Returns the evidence of these rescales, by a leader since the start.
 fn seen(rescales: &[(i32, i64)]) -> Evidence {
     let changes = rescales.iter().map(change).collect();
-    Evidence { rescales: Some(Rescales { since: second(0), changes }), ..led(0) }
+    Evidence {
+        rescales: Some(Rescales {
+            since: second(0),
+            changes,
+        }),
+        ..led(0)
+    }
 }
 
 fn change(&(replicas, time): &(i32, i64)) -> ScaleEvent {
-    ScaleEvent { replicas, time: second(time), outdated: false }
+    ScaleEvent {
+        replicas,
+        time: second(time),
+        outdated: false,
+    }
 }
 
 /// Returns the evidence of events, in the time of a leader since the start.
@@ -87,7 +104,10 @@ fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, Uncounted>
     match &why[..] {
         [Counted::ByEvents(list)] => {
             let seconds = |time: Timestamp| time.duration_since(second(0)).as_secs();
-            Ok(list.iter().map(|it| (it.replicas, seconds(it.time))).collect())
+            Ok(list
+                .iter()
+                .map(|it| (it.replicas, seconds(it.time)))
+                .collect())
         }
         [Counted::Any(why)] => Err(why.clone()),
         other => panic!("{other:?}"),
@@ -98,7 +118,11 @@ fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, Uncounted>
 fn without_a_rescale_in_a_period_nothing_counts() {
     let plain = state((100, 50, 8, None));
     assert_eq!(why(&plain, &led(0)), (true, vec![]), "no behavior");
-    assert_eq!(why(&hpa(90, &[], &[]), &led(0)), (true, vec![]), "no policies");
+    assert_eq!(
+        why(&hpa(90, &[], &[]), &led(0)),
+        (true, vec![]),
+        "no policies"
+    );
     let mut never = hpa(90, &[60], &[]);
     never.status.last_scale_time = None;
     assert_eq!(why(&never, &led(0)), (true, vec![Counted::NoRescale]));
@@ -107,7 +131,10 @@ fn without_a_rescale_in_a_period_nothing_counts() {
     let rescaled = |time, period| why(&hpa(time, &[period], &[]), &led(0));
     let expired = |time| Counted::Expired(SignedDuration::from_secs(NOW - time));
     assert_eq!(rescaled(68, 45), (true, vec![expired(68)]));
-    assert_eq!(rescaled(68, 46).1, [Counted::Any(Uncounted::EventsIncomplete)]);
+    assert_eq!(
+        rescaled(68, 46).1,
+        [Counted::Any(Uncounted::EventsIncomplete)]
+    );
 }
 
 /// The spec had no `behavior` at all passes that are inside the period.
@@ -125,7 +152,10 @@ fn passes_without_behavior_remember_nothing() {
     };
     let none = Ground::RateLimits(Counted::NoBehavior);
     assert_eq!(found(51), (true, vec![none]));
-    assert!(!found(52).0, "a pass of 53.x may have been over another spec");
+    assert!(
+        !found(52).0,
+        "a pass of 53.x may have been over another spec"
+    );
 }
 
 #[test]
@@ -134,7 +164,13 @@ fn what_no_status_shows_may_be_anything() {
         let events = vec![event("u", "FailedUpdateStatus", "", time)];
         let mut never = hpa(90, &[60], &[]);
         never.status.last_scale_time = None;
-        why(&never, &Evidence { events, ..led(since) })
+        why(
+            &never,
+            &Evidence {
+                events,
+                ..led(since)
+            },
+        )
     };
     let unseen = (false, vec![Counted::Any(Uncounted::StatusLost)]);
     let nothing = (true, vec![Counted::NoRescale]);
@@ -149,7 +185,13 @@ fn what_no_status_shows_may_be_anything() {
         hpa.written.created = Some(second(created));
         hpa.status.last_scale_time = None;
         let evidence = since.map_or_else(Evidence::default, led);
-        why(&hpa, &Evidence { events: vec![other], ..evidence })
+        why(
+            &hpa,
+            &Evidence {
+                events: vec![other],
+                ..evidence
+            },
+        )
     };
     let unseen = (false, vec![Counted::Any(Uncounted::EarlierHpa)]);
     assert_eq!(replaced(53, Some(0)), nothing);
@@ -169,13 +211,23 @@ fn changes_have_the_age_that_they_will_have() {
         lists.unwrap()
     };
     // 13 s before the pass of 114 is now, and 20 s before the pass of 121.
-    assert_eq!(lists(&[(2, 80)], &[60], &[]), [vec![(2, 6700)], vec![(2, 6000)]]);
+    assert_eq!(
+        lists(&[(2, 80)], &[60], &[]),
+        [vec![(2, 6700)], vec![(2, 6000)]]
+    );
     // A rescale of 85 was at least two sync periods before the next pass: not 114 - 86 = 28 s.
-    assert_eq!(lists(&[(2, 85)], &[60], &[]), [vec![(2, 7100)], vec![(2, 6500)]]);
+    assert_eq!(
+        lists(&[(2, 85)], &[60], &[]),
+        [vec![(2, 7100)], vec![(2, 6500)]]
+    );
     // The period of 31 s ends at 116.
     let ends = [vec![(2, 7100)], vec![(2, 6500)], vec![(2, 7000)]];
     assert_eq!(lists(&[(2, 85)], &[31, 60], &[]), ends);
-    assert_eq!(lists(&[(2, 85)], &[60], &[31]), ends, "whichever direction it is of");
+    assert_eq!(
+        lists(&[(2, 85)], &[60], &[31]),
+        ends,
+        "whichever direction it is of"
+    );
     // The period of 34 s ends at 114 or just before, depending on the fraction of the second.
     assert_eq!(
         lists(&[(2, 80)], &[34, 60], &[]),
@@ -210,9 +262,14 @@ fn changes_have_the_age_that_they_will_have() {
 #[test]
 fn rescales_that_were_seen_count_since_the_period_began() {
     let told = |since, changes: &[(i32, i64)]| {
-        let rescales =
-            Rescales { since: second(since), changes: changes.iter().map(change).collect() };
-        let evidence = Evidence { rescales: Some(rescales), ..led(0) };
+        let rescales = Rescales {
+            since: second(since),
+            changes: changes.iter().map(change).collect(),
+        };
+        let evidence = Evidence {
+            rescales: Some(rescales),
+            ..led(0)
+        };
         match &lists(&hpa(90, &[60], &[]), &evidence).1[..] {
             [Counted::Seen(list)] => Some(list.iter().map(|it| it.replicas).collect::<Vec<_>>()),
             _ => None,
@@ -228,15 +285,24 @@ fn a_restart_loses_the_older_changes() {
     let hpa = hpa(85, &[60], &[]);
     let changes = [(1, 70), (2, 85)];
     let lists = |acquired: i64| {
-        let evidence = Evidence { lease: led(acquired).lease, ..seen(&changes) };
+        let evidence = Evidence {
+            lease: led(acquired).lease,
+            ..seen(&changes)
+        };
         let (lists, _) = lists(&hpa, &evidence);
         let replicas = |list: &Vec<(i32, i64)>| list.iter().map(|it| it.0).collect::<Vec<_>>();
         lists.unwrap().iter().map(replicas).collect::<Vec<_>>()
     };
     let (both, second, none) = (vec![1, 2], vec![2], vec![]);
     assert_eq!(lists(68), [both.clone(), both.clone()]);
-    assert_eq!(lists(69), [both.clone(), both.clone(), second.clone(), second.clone()]);
-    assert_eq!(lists(71), [both.clone(), both, second.clone(), second.clone()]);
+    assert_eq!(
+        lists(69),
+        [both.clone(), both.clone(), second.clone(), second.clone()]
+    );
+    assert_eq!(
+        lists(71),
+        [both.clone(), both, second.clone(), second.clone()]
+    );
     // The first is certainly forgotten.
     assert_eq!(lists(72), [second.clone(), second.clone()]);
     assert_eq!(lists(83), [second.clone(), second.clone()]);
@@ -261,11 +327,23 @@ fn a_later_change_may_have_overwritten_one() {
     };
     let (both, last) = (vec![1, 2], vec![2]);
     // At 85.x, what was added at 55 is 30 s old, and at 56 may be 29.x s.
-    assert_eq!(first(&[(1, 55), (2, 85)], &[30], &[90]), [both.clone(), last.clone()]);
-    assert_eq!(first(&[(1, 56), (2, 85)], &[30], &[90]), std::slice::from_ref(&both));
-    assert_eq!(first(&[(1, 55), (2, 85)], &[30, 90], &[10]), std::slice::from_ref(&both));
+    assert_eq!(
+        first(&[(1, 55), (2, 85)], &[30], &[90]),
+        [both.clone(), last.clone()]
+    );
+    assert_eq!(
+        first(&[(1, 56), (2, 85)], &[30], &[90]),
+        std::slice::from_ref(&both)
+    );
+    assert_eq!(
+        first(&[(1, 55), (2, 85)], &[30, 90], &[10]),
+        std::slice::from_ref(&both)
+    );
     assert_eq!(first(&[(1, 55), (-2, 85)], &[30], &[90]), [vec![1, -2]]);
-    assert_eq!(first(&[(-1, 55), (-2, 85)], &[90], &[30]), [vec![-1, -2], vec![-2]]);
+    assert_eq!(
+        first(&[(-1, 55), (-2, 85)], &[90], &[30]),
+        [vec![-1, -2], vec![-2]]
+    );
     // Of both directions, one may be gone.
     assert_eq!(
         first(&[(1, 55), (-1, 56), (2, 85), (-2, 86)], &[30], &[30, 90]),
@@ -273,12 +351,22 @@ fn a_later_change_may_have_overwritten_one() {
     );
     let mut hpa = hpa(85, &[30], &[30]);
     // Passes so far went by the spec of then: its periods were longer, or unknown.
-    let next = HpaSpec { behavior: Some(behavior(&[90], &[])), ..hpa.spec.clone() };
+    let next = HpaSpec {
+        behavior: Some(behavior(&[90], &[])),
+        ..hpa.spec.clone()
+    };
     let evidence = seen(&[(1, 55), (2, 85)]);
     let mut both = self::hpa(86, &[30], &[30]);
     both.spec.behavior = Some(behavior(&[30], &[30]));
     let evidence_of_both = seen(&[(1, 55), (-1, 56), (2, 85), (-2, 87)]);
-    let known = Known::new(&both, &next, 8, &of("v1.36"), second(NOW), &evidence_of_both);
+    let known = Known::new(
+        &both,
+        &next,
+        8,
+        &of("v1.36"),
+        second(NOW),
+        &evidence_of_both,
+    );
     let mut lists: Vec<Vec<i32>> = Vec::new();
     for list in changes(&known, &mut Vec::new()).unwrap().next {
         let replicas = list.iter().map(|it| it.replicas).collect();
@@ -286,7 +374,15 @@ fn a_later_change_may_have_overwritten_one() {
             lists.push(replicas);
         }
     }
-    assert_eq!(lists, [vec![1, -1, 2, -2], vec![-1, 2, -2], vec![1, 2, -2], vec![2, -2]]);
+    assert_eq!(
+        lists,
+        [
+            vec![1, -1, 2, -2],
+            vec![-1, 2, -2],
+            vec![1, 2, -2],
+            vec![2, -2]
+        ]
+    );
     let mut of_next = |own: Behavior, spec: i64| {
         hpa.spec.behavior = Some(own);
         hpa.written.spec = Some(second(spec));
@@ -295,8 +391,14 @@ fn a_later_change_may_have_overwritten_one() {
         lists.iter().any(|list| list.len() == 1)
     };
     assert!(of_next(behavior(&[30], &[]), 50));
-    assert!(!of_next(behavior(&[31], &[]), 50), "55.x + 31 is 86 or later");
-    assert!(of_next(behavior(&[60], &[]), 53), "the spec of 54 may have been another");
+    assert!(
+        !of_next(behavior(&[31], &[]), 50),
+        "55.x + 31 is 86 or later"
+    );
+    assert!(
+        of_next(behavior(&[60], &[]), 53),
+        "the spec of 54 may have been another"
+    );
     assert!(!of_next(behavior(&[60], &[]), 52));
 }
 
@@ -306,11 +408,16 @@ fn events_tell_of_each_rescale_by_the_size_before() {
     let old = || above(4, 40);
     let rescaled = |events, last| counted(&hpa(last, &[60], &[]), &told(events));
     assert_eq!(rescaled(vec![old(), above(6, 85)], 85), Ok(vec![(2, 85)]));
-    assert_eq!(rescaled(vec![old(), above(6, 70), above(9, 85)], 85), Ok(vec![(2, 70), (3, 85)]));
+    assert_eq!(
+        rescaled(vec![old(), above(6, 70), above(9, 85)], 85),
+        Ok(vec![(2, 70), (3, 85)])
+    );
     assert_eq!(rescaled(vec![], 85), incomplete);
     // The size before the first is unknown, but no less than the minimum.
     assert_eq!(rescaled(vec![above(6, 85)], 85), Ok(vec![(5, 85)]));
-    let all = lists(&hpa(85, &[60], &[]), &told(vec![above(6, 85)])).0.unwrap();
+    let all = lists(&hpa(85, &[60], &[]), &told(vec![above(6, 85)]))
+        .0
+        .unwrap();
     let changes: BTreeSet<i32> = all.iter().flatten().map(|it| it.0).collect();
     assert_eq!(changes, BTreeSet::from([1, 5]));
     // The event may be a second later than the status.
@@ -318,16 +425,30 @@ fn events_tell_of_each_rescale_by_the_size_before() {
     assert_eq!(rescaled(vec![old(), above(6, 87)], 85), incomplete);
     assert_eq!(rescaled(vec![old(), above(6, 83)], 85), incomplete);
     // Inside the period from 54 on, with the fraction of a second.
-    assert_eq!(rescaled(vec![above(4, 53), above(6, 85)], 85), Ok(vec![(2, 85)]));
+    assert_eq!(
+        rescaled(vec![above(4, 53), above(6, 85)], 85),
+        Ok(vec![(2, 85)])
+    );
     assert_eq!(
         rescaled(vec![above(3, 40), above(4, 54), above(6, 85)], 85),
         Ok(vec![(1, 54), (2, 85)])
     );
-    assert_eq!(rescaled(vec![above(4, 54), above(6, 85)], 85), Ok(vec![(3, 54), (2, 85)]));
+    assert_eq!(
+        rescaled(vec![above(4, 54), above(6, 85)], 85),
+        Ok(vec![(3, 54), (2, 85)])
+    );
     // More than two repeats hide others.
-    let repeated = Event { count: 3, first: Some(second(70)), ..above(6, 85) };
+    let repeated = Event {
+        count: 3,
+        first: Some(second(70)),
+        ..above(6, 85)
+    };
     assert_eq!(rescaled(vec![old(), repeated], 85), incomplete);
-    let before = Event { count: 3, first: Some(second(30)), ..above(4, 40) };
+    let before = Event {
+        count: 3,
+        first: Some(second(30)),
+        ..above(4, 40)
+    };
     assert_eq!(rescaled(vec![before, above(6, 85)], 85), Ok(vec![(2, 85)]));
 }
 
@@ -369,7 +490,11 @@ fn the_reason_of_a_rescale_has_a_direction() {
         let message = format!("New size: {to}; reason: {reason}");
         let events = vec![above(4, 40), event("u", "SuccessfulRescale", &message, 85)];
         let found = counted(&hpa(85, &[60], &[]), &told(events));
-        let wanted = if fits { Ok(vec![(to - 4, 85)]) } else { Err(Uncounted::EventsIncomplete) };
+        let wanted = if fits {
+            Ok(vec![(to - 4, 85)])
+        } else {
+            Err(Uncounted::EventsIncomplete)
+        };
         assert_eq!(found, wanted, "{reason} {to}");
     }
 }
@@ -379,10 +504,19 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
     let scaled = |message: &str, time| {
         let scaled = vec![event("u", "ScalingReplicaSet", message, time)];
         let events = vec![above(4, 40), above(6, 85)];
-        counted(&hpa(85, &[60], &[]), &Evidence { scaled, ..told(events) })
+        counted(
+            &hpa(85, &[60], &[]),
+            &Evidence {
+                scaled,
+                ..told(events)
+            },
+        )
     };
     let other = "Scaled up replica set web-1 from 4 to 5";
-    assert_eq!(scaled("Scaled up replica set web-1 from 4 to 6", 90), Ok(vec![(2, 85)]));
+    assert_eq!(
+        scaled("Scaled up replica set web-1 from 4 to 6", 90),
+        Ok(vec![(2, 85)])
+    );
     assert_eq!(scaled(other, 84), Ok(vec![(2, 85)]));
     let message = other.to_owned();
     assert_eq!(scaled(other, 85), Err(Uncounted::OtherChange { message }));
@@ -395,7 +529,10 @@ fn too_many_events_may_hide_some() {
         let mut hpa = hpa(85, &[period], &[]);
         hpa.written.created = Some(second(created));
         hpa.written.spec = hpa.written.created;
-        let more = Event { count: other, ..event("u", "Other", "", 30) };
+        let more = Event {
+            count: other,
+            ..event("u", "Other", "", 30)
+        };
         let evidence = lease.map_or_else(Evidence::default, led);
         let events = vec![above(4, 40), above(6, 85), more];
         // Older ones than the period count only as events.
@@ -426,18 +563,30 @@ fn too_many_events_may_hide_some() {
 #[test]
 fn changes_are_split_by_direction() {
     // The controller counts whatever is no addition as a removal.
-    let list = [(2, 10), (-3, 20), (i32::MIN, 30), (0, 40)].iter().map(change).collect();
+    let list = [(2, 10), (-3, 20), (i32::MIN, 30), (0, 40)]
+        .iter()
+        .map(change)
+        .collect();
     let (up, down) = split(Some(&list));
     assert_eq!(up, [change(&(2, 10))]);
-    assert_eq!(down, [(3, 20), (i32::MIN, 30), (0, 40)].map(|it| change(&it)));
+    assert_eq!(
+        down,
+        [(3, 20), (i32::MIN, 30), (0, 40)].map(|it| change(&it))
+    );
     assert_eq!(split(None), (vec![], vec![]));
 }
 
 #[test]
 fn events_of_deployments() {
     for (message, want) in [
-        ("Scaled up replica set web-59 from 2 to 4", Some((Some(2), 4))),
-        ("Scaled down replica set web-59 from 4 to 2", Some((Some(4), 2))),
+        (
+            "Scaled up replica set web-59 from 2 to 4",
+            Some((Some(2), 4)),
+        ),
+        (
+            "Scaled down replica set web-59 from 4 to 2",
+            Some((Some(4), 2)),
+        ),
         ("Scaled up replica set web-59 to 4", Some((None, 4))),
         ("Scaled up replica set web-59 from 2", None),
         ("Scaled up replica set web-59 from 2 to x", None),
@@ -447,7 +596,10 @@ fn events_of_deployments() {
         ),
         ("something else", None),
     ] {
-        let event = Event { message: message.to_owned(), ..Event::default() };
+        let event = Event {
+            message: message.to_owned(),
+            ..Event::default()
+        };
         assert_eq!(event.followed(), want, "{message}");
     }
 }
@@ -471,8 +623,16 @@ fn a_change_by_another_is_told_by_its_counts() {
     ] {
         let message = format!("Scaled up replica set web-59 {message}");
         let last = Some(Timestamp::from_second(last).unwrap());
-        let event = Event { message: message.clone(), last, ..Event::default() };
-        assert_eq!(is_by_another(&event, time, &[2, 4, 8]), want, "{message} {last:?}");
+        let event = Event {
+            message: message.clone(),
+            last,
+            ..Event::default()
+        };
+        assert_eq!(
+            is_by_another(&event, time, &[2, 4, 8]),
+            want,
+            "{message} {last:?}"
+        );
     }
 }
 
@@ -487,19 +647,48 @@ fn a_controller_that_forgot_a_rescale_is_held_to_its_count() {
         hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
         (hpa.status.current_replicas, hpa.status.desired_replicas) = (4, 8);
         let behavior = hpa.spec.behavior.as_mut().unwrap();
-        behavior.scale_up.as_mut().unwrap().stabilization_window_seconds = Some(windows.0);
-        behavior.scale_down.as_mut().unwrap().stabilization_window_seconds = Some(windows.1);
-        let evidence = Evidence { events: vec![above(8, 100)], ..Evidence::default() };
-        let evidence = if lease { Evidence { lease: led(0).lease, ..evidence } } else { evidence };
+        behavior
+            .scale_up
+            .as_mut()
+            .unwrap()
+            .stabilization_window_seconds = Some(windows.0);
+        behavior
+            .scale_down
+            .as_mut()
+            .unwrap()
+            .stabilization_window_seconds = Some(windows.1);
+        let evidence = Evidence {
+            events: vec![above(8, 100)],
+            ..Evidence::default()
+        };
+        let evidence = if lease {
+            Evidence {
+                lease: led(0).lease,
+                ..evidence
+            }
+        } else {
+            evidence
+        };
         let now = second(status + 14);
         let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), now, &evidence);
         let Counts { next, later } = changes(&known, &mut Vec::new()).unwrap();
-        let ages = later.iter().filter(|(list, _)| list.is_empty()).map(|(_, age)| age.as_secs());
+        let ages = later
+            .iter()
+            .filter(|(list, _)| list.is_empty())
+            .map(|(_, age)| age.as_secs());
         (next.iter().any(Vec::is_empty), ages.max())
     };
-    assert_eq!(found((30, 60), 100, false), (false, Some(0)), "at its first pass");
+    assert_eq!(
+        found((30, 60), 100, false),
+        (false, Some(0)),
+        "at its first pass"
+    );
     assert_eq!(found((1, 1), 100, false), (false, Some(0)));
     assert_eq!(found((0, 60), 100, false), (true, None), "nothing holds it");
     assert_eq!(found((60, 0), 100, false), (true, None));
-    assert_eq!(found((30, 60), 100, true), (false, None), "the leader is known");
+    assert_eq!(
+        found((30, 60), 100, true),
+        (false, None),
+        "the leader is known"
+    );
 }

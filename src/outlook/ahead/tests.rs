@@ -26,10 +26,18 @@ pub(crate) fn snapshot(current: i32, desired: i32, spec: &Value) -> Snapshot {
     let metric = build::external("queue", &build::average("1"));
     let spec = build::with(json!({"maxReplicas": 100, "metrics": [metric]}), spec);
     let queue = build::queue(&[&desired.to_string()]);
-    let items = [build::hpa(&spec), build::scale(current), queue, build::state(&json!({}))];
+    let items = [
+        build::hpa(&spec),
+        build::scale(current),
+        queue,
+        build::state(&json!({})),
+    ];
     let mut objects = Objects::default();
     read_text(&build::list(items), "state", &mut objects).unwrap();
-    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
     assemble(objects, &options, now()).unwrap().snapshot
 }
 
@@ -45,7 +53,10 @@ fn list(recommendations: &[(i32, i64)]) -> Vec<Recommendation> {
 /// Returns a memory with these recommendations.
 fn memory(recommendations: &[(i32, i64)], possible: Option<Possible>) -> Remembered {
     Remembered {
-        likely: Memory { recommendations: list(recommendations), ..Memory::default() },
+        likely: Memory {
+            recommendations: list(recommendations),
+            ..Memory::default()
+        },
         knowledge: Knowledge::Inferred,
         possible,
         grounds: Vec::new(),
@@ -53,12 +64,20 @@ fn memory(recommendations: &[(i32, i64)], possible: Option<Possible>) -> Remembe
 }
 
 fn ends(soonest: &[(i32, i64)], last: &[(i32, i64)]) -> Ends {
-    Ends { soonest: list(soonest), last: list(last) }
+    Ends {
+        soonest: list(soonest),
+        last: list(last),
+    }
 }
 
 fn possible(down: Ends, up: Ends, known: bool) -> Option<Possible> {
     let changes = known.then(|| vec![Vec::new()]);
-    Some(Possible { down, up, changes, ..Possible::default() })
+    Some(Possible {
+        down,
+        up,
+        changes,
+        ..Possible::default()
+    })
 }
 
 /// Returns when the replicas change, in seconds from now: to how many, and to how few and how many at most.
@@ -66,9 +85,17 @@ fn rows(snapshot: &Snapshot, remembered: &Remembered) -> Vec<(i64, i32, i32, i32
     let decision = engine::reconcile(snapshot, &remembered.likely);
     let row = |it: &Upcoming| {
         let Range { min, max } = it.range;
-        (it.time.duration_since(now()).as_secs(), it.replicas, min, max)
+        (
+            it.time.duration_since(now()).as_secs(),
+            it.replicas,
+            min,
+            max,
+        )
     };
-    ahead(snapshot, remembered, &decision).iter().map(row).collect()
+    ahead(snapshot, remembered, &decision)
+        .iter()
+        .map(row)
+        .collect()
 }
 
 /// Returns the rules of a direction that changes this many replicas per period, without a window.
@@ -99,9 +126,19 @@ fn a_hold_ends_when_its_recommendation_is_too_old() {
         assert_eq!(found, [(want, 5, 5, 5)], "{age}");
     }
     let two = memory(&[(10, 200), (8, 100)], None);
-    assert_eq!(rows(&snapshot(10, 5, &json!({})), &two), [(105, 8, 8, 8), (210, 5, 5, 5)]);
-    assert_eq!(rows(&snapshot(10, 10, &json!({})), &memory(&[(10, 0)], None)), []);
-    assert_eq!(rows(&snapshot(10, 5, &json!({})), &memory(&[(5, 0)], None)), [], "this pass");
+    assert_eq!(
+        rows(&snapshot(10, 5, &json!({})), &two),
+        [(105, 8, 8, 8), (210, 5, 5, 5)]
+    );
+    assert_eq!(
+        rows(&snapshot(10, 10, &json!({})), &memory(&[(10, 0)], None)),
+        []
+    );
+    assert_eq!(
+        rows(&snapshot(10, 5, &json!({})), &memory(&[(5, 0)], None)),
+        [],
+        "this pass"
+    );
 }
 
 #[test]
@@ -109,12 +146,21 @@ fn a_rate_limit_is_used_up_once_per_period() {
     // 3 replicas, 5 after this pass.
     let spec = json!({"minReplicas": 3, "behavior": {"scaleUp": limited(2, 60)}});
     let none = memory(&[], None);
-    assert_eq!(rows(&snapshot(3, 9, &spec), &none), [(60, 7, 7, 7), (120, 9, 9, 9)]);
+    assert_eq!(
+        rows(&snapshot(3, 9, &spec), &none),
+        [(60, 7, 7, 7), (120, 9, 9, 9)]
+    );
     // A longer period than every window.
     let spec = json!({"behavior": {"scaleUp": limited(2, 600)}});
-    assert_eq!(rows(&snapshot(3, 9, &spec), &none), [(600, 7, 7, 7), (1200, 9, 9, 9)]);
+    assert_eq!(
+        rows(&snapshot(3, 9, &spec), &none),
+        [(600, 7, 7, 7), (1200, 9, 9, 9)]
+    );
     let spec = json!({"behavior": {"scaleDown": limited(2, 60)}});
-    assert_eq!(rows(&snapshot(9, 4, &spec), &none), [(60, 5, 5, 5), (120, 4, 4, 4)]);
+    assert_eq!(
+        rows(&snapshot(9, 4, &spec), &none),
+        [(60, 5, 5, 5), (120, 4, 4, 4)]
+    );
 }
 
 #[test]
@@ -132,12 +178,20 @@ fn a_course_has_a_maximum_of_steps() {
     assert_eq!(found[30], (465, 8, 1, 8));
     // From zero the controller follows another rule.
     let rules = Rules::of(&snapshot.controller.version, snapshot.controller.gates);
-    let run = Run { snapshot: &snapshot, current: 0, desired: 5, rules };
+    let run = Run {
+        snapshot: &snapshot,
+        current: 0,
+        desired: 5,
+        rules,
+    };
     assert_eq!(run.steps(Memory::default()), []);
     // If it is unknown what rate limits count, at once.
     let unknown = memory(&[], possible(Ends::default(), Ends::default(), false));
     let found = rows(&snapshot, &unknown);
-    assert!(found.iter().all(|(_, _, min, max)| (*min, *max) == (1, 40)), "{found:?}");
+    assert!(
+        found.iter().all(|(_, _, min, max)| (*min, *max) == (1, 40)),
+        "{found:?}"
+    );
 }
 
 /// A hold that ends at 30, 105 or 210.
@@ -159,7 +213,10 @@ fn a_hold_may_end_sooner_or_later() {
     let found = rows(&snapshot(5, 10, &spec), &up);
     assert_eq!(found, [(30, 5, 5, 10), (105, 10, 5, 10), (210, 10, 10, 10)]);
     // Without `behavior` only the highest counts: above what is asked for, it is followed until it is too old.
-    let above = memory(&[(9, 100)], possible(ends(&[], &[(9, 100)]), Ends::default(), true));
+    let above = memory(
+        &[(9, 100)],
+        possible(ends(&[], &[(9, 100)]), Ends::default(), true),
+    );
     assert_eq!(rows(&snapshot(5, 7, &json!({})), &above), [(210, 7, 7, 9)]);
 }
 
@@ -167,8 +224,12 @@ fn a_hold_may_end_sooner_or_later() {
 fn each_step_has_bounds_of_its_own_if_the_changes_are_known() {
     let spec = json!({"behavior": {"scaleDown": limited(2, 60)}});
     let snapshot = snapshot(10, 4, &spec);
-    let of =
-        |known| rows(&snapshot, &memory(&[], possible(Ends::default(), Ends::default(), known)));
+    let of = |known| {
+        rows(
+            &snapshot,
+            &memory(&[], possible(Ends::default(), Ends::default(), known)),
+        )
+    };
     assert_eq!(of(true), [(60, 6, 6, 6), (120, 4, 4, 4)]);
     // Otherwise this pass may go all the way, or not change anything for long.
     assert_eq!(of(false), [(60, 6, 4, 10), (120, 4, 4, 10)]);
@@ -182,6 +243,12 @@ fn the_longest_wait_is_of_a_window_or_a_period() {
     };
     assert_eq!(wait(&Value::Null), 300);
     assert_eq!(wait(&json!({"scaleUp": limited(1, 600)})), 600);
-    assert_eq!(wait(&json!({"scaleUp": {"stabilizationWindowSeconds": 900}})), 900);
-    assert_eq!(wait(&json!({"scaleDown": {"stabilizationWindowSeconds": 60}})), 300);
+    assert_eq!(
+        wait(&json!({"scaleUp": {"stabilizationWindowSeconds": 900}})),
+        900
+    );
+    assert_eq!(
+        wait(&json!({"scaleDown": {"stabilizationWindowSeconds": 60}})),
+        300
+    );
 }

@@ -15,8 +15,19 @@ use crate::whatif::timeline::{Change, LoadFacts, Mark, Tolerated};
 
 impl Serialize for Compared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Backtest { load, replay, check, ready_after, .. } = self.backtest;
-        let candidates = self.backtest.candidates.iter().zip(&self.candidates).zip(&self.findings);
+        let Backtest {
+            load,
+            replay,
+            check,
+            ready_after,
+            ..
+        } = self.backtest;
+        let candidates = self
+            .backtest
+            .candidates
+            .iter()
+            .zip(&self.candidates)
+            .zip(&self.findings);
         let candidates: Vec<CandidateView<'_>> = candidates
             .map(|((candidate, played), findings)| CandidateView {
                 run: RunView::new(&candidate.run, played, self.has_passes),
@@ -29,7 +40,13 @@ impl Serialize for Compared<'_> {
                 }),
                 differs: DiffersView {
                     total: candidate.stretches.total().as_secs_f64(),
-                    stretches: candidate.stretches.all.iter().copied().map(Into::into).collect(),
+                    stretches: candidate
+                        .stretches
+                        .all
+                        .iter()
+                        .copied()
+                        .map(Into::into)
+                        .collect(),
                 },
             })
             .collect();
@@ -37,10 +54,15 @@ impl Serialize for Compared<'_> {
         map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
         map.serialize_entry("syncPeriod", &replay.timeline.period.as_secs_f64())?;
         map.serialize_entry("load", &load.as_ref().map(LoadView::from))?;
-        let check = check.as_ref().map(|check| CheckView::new(check, self.has_passes));
+        let check = check
+            .as_ref()
+            .map(|check| CheckView::new(check, self.has_passes));
         map.serialize_entry("check", &check)?;
         map.serialize_entry("readyAfter", &ready_after.map(|ready| ready.as_secs_f64()))?;
-        map.serialize_entry("replay", &RunView::new(replay, &self.replay, self.has_passes))?;
+        map.serialize_entry(
+            "replay",
+            &RunView::new(replay, &self.replay, self.has_passes),
+        )?;
         map.serialize_entry("candidates", &candidates)?;
         if let Some(search) = self.search() {
             map.serialize_entry("search", &search)?;
@@ -73,16 +95,19 @@ struct MarkView<'a> {
 
 impl<'a> From<&'a LoadFacts> for LoadView<'a> {
     fn from(load: &'a LoadFacts) -> Self {
-        let marks = load
-            .marks
-            .iter()
-            .map(|Mark { time, text }| MarkView { time: SecondsTime(*time).to_string(), text });
+        let marks = load.marks.iter().map(|Mark { time, text }| MarkView {
+            time: SecondsTime(*time).to_string(),
+            text,
+        });
         Self {
             metrics: &load.metrics,
             step: load.step.map(|step| step.as_secs_f64()),
             start: SecondsTime(load.start).to_string(),
             end: SecondsTime(load.end).to_string(),
-            gaps: GapsView { count: load.gaps.count, total: load.gaps.total.as_secs_f64() },
+            gaps: GapsView {
+                count: load.gaps.count,
+                total: load.gaps.total.as_secs_f64(),
+            },
             marks: marks.collect(),
         }
     }
@@ -103,7 +128,14 @@ struct CheckView<'a> {
 
 impl<'a> CheckView<'a> {
     fn new(check: &'a Check, has_passes: bool) -> Self {
-        let Check { compared, equal, within_one, left_out, replica_hours, recorded } = check;
+        let Check {
+            compared,
+            equal,
+            within_one,
+            left_out,
+            replica_hours,
+            recorded,
+        } = check;
         Self {
             compared: *compared,
             equal: *equal,

@@ -83,7 +83,15 @@ impl<'a> ReasonFinder<'a> {
         rows: Vec<Row<'a>>,
     ) -> Self {
         let then = &input.snapshot.hpa.status;
-        Self { input, decision, then, now, rows, reasons: Vec::new(), old: Vec::new() }
+        Self {
+            input,
+            decision,
+            then,
+            now,
+            rows,
+            reasons: Vec::new(),
+            old: Vec::new(),
+        }
     }
 
     /// Returns the rows with all reasons. `never`: the controller has not written anything.
@@ -120,7 +128,11 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn push(&mut self, code: Code, bears_on: BearsOn, message: impl Into<String>) {
-        self.reasons.push(Reason { code, message: message.into(), bears_on });
+        self.reasons.push(Reason {
+            code,
+            message: message.into(),
+            bears_on,
+        });
     }
 
     fn has(&self, code: Code) -> bool {
@@ -165,7 +177,9 @@ impl<'a> ReasonFinder<'a> {
         let HpaSpec { metrics, .. } = &self.input.snapshot.hpa.spec;
         let before = list_of(self.then);
         let same = before.iter().zip(metrics).all(|(status, spec)| {
-            let named = status.labelled().is_none_or(|(name, _)| name == spec.short_label());
+            let named = status
+                .labelled()
+                .is_none_or(|(name, _)| name == spec.short_label());
             (status.type_.is_empty() || status.type_ == spec.type_) && named
         });
         if !same || (!before.is_empty() && before.len() != metrics.len()) {
@@ -225,7 +239,9 @@ impl<'a> ReasonFinder<'a> {
     fn failures(&mut self) {
         // A pass that does not use metrics leaves out all of them; that is not a failure.
         let failed = |status: &'a HpaStatus, index: usize| {
-            list_of(status).get(index).is_some_and(|metric| metric.labelled().is_none())
+            list_of(status)
+                .get(index)
+                .is_some_and(|metric| metric.labelled().is_none())
         };
         let failing_in = |status| {
             let rows = self.rows.iter().filter(|row| row.differs);
@@ -279,7 +295,11 @@ impl<'a> ReasonFinder<'a> {
                 continue;
             };
             let name = &row.name;
-            let Some(Measured { to: Moment { time, .. }, .. }) = row.measured else {
+            let Some(Measured {
+                to: Moment { time, .. },
+                ..
+            }) = row.measured
+            else {
                 moved.push(format!("{name} was read after the status was written"));
                 indexes.push(index);
                 continue;
@@ -289,7 +309,10 @@ impl<'a> ReasonFinder<'a> {
             let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
             match self.since(time) {
                 Since::Old
-                    if prompt && self.input.is_several_passes_ago(time.plus(PUBLISHED_WITHIN)) =>
+                    if prompt
+                        && self
+                            .input
+                            .is_several_passes_ago(time.plus(PUBLISHED_WITHIN)) =>
                 {
                     old.push((format!("{name} was measured"), time));
                     continue;
@@ -308,7 +331,11 @@ impl<'a> ReasonFinder<'a> {
         }
         self.old.extend(old);
         if !indexes.is_empty() {
-            self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), moved.join("; "));
+            self.push(
+                Code::MetricsMoved,
+                BearsOn::Metrics(indexes),
+                moved.join("; "),
+            );
         }
     }
 
@@ -318,8 +345,9 @@ impl<'a> ReasonFinder<'a> {
             let newest = row.measured.map(|measured| self.since(measured.to.time));
             !row.differs && newest == Some(Since::Recent)
         });
-        let (indexes, names): (Vec<usize>, Vec<String>) =
-            newer.filter_map(|row| Some((row.index?, row.name.clone()))).unzip();
+        let (indexes, names): (Vec<usize>, Vec<String>) = newer
+            .filter_map(|row| Some((row.index?, row.name.clone())))
+            .unzip();
         if self.is_open() && !indexes.is_empty() {
             let message = format!(
                 "the samples of {} are newer than the status: the average is the same, but the \
@@ -339,13 +367,23 @@ impl<'a> ReasonFinder<'a> {
             let ready = pod.ready.map(|ready| ready.last_transition_time);
             let grown = pod.start_time.filter(|_| metric.name == "cpu");
             let grown = grown.and_then(|start| start.checked_add(period).ok());
-            [pod.start_time, ready, grown].into_iter().flatten().filter(|time| *time <= now).max()
+            [pod.start_time, ready, grown]
+                .into_iter()
+                .flatten()
+                .filter(|time| *time <= now)
+                .max()
         };
         let (mut indexes, mut most, mut latest) = (Vec::new(), 0, None);
         for metric in self.decision.metrics() {
-            let pods = metric.pods.iter().map(|row| &self.input.snapshot.pods[row.pod as usize]);
+            let pods = metric
+                .pods
+                .iter()
+                .map(|row| &self.input.snapshot.pods[row.pod as usize]);
             let times: Vec<Timestamp> = pods.filter_map(|pod| changed(metric, pod)).collect();
-            let recent = times.iter().filter(|time| self.since(**time) == Since::Recent).count();
+            let recent = times
+                .iter()
+                .filter(|time| self.since(**time) == Since::Recent)
+                .count();
             if recent > 0 {
                 indexes.push(metric.index);
                 most = most.max(recent);
@@ -388,10 +426,12 @@ impl<'a> ReasonFinder<'a> {
             }
             (Some(Some(reason)), Some(false), _) => {
                 // No pass has changed the status since, so the hold continued.
-                let ended =
-                    self.hold_ends(reason).filter(|ended| self.input.is_several_passes_ago(*ended));
+                let ended = self
+                    .hold_ends(reason)
+                    .filter(|ended| self.input.is_several_passes_ago(*ended));
                 if let Some(ended) = ended {
-                    self.old.push((format!("a hold ({reason}) should have expired"), ended));
+                    self.old
+                        .push((format!("a hold ({reason}) should have expired"), ended));
                     return;
                 }
                 format!(
@@ -415,8 +455,14 @@ impl<'a> ReasonFinder<'a> {
     fn has_moved(&self) -> bool {
         let moved = Code::SpecChanged..=Code::PodsChanged;
         let is_newer = |measured: Measured| self.since(measured.to.time) != Since::Before;
-        self.reasons.iter().any(|reason| moved.contains(&reason.code))
-            || self.rows.iter().filter_map(|row| row.measured).any(is_newer)
+        self.reasons
+            .iter()
+            .any(|reason| moved.contains(&reason.code))
+            || self
+                .rows
+                .iter()
+                .filter_map(|row| row.measured)
+                .any(is_newer)
     }
 
     /// Returns when a hold shown in the status ends at the latest, by the assumed window; `None` if that is
@@ -427,13 +473,21 @@ impl<'a> ReasonFinder<'a> {
             Step::Stabilize { down_window, .. } => Some(*down_window),
             _ => None,
         })?;
-        self.input.snapshot.hpa.written.status?.checked_add(window).ok()
+        self.input
+            .snapshot
+            .hpa
+            .written
+            .status?
+            .checked_add(window)
+            .ok()
     }
 
     /// Whether stabilization changes the proposal; `None` if the pass does not reach it.
     fn held_now(&self) -> Option<bool> {
         self.decision.trace.iter().find_map(|step| match step {
-            Step::Stabilize { desired, result, .. } => Some(desired != result),
+            Step::Stabilize {
+                desired, result, ..
+            } => Some(desired != result),
             _ => None,
         })
     }
@@ -512,7 +566,9 @@ impl<'a> ReasonFinder<'a> {
 
 /// Whether a pass gives different reasons at the bounds of what is unknown.
 fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
-    let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
+    let reasons = extremes
+        .iter()
+        .map(|extreme| extreme.steps.iter().find_map(reason));
     reasons.collect::<BTreeSet<_>>().len() > 1
 }
 

@@ -179,7 +179,10 @@ pub fn entry(code: Code) -> Entry {
             "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
              pod can carry more.",
         ),
-        Code::AtMin => ("The metrics propose fewer than `minReplicas`.", "Nothing to do."),
+        Code::AtMin => (
+            "The metrics propose fewer than `minReplicas`.",
+            "Nothing to do.",
+        ),
         Code::AboveMax => (
             "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
              hour ago, has corrected that. The controller does so without considering metrics, stabilization \

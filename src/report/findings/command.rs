@@ -22,7 +22,10 @@ pub(in crate::report) struct Command {
 impl Command {
     /// Returns the same command as one that edits this object.
     pub(super) fn editing(self, edited: Edited) -> Self {
-        Self { edits: Some(edited), ..self }
+        Self {
+            edits: Some(edited),
+            ..self
+        }
     }
 }
 

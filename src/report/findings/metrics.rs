@@ -47,7 +47,8 @@ fn short(text: &str) -> String {
 
 /// Returns an error without the query that Datadog quotes after it, and that query.
 fn cause(line: &str) -> (&str, Option<&str>) {
-    line.split_once(", query: ").map_or((line, None), |(cause, query)| (cause, Some(query)))
+    line.split_once(", query: ")
+        .map_or((line, None), |(cause, query)| (cause, Some(query)))
 }
 
 /// What Datadog adds to the error about a metric that it does not have.
@@ -86,7 +87,10 @@ fn point_at_keda(ServedBy { api, service }: &ServedBy) -> (Advice, Command) {
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
          metrics in an HPA of their own."
     ));
-    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)).into())
+    (
+        advice,
+        format!("kubectl get apiservice {} -o yaml", shell_word(api)).into(),
+    )
 }
 
 /// `has`, `have`
@@ -96,24 +100,29 @@ fn have(count: usize) -> &'static str {
 
 impl About<'_> {
     pub(super) fn labels(&self, metrics: &[usize]) -> String {
-        names(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
+        names(
+            &metrics
+                .iter()
+                .map(|metric| self.label(*metric))
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// Words the effect of a failing metric on the pass.
     pub(super) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
-        match self.finding.explains {
-            _ if self.ignores_metrics() => {
-                match self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
-                    true => "so nothing is scaled after this pass".to_owned(),
-                    false => format!("so {it} blocks scaling down after this pass"),
-                }
+        if self.ignores_metrics() {
+            if self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
+                "so nothing is scaled after this pass".to_owned()
+            } else {
+                format!("so {it} blocks scaling down after this pass")
             }
-            true if metrics.any(|step| step.proposal().is_some()) => {
-                format!("so {it} blocks scaling down")
-            }
-            true => "so nothing is scaled".to_owned(),
-            false => format!("so {it} has no say"),
+        } else if !self.finding.explains {
+            format!("so {it} has no say")
+        } else if metrics.any(|step| step.proposal().is_some()) {
+            format!("so {it} blocks scaling down")
+        } else {
+            "so nothing is scaled".to_owned()
         }
     }
 
@@ -131,12 +140,18 @@ impl About<'_> {
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         let (name, selector) = (segment(spec.name()), spec.selector());
         let raw = |rest: &str, selectors: &[(&str, &str)]| {
-            let given = selectors.iter().filter(|(_, selector)| !selector.is_empty());
-            let given: Vec<String> =
-                given.map(|(key, selector)| format!("{key}={}", segment(selector))).collect();
+            let given = selectors
+                .iter()
+                .filter(|(_, selector)| !selector.is_empty());
+            let given: Vec<String> = given
+                .map(|(key, selector)| format!("{key}={}", segment(selector)))
+                .collect();
             let query = if given.is_empty() { "" } else { "?" };
             let api = self.path_of(spec.api_group());
-            let path = format!("{api}/namespaces/{namespace}/{rest}{query}{}", given.join("&"));
+            let path = format!(
+                "{api}/namespaces/{namespace}/{rest}{query}{}",
+                given.join("&")
+            );
             format!("kubectl get --raw {}", shell_word(&path)).into()
         };
         match spec.source() {
@@ -147,14 +162,16 @@ impl About<'_> {
             ),
             MetricSource::Object(source) => {
                 let object = &source.described_object;
-                let of = match object.is_namespace() {
-                    true => "metrics".to_owned(),
-                    false => {
-                        let resource = resource_of(object.group(), &object.kind);
-                        format!("{resource}/{}", segment(&object.name))
-                    }
+                let of = if object.is_namespace() {
+                    "metrics".to_owned()
+                } else {
+                    let resource = resource_of(object.group(), &object.kind);
+                    format!("{resource}/{}", segment(&object.name))
                 };
-                raw(&format!("{of}/{name}"), &[("metricLabelSelector", &selector)])
+                raw(
+                    &format!("{of}/{name}"),
+                    &[("metricLabelSelector", &selector)],
+                )
             }
             _ => {
                 let (namespace, selector) = (shell_word(namespace), shell_word(pods));
@@ -185,14 +202,22 @@ impl About<'_> {
 
     /// Returns the path of a metrics API in the version that the controller asks.
     fn path_of(&self, group: &str) -> String {
-        format!("/apis/{group}/{}", self.pass.input.surroundings.version_of(group))
+        format!(
+            "/apis/{group}/{}",
+            self.pass.input.surroundings.version_of(group)
+        )
     }
 }
 
 impl Server {
     /// Words that it does not run.
     fn state(&self) -> String {
-        let Self { namespace, name, why, has_no_node } = self;
+        let Self {
+            namespace,
+            name,
+            why,
+            has_no_node,
+        } = self;
         match why {
             Some((container, reason)) => {
                 format!("{container} of pod {namespace}/{name} waits: {reason}.")
@@ -206,11 +231,21 @@ impl Server {
 
     /// Returns what to do about it.
     fn advice(&self) -> (Advice, Command) {
-        let Self { namespace, name, why, .. } = self;
-        let reason = why.as_ref().map_or_else(String::new, |(_, reason)| format!(": {reason}"));
+        let Self {
+            namespace,
+            name,
+            why,
+            ..
+        } = self;
+        let reason = why
+            .as_ref()
+            .map_or_else(String::new, |(_, reason)| format!(": {reason}"));
         let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
         let (name, namespace) = (shell_word(name), shell_word(namespace));
-        (advice, format!("kubectl describe pod {name} -n {namespace}").into())
+        (
+            advice,
+            format!("kubectl describe pod {name} -n {namespace}").into(),
+        )
     }
 }
 
@@ -223,16 +258,26 @@ impl About<'_> {
         };
         let object = self.object_of(owner);
         let has_none = object.is_none_or(|it| it.spec.fallback.is_none());
-        match has_none && metrics.iter().all(has_average) {
-            true => format!(", or set {fallback}"),
-            false => String::new(),
+        if has_none && metrics.iter().all(has_average) {
+            format!(", or set {fallback}")
+        } else {
+            String::new()
         }
     }
 }
 
 impl Words for MetricsApiUnavailable {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { group, metrics, why, message, service, served_by, adapter, server } = self;
+        let Self {
+            group,
+            metrics,
+            why,
+            message,
+            service,
+            served_by,
+            adapter,
+            server,
+        } = self;
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
@@ -251,20 +296,29 @@ impl Words for MetricsApiUnavailable {
         let said = Some(message).filter(|message| !message.is_empty());
         let mut evidence = vec![format!("The group of the API is {group}.")];
         evidence.extend(said.map(|message| format!("The controller gets: {}.", short(message))));
-        evidence.extend(service.as_ref().map(|UnavailableService { name, available, .. }| {
-            let since = available
-                .last_transition_time
-                .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
-            let said = told([&available.reason, &short(&available.message)]);
-            format!("The APIService {name} is not available{since}{said}.")
-        }));
+        evidence.extend(service.as_ref().map(
+            |UnavailableService {
+                 name, available, ..
+             }| {
+                let since = available
+                    .last_transition_time
+                    .map_or_else(String::new, |since| {
+                        format!(" since {}", time(about.now(), since))
+                    });
+                let said = told([&available.reason, &short(&available.message)]);
+                format!("The APIService {name} is not available{since}{said}.")
+            },
+        ));
         let reasons = service.as_ref().map(|it| &it.available.reason);
         let reason = reasons.filter(|reason| !reason.is_empty());
         let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         let known = service.as_ref().map(|service| service.name.clone());
         let name = known
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
-        let of_keda = about.hpa().scaled_object().filter(|_| *group != "metrics.k8s.io");
+        let of_keda = about
+            .hpa()
+            .scaled_object()
+            .filter(|_| *group != "metrics.k8s.io");
         evidence.extend(served_by.iter().chain(adapter).map(points_at));
         evidence.extend(server.as_ref().map(Server::state));
         let (advice, command) = match (why, served_by) {
@@ -315,29 +369,47 @@ impl Words for MetricsApiUnavailable {
                     format!("{api} {what} {labels}, {}", about.effect("it"))
                 }
                 _ => {
-                    format!("{api} {what}{reason}: {labels} cannot be read, {}", about.effect("it"))
+                    format!(
+                        "{api} {what}{reason}: {labels} cannot be read, {}",
+                        about.effect("it")
+                    )
                 }
             },
             evidence,
             advice,
             commands: vec![command],
-            objects: objects.map(|name| format!("apiservice/{name}")).into_iter().collect(),
+            objects: objects
+                .map(|name| format!("apiservice/{name}"))
+                .into_iter()
+                .collect(),
         }
     }
 }
 
 impl Words for MetricNotFound {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, near, elsewhere, served_by } = self;
+        let Self {
+            metric,
+            message,
+            near,
+            elsewhere,
+            served_by,
+        } = self;
         let spec = about.spec(*metric);
         let (label, group) = (about.label(*metric), spec.api_group());
         let list = format!("kubectl get --raw {}", about.path_of(group));
-        let path = format!("/spec/metrics/{metric}/{}/metric/name", spec.type_.to_lowercase());
+        let path = format!(
+            "/spec/metrics/{metric}/{}/metric/name",
+            spec.type_.to_lowercase()
+        );
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         let kind = plural(spec.described().unwrap_or_default());
-        evidence.extend(near.as_ref().map(|near| match elsewhere.is_empty() {
-            true => format!("It serves {near}."),
-            false => format!("It serves {near} for {kind}."),
+        evidence.extend(near.as_ref().map(|near| {
+            if elsewhere.is_empty() {
+                format!("It serves {near}.")
+            } else {
+                format!("It serves {near} for {kind}.")
+            }
         }));
         evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
         evidence.extend(served_by.as_ref().map(points_at));
@@ -346,7 +418,10 @@ impl Words for MetricNotFound {
             all if all.iter().any(|it| it == "pods") => {
                 Some("use a metric of type Pods".to_owned())
             }
-            all => Some(format!("describe one of the {} with a metric of type Object", names(all))),
+            all => Some(format!(
+                "describe one of the {} with a metric of type Object",
+                names(all)
+            )),
         };
         // KEDA names the metrics that it serves itself.
         let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
@@ -381,7 +456,11 @@ impl Words for MetricNotFound {
         };
         Text {
             summary: match &elsewhere[..] {
-                [] => format!("{} does not know {label}, {}", api(group), about.effect("it")),
+                [] => format!(
+                    "{} does not know {label}, {}",
+                    api(group),
+                    about.effect("it")
+                ),
                 _ => format!(
                     "{} serves {} for {}, not for {kind}, {}",
                     api(group),
@@ -400,13 +479,23 @@ impl Words for MetricNotFound {
 
 impl Words for MetricFailing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, refused, unmapped, fallback, served_by } = self;
+        let Self {
+            metric,
+            message,
+            refused,
+            unmapped,
+            fallback,
+            served_by,
+        } = self;
         if let (Some(replicas), Some(owner)) = (fallback, about.hpa().scaled_object()) {
             return fallen_back(about, *metric, *replicas, owner);
         }
         let group = about.spec(*metric).api_group();
         let (label, api) = (about.label(*metric), api(group));
-        let of_keda = about.hpa().scaled_object().filter(|_| group == "external.metrics.k8s.io");
+        let of_keda = about
+            .hpa()
+            .scaled_object()
+            .filter(|_| group == "external.metrics.k8s.io");
         let (summary, advice, command) = match (refused, unmapped) {
             (None, Some(Unmapped { object, meant })) => (
                 format!(
@@ -416,7 +505,9 @@ impl Words for MetricFailing {
                     about.effect(&label)
                 ),
                 Remedy::DescribeObject.says(match meant {
-                    Some(CrossVersionObjectReference { api_version, kind, .. }) => {
+                    Some(CrossVersionObjectReference {
+                        api_version, kind, ..
+                    }) => {
                         format!(
                             "State apiVersion: {api_version} and kind: {kind} in describedObject."
                         )
@@ -434,8 +525,18 @@ impl Words for MetricFailing {
                     })
                     .unwrap_or_else(|| "kubectl api-resources".into()),
             ),
-            (Some(Refused { user, verb, resource }), _) => (
-                format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
+            (
+                Some(Refused {
+                    user,
+                    verb,
+                    resource,
+                }),
+                _,
+            ) => (
+                format!(
+                    "{user} may not {verb} {resource}.{group}, {}",
+                    about.effect(&label)
+                ),
                 Remedy::Grant.says("Grant it the right with a role and a binding."),
                 // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
                 format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
@@ -486,7 +587,13 @@ impl Words for MetricFailing {
         };
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         evidence.extend(served_by.as_ref().map(points_at));
-        Text { summary, evidence, advice, commands: vec![command], objects: about.own() }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands: vec![command],
+            objects: about.own(),
+        }
     }
 }
 
@@ -502,8 +609,9 @@ fn fallen_back(about: &About<'_>, metric: usize, replicas: i32, owner: &OwnerRef
         evidence: vec![format!(
             "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
         )],
-        advice: Remedy::LookAtScaledObject
-            .says(format!("Find out why its trigger in ScaledObject/{name} fails.")),
+        advice: Remedy::LookAtScaledObject.says(format!(
+            "Find out why its trigger in ScaledObject/{name} fails."
+        )),
         commands: vec![about.kubectl_for(name, "describe scaledobject", "")],
         objects: vec![format!("scaledobject/{name}")],
     }
@@ -511,16 +619,30 @@ fn fallen_back(about: &About<'_>, metric: usize, replicas: i32, owner: &OwnerRef
 
 impl Words for MetricEmpty {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, selector, pods, age, message, nodes } = self;
+        let Self {
+            metric,
+            selector,
+            pods,
+            age,
+            message,
+            nodes,
+        } = self;
         let spec = about.spec(*metric);
         let (label, api) = (about.label(*metric), api(spec.api_group()));
         let mut evidence = Vec::new();
-        evidence.extend(message.as_ref().map(|text| format!("The API says: {}.", short(text))));
+        evidence.extend(
+            message
+                .as_ref()
+                .map(|text| format!("The API says: {}.", short(text))),
+        );
         if !selector.is_empty() {
-            evidence.push(format!("The selector that is sent for the metric: {selector}."));
+            evidence.push(format!(
+                "The selector that is sent for the metric: {selector}."
+            ));
         }
         evidence.extend(
-            pods.as_ref().map(|pods| format!("The selector that is sent for the pods: {pods}.")),
+            pods.as_ref()
+                .map(|pods| format!("The selector that is sent for the pods: {pods}.")),
         );
         let assumed = about.of_candidate(*metric);
         evidence.extend(about.looked_up(*metric).filter(|_| assumed.is_none()));
@@ -584,7 +706,10 @@ impl Words for MetricEmpty {
             },
         };
         Text {
-            summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
+            summary: format!(
+                "there is no value for {label} from {api}, {}",
+                about.effect("it")
+            ),
             evidence,
             advice,
             commands,
@@ -595,7 +720,12 @@ impl Words for MetricEmpty {
 
 impl Words for BlockedByFailedMetric {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { failed, highest, proposal, replicas } = self;
+        let Self {
+            failed,
+            highest,
+            proposal,
+            replicas,
+        } = self;
         let (labels, by) = (about.labels(failed), about.label(*highest));
         let fails = if failed.len() == 1 { "fails" } else { "fail" };
         let it = if failed.len() == 1 { "it" } else { "them" };
@@ -604,7 +734,11 @@ impl Words for BlockedByFailedMetric {
              replicas while a metric fails.",
             count(*proposal, "replica")
         )];
-        evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Without {it}: {without}.")),
+        );
         let controller = &about.pass.input.snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
         evidence.push(if rules.reports_failed_metrics {
@@ -614,11 +748,15 @@ impl Words for BlockedByFailedMetric {
                 "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
             )
         });
-        let assumed: Option<Vec<String>> =
-            failed.iter().map(|metric| about.of_candidate(*metric)).collect();
+        let assumed: Option<Vec<String>> = failed
+            .iter()
+            .map(|metric| about.of_candidate(*metric))
+            .collect();
         let advice = match assumed {
-            Some(values) => Remedy::StateInput
-                .says(format!("{}, or leave {it} out of the candidate.", sentence(&list(&values)))),
+            Some(values) => Remedy::StateInput.says(format!(
+                "{}, or leave {it} out of the candidate.",
+                sentence(&list(&values))
+            )),
             None => Remedy::RepairMetric
                 .says(format!("Repair {labels}, or {}.", self.way_around(about))),
         };
@@ -658,7 +796,12 @@ impl BlockedByFailedMetric {
 
 impl Words for UnknownContainer {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, container, known, near } = self;
+        let Self {
+            metric,
+            container,
+            known,
+            near,
+        } = self;
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         let command = match near {
             Some(near) => about.replace(&path, &**near),
@@ -681,9 +824,19 @@ impl Words for UnknownContainer {
 
 impl Words for ContainerMetricsMissing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, container, pods, all, fails, template } = self;
+        let Self {
+            metric,
+            container,
+            pods,
+            all,
+            fails,
+            template,
+        } = self;
         let label = about.label(*metric);
-        if let Some(state) = about.of_candidate(*metric).filter(|_| about.is_new(container)) {
+        if let Some(state) = about
+            .of_candidate(*metric)
+            .filter(|_| about.is_new(container))
+        {
             let effect = about.effect(&label);
             return Text {
                 summary: format!("no pod has run {container} yet, {effect}"),
@@ -692,10 +845,12 @@ impl Words for ContainerMetricsMissing {
                 ..Text::default()
             };
         }
-        let effect = match fails {
-            true => "which fails the metric for all pods",
-            false if pods.len() == 1 => "so it counts as missing",
-            false => "so they count as missing",
+        let effect = if *fails {
+            "which fails the metric for all pods"
+        } else if pods.len() == 1 {
+            "so it counts as missing"
+        } else {
+            "so they count as missing"
         };
         let why = |it: &Unmeasured| {
             let name = &it.pod;
@@ -733,9 +888,10 @@ impl Words for ContainerMetricsMissing {
                 pods.first().map(logs),
             ),
             // No rollout of the target changes them.
-            _ if lacking.all(|it| it.is_foreign) => {
-                (Remedy::LabelApart.says(APART), about.list_pods("--show-labels"))
-            }
+            _ if lacking.all(|it| it.is_foreign) => (
+                Remedy::LabelApart.says(APART),
+                about.list_pods("--show-labels"),
+            ),
             Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
                 Remedy::Resume.says(format!(
                     "Resume the rollout: the template has the container {container}."
@@ -759,8 +915,15 @@ impl Words for ContainerMetricsMissing {
                 };
                 let replace = |only: &&str| about.replace(&path, *only);
                 let is_one = own.len() == 1;
-                let remedy = if is_one { Remedy::UseContainer } else { Remedy::NameContainer };
-                (remedy.says(used), own.first().filter(|_| own.len() == 1).and_then(replace))
+                let remedy = if is_one {
+                    Remedy::UseContainer
+                } else {
+                    Remedy::NameContainer
+                };
+                (
+                    remedy.says(used),
+                    own.first().filter(|_| own.len() == 1).and_then(replace),
+                )
             }
             None => (
                 Remedy::NameContainer.says("Use a container that all pods have."),

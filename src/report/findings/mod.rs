@@ -86,9 +86,21 @@ impl Default for Text {
 impl Text {
     /// Returns it with commands that reach the same state.
     fn with_flags(self, flags: &CommandFlags) -> Text<String> {
-        let Self { summary, evidence, advice, commands, objects } = self;
+        let Self {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        } = self;
         let commands = commands.iter().map(|it| flags.add_to(&it.line)).collect();
-        Text { summary, evidence, advice, commands, objects }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
     }
 }
 
@@ -106,12 +118,20 @@ pub(super) struct Advice {
 impl Remedy {
     /// Returns advice of this kind.
     fn says(self, act: impl Into<String>) -> Advice {
-        Advice { remedy: self, wait: None, act: act.into() }
+        Advice {
+            remedy: self,
+            wait: None,
+            act: act.into(),
+        }
     }
 
     /// Returns the advice to wait.
     fn waits(self, until: impl Into<String>) -> Advice {
-        Advice { remedy: self, wait: Some(until.into()), act: String::new() }
+        Advice {
+            remedy: self,
+            wait: Some(until.into()),
+            act: String::new(),
+        }
     }
 }
 
@@ -124,7 +144,10 @@ impl Default for Advice {
 impl Advice {
     /// Adds what else to do.
     fn or(self, act: impl Into<String>) -> Self {
-        Self { act: act.into(), ..self }
+        Self {
+            act: act.into(),
+            ..self
+        }
     }
 
     /// Adds a sentence.
@@ -272,7 +295,9 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             text.advice = text.advice.of_past();
         }
         let text = text.with_flags(&pass.input.command_flags);
-        let Finding { facts, severity, .. } = finding;
+        let Finding {
+            facts, severity, ..
+        } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
         let metrics = match facts {
             _ if finding.is_about_pods() => all().collect(),
@@ -281,7 +306,14 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         };
         let ends = finding.ends(pass.decision.block());
         let (code, follows) = (facts.code(), finding.follows);
-        FindingView { code, severity: *severity, metrics, follows, ends, text }
+        FindingView {
+            code,
+            severity: *severity,
+            metrics,
+            follows,
+            ends,
+            text,
+        }
     };
     findings.iter().map(view).collect()
 }
@@ -325,7 +357,10 @@ impl<'a> About<'a> {
             place.is_ok_and(|place| place == metric)
         };
         let name = [name, title(spec)].into_iter().find(is_it)?;
-        Some(format!("--target {}", shell_word(&format!("{name}={target}"))))
+        Some(format!(
+            "--target {}",
+            shell_word(&format!("{name}={target}"))
+        ))
     }
 
     /// Returns the HPA itself, as an object to look at.
@@ -345,17 +380,26 @@ impl<'a> About<'a> {
     /// Returns the same for an object of another name in the namespace.
     fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
         let namespace = self.namespace();
-        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().into()
+        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name))
+            .trim_end()
+            .into()
     }
 
     /// Returns `kubectl hpa predict NAME …`, with what the pass assumes.
     fn predict(&self, flags: &str) -> Command {
-        self.kubectl("hpa predict", &self.pass.input.command_flags.with_assumed(flags))
+        self.kubectl(
+            "hpa predict",
+            &self.pass.input.command_flags.with_assumed(flags),
+        )
     }
 
     /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.
     fn predict_for(&self, time: &str, flags: &str) -> Option<Command> {
-        let most = self.hpa().spec.max_replicas.max(self.pass.decision.replicas_before()?);
+        let most = self
+            .hpa()
+            .spec
+            .max_replicas
+            .max(self.pass.decision.replicas_before()?);
         let is_played = usize::try_from(most).is_ok_and(|most| most <= MAX_PODS);
         is_played.then(|| self.predict(format!("{flags} --for {time}").trim_start()))
     }
@@ -432,13 +476,23 @@ impl<'a> About<'a> {
         }
         let running = &self.pass.input.observed.as_ref()?.spec.metrics;
         let asks = |own: &MetricSpec| {
-            (own.name().to_owned(), own.selector(), own.described_object().cloned())
+            (
+                own.name().to_owned(),
+                own.selector(),
+                own.described_object().cloned(),
+            )
         };
-        if running.iter().any(|own| own.type_ == spec.type_ && asks(own) == asks(spec)) {
+        if running
+            .iter()
+            .any(|own| own.type_ == spec.type_ && asks(own) == asks(spec))
+        {
             return None;
         }
         let value = shell_word(&format!("{}=VALUE", title(spec)));
-        Some(format!("state the value of {}: --metric {value}", spec.short_label()))
+        Some(format!(
+            "state the value of {}: --metric {value}",
+            spec.short_label()
+        ))
     }
 
     /// Returns the containers that no pod has run yet.
@@ -471,7 +525,9 @@ impl<'a> About<'a> {
             (Some(true), _) => Some(format!("A trigger of ScaledObject/{name} is active.")),
             (_, Some(at)) => {
                 let at = future(self.now(), at);
-                Some(format!("A trigger of ScaledObject/{name} was last active at {at}."))
+                Some(format!(
+                    "A trigger of ScaledObject/{name} was last active at {at}."
+                ))
             }
             _ => None,
         }
@@ -499,7 +555,10 @@ impl<'a> About<'a> {
             Code::AtMin | Code::BelowMin => "minReplicas",
             _ => return None,
         };
-        let owner = self.hpa().scaled_object().filter(|_| self.pass.input.observed.is_none())?;
+        let owner = self
+            .hpa()
+            .scaled_object()
+            .filter(|_| self.pass.input.observed.is_none())?;
         let object = self.object_of(owner)?;
         let stated = object.withheld_bound(field, &self.hpa().spec)?;
         let (name, own) = (&owner.name, in_scaled_object(field));
@@ -514,8 +573,11 @@ impl<'a> About<'a> {
     /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
     /// and scales to its own minimum.
     fn conflict(&self, owner: &OwnerReference) -> Option<Advice> {
-        let ScaledObjectSpec { min_replica_count, max_replica_count, .. } =
-            self.object_of(owner)?.spec;
+        let ScaledObjectSpec {
+            min_replica_count,
+            max_replica_count,
+            ..
+        } = self.object_of(owner)?.spec;
         let (min, max) = (min_replica_count?, max_replica_count?);
         (min > max).then(|| {
             Remedy::LookAtScaledObject.says(format!(
@@ -528,7 +590,8 @@ impl<'a> About<'a> {
 
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
     fn edit(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for(&owner.name, "edit scaledobject", "").editing(Edited::ScaledObject)
+        self.kubectl_for(&owner.name, "edit scaledobject", "")
+            .editing(Edited::ScaledObject)
     }
 
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
@@ -546,17 +609,23 @@ impl<'a> About<'a> {
         let edited = text.commands.iter().filter_map(|it| it.edits);
         let mut edited = edited.chain(self.edited_by(text.advice.remedy).filter(|_| is_due));
         if let Some(source) = edited.find_map(|it| self.source(it)) {
-            text.commands.retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
-            match is_due {
-                true => text.advice = std::mem::take(&mut text.advice).and(&source),
+            text.commands
+                .retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
+            if is_due {
+                text.advice = std::mem::take(&mut text.advice).and(&source);
+            } else {
                 // Nobody has to act on it.
-                false => text.evidence.push(source),
+                text.evidence.push(source);
             }
         }
         let is_of_object = text.advice.remedy == Remedy::LookAtScaledObject
-            || text.commands.iter().any(|it| it.edits == Some(Edited::ScaledObject));
+            || text
+                .commands
+                .iter()
+                .any(|it| it.edits == Some(Edited::ScaledObject));
         let owner = self.hpa().scaled_object().filter(|_| is_of_object);
-        text.evidence.extend(owner.and_then(|owner| self.unready(owner)));
+        text.evidence
+            .extend(owner.and_then(|owner| self.unready(owner)));
     }
 
     /// Returns the object that a kind of advice changes, even if no command does.
@@ -589,7 +658,11 @@ impl<'a> About<'a> {
                 let owner = hpa.scaled_object()?;
                 let mut all = surroundings.scaled_objects.iter();
                 let it = &all.find(|it| it.metadata.name == owner.name)?.metadata;
-                (format!("ScaledObject/{}", it.name), it.controller(), it.tool())
+                (
+                    format!("ScaledObject/{}", it.name),
+                    it.controller(),
+                    it.tool(),
+                )
             }
             Edited::Template => {
                 let it = &surroundings.workload(self.template_holder())?.metadata;
@@ -639,9 +712,10 @@ impl<'a> About<'a> {
                  {object}"
             );
         }
-        let threshold = match spec.is_resource() {
-            true => format!("metadata.value: {value}"),
-            false => format!("a threshold of {value}"),
+        let threshold = if spec.is_resource() {
+            format!("metadata.value: {value}")
+        } else {
+            format!("a threshold of {value}")
         };
         let label = spec.short_label();
         format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
@@ -667,7 +741,10 @@ impl<'a> About<'a> {
 
     /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
     fn ignores_metrics(&self) -> bool {
-        matches!(self.pass.decision.path(), Some(Path::AboveMax | Path::BelowMin))
+        matches!(
+            self.pass.decision.path(),
+            Some(Path::AboveMax | Path::BelowMin)
+        )
     }
 
     /// Returns the time of the pass.
@@ -684,7 +761,9 @@ impl<'a> About<'a> {
     fn template_holder(&self) -> &CrossVersionObjectReference {
         let target = &self.hpa().spec.scale_target_ref;
         let workload = self.pass.input.surroundings.workload(target);
-        workload.and_then(|it| it.template_of.as_deref()).unwrap_or(target)
+        workload
+            .and_then(|it| it.template_of.as_deref())
+            .unwrap_or(target)
     }
 
     /// Returns it as `kubectl` takes it.
@@ -709,10 +788,15 @@ impl<'a> About<'a> {
         if self.finding.follows == Some(Code::OtherWriter) {
             return None;
         }
-        let Next { earliest, likely, .. } = next;
+        let Next {
+            earliest, likely, ..
+        } = next;
         let at = |time| future(self.now(), time);
         let Some(likely) = likely else {
-            return Some(format!("The earliest possible change is at {}.", at(earliest?)));
+            return Some(format!(
+                "The earliest possible change is at {}.",
+                at(earliest?)
+            ));
         };
         let goes = format!("to {} at", count(likely.replicas, "replica"));
         let if_same = "if the metrics keep proposing the same";
@@ -773,20 +857,28 @@ impl About<'_> {
     /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`. Of pods that have
     /// just started, nothing is to be assumed.
     fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
-        match self.assumes_usage(pods) {
-            true if self.have_just_started(pods) => match self.pass.decision.proposal {
+        if self.assumes_usage(pods) && self.have_just_started(pods) {
+            match self.pass.decision.proposal {
                 Some(_) => String::new(),
                 None => ": no decision".to_owned(),
-            },
-            true => self.cost_if("~"),
-            false => self.cost_if(""),
+            }
+        } else if self.assumes_usage(pods) {
+            self.cost_if("~")
+        } else {
+            self.cost_if("")
         }
     }
 
     /// Whether some pods are so young that cpu of pods that are not ready is not counted.
     fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
-        let Snapshot { pods: all, controller, .. } = &self.pass.input.snapshot;
-        let mut own = all.iter().filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
+        let Snapshot {
+            pods: all,
+            controller,
+            ..
+        } = &self.pass.input.snapshot;
+        let mut own = all
+            .iter()
+            .filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
         own.all(|pod| {
             let since = pod.start_time.or(pod.created);
             since.is_some_and(|it| {
@@ -836,9 +928,10 @@ impl About<'_> {
     /// Returns a sentence about the result of the pass without the trouble.
     fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
-        Some(match self.finding.explains {
-            true => format!("{without_it}: {without}."),
-            false => format!("{without_it}, the answer is the same: {without}."),
+        Some(if self.finding.explains {
+            format!("{without_it}: {without}.")
+        } else {
+            format!("{without_it}, the answer is the same: {without}.")
         })
     }
 }
@@ -872,7 +965,10 @@ fn in_scaled_object(field: &str) -> &str {
 
 /// Words a reason and a message, to follow a sentence: `: Reason: message`; empty if there are none.
 fn told(said: [&str; 2]) -> String {
-    said.iter().filter(|it| !it.is_empty()).map(|it| format!(": {it}")).collect()
+    said.iter()
+        .filter(|it| !it.is_empty())
+        .map(|it| format!(": {it}"))
+        .collect()
 }
 
 /// Words a target as it is stated, without rounding.
@@ -907,8 +1003,11 @@ fn first_of<N: AsRef<str>>(names: &[N]) -> String {
 /// Returns the first few of some names.
 fn names<N: AsRef<str>>(names: &[N]) -> String {
     const SHOWN: usize = 3;
-    let mut shown: Vec<String> =
-        names.iter().take(SHOWN).map(|name| name.as_ref().to_owned()).collect();
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| name.as_ref().to_owned())
+        .collect();
     if names.len() > SHOWN {
         shown.push(format!("{} more", names.len() - SHOWN));
     }

@@ -48,9 +48,10 @@ impl Words for TargetNotFound {
                 target.kind
             ),
         };
-        let mut evidence = vec![match self.is_assumed {
-            true => format!("The API server is assumed to say: {}.", self.error),
-            false => format!("The API server says: {}.", self.error),
+        let mut evidence = vec![if self.is_assumed {
+            format!("The API server is assumed to say: {}.", self.error)
+        } else {
+            format!("The API server says: {}.", self.error)
         }];
         let resource = shell_word(&resource_of(target.group(), &target.kind));
         let mut commands = vec![match self.missing {
@@ -84,10 +85,7 @@ impl Words for TargetNotFound {
                     "apiVersion": version, "kind": meant.kind, "name": meant.name,
                 }});
                 commands.splice(0..0, about.patch_spec(&patch));
-                let version = match *version == target.api_version {
-                    true => String::new(),
-                    false => format!(" ({version})"),
-                };
+                let version = if *version == target.api_version { String::new() } else { format!(" ({version})") };
                 Remedy::PointAt
                     .says(format!("Point {reference} at {meant}{version}, if that is meant."))
             }
@@ -105,7 +103,13 @@ impl Words for TargetNotFound {
                 Missing::Object => format!("Correct {reference}, or create the target."),
             }),
         };
-        Text { summary, evidence, advice, commands, objects }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
     }
 }
 
@@ -116,23 +120,38 @@ impl Words for ScaleNotWritten {
         let replicas = about.pass.decision.replicas_before().unwrap_or_default();
         let mut evidence = vec![format!("The error is: {}.", self.error)];
         evidence.extend(self.failed.map(|failed| {
-            format!("The last pass failed with it at {} (FailedUpdateScale).", time(now, failed))
+            format!(
+                "The last pass failed with it at {} (FailedUpdateScale).",
+                time(now, failed)
+            )
         }));
         let first = self.failures.and_then(|it| it.first);
         evidence.extend(self.failures.map(|it| {
             let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
-            format!("An event FailedRescale counts {}{since}.", count(it.times, "failure"))
+            format!(
+                "An event FailedRescale counts {}{since}.",
+                count(it.times, "failure")
+            )
         }));
-        evidence
-            .extend(about.without().map(|without| format!("Once it can be written: {without}.")));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Once it can be written: {without}.")),
+        );
         let error = end(&self.error);
         let summary = match (self.failed, first) {
             (None, _) => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
             (Some(_), Some(first)) => {
-                format!("{target} could not be scaled for {}: {error}", distance(first, now))
+                format!(
+                    "{target} could not be scaled for {}: {error}",
+                    distance(first, now)
+                )
             }
             (Some(failed), None) => {
-                format!("{target} could not be scaled {} ago: {error}", distance(failed, now))
+                format!(
+                    "{target} could not be scaled {} ago: {error}",
+                    distance(failed, now)
+                )
             }
         };
         let scale = format!("kubectl scale {} {}", about.target(), about.namespace());
@@ -187,7 +206,11 @@ impl Words for PausedByKeda {
             ),
             None => {}
         }
-        evidence.extend(about.without().map(|it| format!("Without the pause: {it}.")));
+        evidence.extend(
+            about
+                .without()
+                .map(|it| format!("Without the pause: {it}.")),
+        );
         let summary = match (annotations.is_empty(), directions.is_empty()) {
             (true, _) => format!(
                 "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
@@ -212,8 +235,10 @@ impl Words for PausedByKeda {
             };
         }
         let (advice, commands): (String, _) = if annotations.is_empty() {
-            let keys: Vec<String> =
-                directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
+            let keys: Vec<String> = directions
+                .split(" and ")
+                .map(|it| format!("paused-scale-{it}"))
+                .collect();
             (
                 format!("Remove autoscaling.keda.sh/{}, if set.", keys.join(" and ")),
                 vec![format!("kubectl get scaledobject {name} {namespace} -o yaml").into()],
@@ -236,7 +261,13 @@ impl Words for PausedByKeda {
         };
         let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
         let advice = Remedy::EndPause.says(advice);
-        Text { summary, evidence, advice, commands, objects }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
     }
 }
 
@@ -244,16 +275,21 @@ impl Words for FieldIgnored {
     fn text(&self, about: &About<'_>) -> Text {
         let version = stated(&about.pass.input.snapshot.controller.version);
         let paths = list(&self.paths);
-        let who = if self.dropped { "the API server" } else { "the controller" };
+        let who = if self.dropped {
+            "the API server"
+        } else {
+            "the controller"
+        };
         let does = match (self.stated, self.dropped) {
             (true, true) => format!("drops {paths}"),
             (true, false) => format!("ignores {paths}"),
             (false, _) => format!("drops {paths}, if the manifest of the HPA has it"),
         };
         let gate = self.gate;
-        let summary = match self.settable {
-            true => format!("without {gate}, {who} ({version}) {does}"),
-            false => format!("{who} ({version}) {does}: {version} does not have it"),
+        let summary = if self.settable {
+            format!("without {gate}, {who} ({version}) {does}")
+        } else {
+            format!("{who} ({version}) {does}: {version} does not have it")
         };
         let mut evidence = Vec::new();
         let may_set = self.settable && !self.is_managed;
@@ -264,14 +300,20 @@ impl Words for FieldIgnored {
             ));
         }
         if let Some(minor) = self.on_in {
-            evidence.push(format!("It works by default in Kubernetes 1.{minor} and newer."));
+            evidence.push(format!(
+                "It works by default in Kubernetes 1.{minor} and newer."
+            ));
         }
         evidence.extend(about.without().map(|it| format!("With it: {it}.")));
         let mut commands = Vec::new();
         if self.settable {
             commands.push(about.kubectl("hpa explain", &format!("--feature-gates {gate}=true")));
         }
-        let fields = if self.paths.len() == 1 { "the field" } else { "the fields" };
+        let fields = if self.paths.len() == 1 {
+            "the field"
+        } else {
+            "the fields"
+        };
         let fields = match about.hpa().scaled_object() {
             Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
             None => fields.to_owned(),
@@ -292,7 +334,13 @@ impl Words for FieldIgnored {
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
         });
-        Text { summary, evidence, advice, commands, objects: about.own() }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
     }
 }
 
@@ -312,7 +360,15 @@ impl Words for OtherWriter {
                 let set = replicas(self.now);
                 format!("{who} set {set}{ago}, though the last pass had left {left}")
             }
-            (None, Some(Again { replicas: to, count, first, .. })) => {
+            (
+                None,
+                Some(Again {
+                    replicas: to,
+                    count,
+                    first,
+                    ..
+                }),
+            ) => {
                 let (to, since) = (replicas(to), distance(first, now));
                 format!(
                     "{who} keeps changing the replicas: the controller put back {to} {count} times in {since}"
@@ -332,20 +388,39 @@ impl Words for OtherWriter {
         };
         let mut evidence = Vec::new();
         if let Some(owner) = &self.owner {
-            evidence
-                .push(format!("{owner} owns {} and sets its replicas.", about.hpa().reference()));
+            evidence.push(format!(
+                "{owner} owns {} and sets its replicas.",
+                about.hpa().reference()
+            ));
         }
-        if let Some(Writer { manager, time: at, by, .. }) = &self.writer {
+        if let Some(Writer {
+            manager,
+            time: at,
+            by,
+            ..
+        }) = &self.writer
+        {
             let through = match by {
                 By::Scale | By::Autoscaler => " through the subresource scale",
                 _ => "",
             };
             let at = at.map_or_else(String::new, |at| format!(" at {}", time(now, at)));
-            let last = if self.left.is_some() { "set" } else { "also sets" };
-            evidence
-                .push(format!("The field manager {manager} {last} spec.replicas{at}{through}."));
+            let last = if self.left.is_some() {
+                "set"
+            } else {
+                "also sets"
+            };
+            evidence.push(format!(
+                "The field manager {manager} {last} spec.replicas{at}{through}."
+            ));
         }
-        if let Some(Again { replicas: to, count, first, last }) = self.again {
+        if let Some(Again {
+            replicas: to,
+            count,
+            first,
+            last,
+        }) = self.again
+        {
             evidence.push(format!(
                 "The controller has scaled to {} {count} times since {}, the last time at {}, and \
                  its events do not show it scaling elsewhere in between.",
@@ -354,7 +429,11 @@ impl Words for OtherWriter {
                 time(now, last)
             ));
         }
-        if let Some(ManifestReplicas { origin, replicas: to }) = &self.manifest {
+        if let Some(ManifestReplicas {
+            origin,
+            replicas: to,
+        }) = &self.manifest
+        {
             evidence.push(match to {
                 0 => format!(
                     "The manifest in {origin} states spec.replicas: 0. Applied, it stops all pods and \
@@ -406,7 +485,11 @@ impl Words for OtherWriter {
         let (target, namespace) = (about.target(), about.namespace());
         let fields: Command =
             format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into();
-        let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
+        let by = self
+            .writer
+            .as_ref()
+            .map(|it| &it.by)
+            .filter(|_| self.owner.is_none());
         let take_out = |what: &str| {
             Remedy::TakeOut.says(match (removed, by) {
                 (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
@@ -497,7 +580,13 @@ impl Words for OtherWriter {
                 vec![fields],
             ),
         };
-        Text { summary, evidence, advice, commands, objects: vec![target] }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: vec![target],
+        }
     }
 }
 
@@ -505,12 +594,19 @@ impl OtherWriter {
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
         let manager = &self.writer.as_ref()?.manager;
-        about.hpa().scaled_object().filter(|_| manager.contains("keda"))
+        about
+            .hpa()
+            .scaled_object()
+            .filter(|_| manager.contains("keda"))
     }
 
     /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
     fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
-        let HpaSpec { min_replicas, max_replicas: max, .. } = about.hpa().spec;
+        let HpaSpec {
+            min_replicas,
+            max_replicas: max,
+            ..
+        } = about.hpa().spec;
         let (now, min) = (self.now, min_replicas.unwrap_or(1));
         let is_lower = self.left.is_some_and(|left| left > now);
         match (min > now, max < now) {
@@ -591,7 +687,12 @@ impl Words for ControllerSilent {
                     .to_owned(),
                 vec![lease, pods],
             ),
-            Self::Replicas { written, since, now: replicas, then } => (
+            Self::Replicas {
+                written,
+                since,
+                now: replicas,
+                then,
+            } => (
                 late(*written, *since, now),
                 format!(
                     "The status says {}, and the target has had {replicas} since {}. {passes}",
@@ -601,7 +702,13 @@ impl Words for ControllerSilent {
                 STUCK.to_owned(),
                 vec![pods, lease],
             ),
-            Self::Usage { written, since, metric, then, now: current } => (
+            Self::Usage {
+                written,
+                since,
+                metric,
+                then,
+                now: current,
+            } => (
                 late(*written, *since, now),
                 format!(
                     "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
@@ -613,7 +720,12 @@ impl Words for ControllerSilent {
                 STUCK.to_owned(),
                 vec![pods, lease],
             ),
-            Self::Steady { written, metric, then, now: current } => (
+            Self::Steady {
+                written,
+                metric,
+                then,
+                now: current,
+            } => (
                 format!(
                     "the status still has the {} of {} ago: the controller may make no passes",
                     about.label(*metric),
@@ -635,8 +747,11 @@ impl Words for ControllerSilent {
                 "Take the HPA controller out of --controllers of the controller manager."
                     .to_owned(),
                 vec![
-                    format!("kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml", shell_word(pod))
-                        .into(),
+                    format!(
+                        "kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml",
+                        shell_word(pod)
+                    )
+                    .into(),
                 ],
             ),
         };
@@ -645,13 +760,24 @@ impl Words for ControllerSilent {
             _ => vec![format!("lease/{LEASE_NAME}")],
         };
         let advice = Remedy::LookAtController.says(advice);
-        Text { summary, evidence: vec![evidence], advice, commands, objects }
+        Text {
+            summary,
+            evidence: vec![evidence],
+            advice,
+            commands,
+            objects,
+        }
     }
 }
 
 impl Words for DiffersFromStatus {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { last, now, written, would_explain } = self;
+        let Self {
+            last,
+            now,
+            written,
+            would_explain,
+        } = self;
         let word = |setting: &Setting| match setting {
             Setting::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
             Setting::DownscaleStabilization(window) => {
@@ -687,7 +813,9 @@ impl Words for DiffersFromStatus {
             }
             Setting::Version(version) => format!("--kubernetes-version {}", stated(version)),
         };
-        let commands = would_explain.iter().map(|it| about.kubectl("hpa explain", &flag(it)));
+        let commands = would_explain
+            .iter()
+            .map(|it| about.kubectl("hpa explain", &flag(it)));
         Text {
             summary: format!(
                 "the controller wanted {}, and this pass {now} from the same values: {} would explain it",
@@ -704,7 +832,17 @@ impl Words for DiffersFromStatus {
 
 impl Words for Flapping {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { ups, downs, low, high, first, last, window, longer, small } = self;
+        let Self {
+            ups,
+            downs,
+            low,
+            high,
+            first,
+            last,
+            window,
+            longer,
+            small,
+        } = self;
         let now = about.now();
         let field = about.field("behavior.scaleDown.stabilizationWindowSeconds");
         let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": longer}});
@@ -716,8 +854,15 @@ impl Words for Flapping {
             time(now, *first),
             time(now, *last)
         )];
-        let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_down.as_ref());
-        let policies = rules.and_then(|rules| rules.policies.as_deref()).unwrap_or_default();
+        let rules = about
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()
+            .and_then(|it| it.scale_down.as_ref());
+        let policies = rules
+            .and_then(|rules| rules.policies.as_deref())
+            .unwrap_or_default();
         let policies: Vec<String> = policies.iter().map(policy).collect();
         let by = match &policies[..] {
             [] => String::new(),
@@ -730,7 +875,9 @@ impl Words for Flapping {
         evidence.extend(about.scales_up());
         evidence.extend(about.short_window());
         evidence.extend(
-            about.without().map(|without| format!("With a window of {longer}s: {without}.")),
+            about
+                .without()
+                .map(|without| format!("With a window of {longer}s: {without}.")),
         );
         let (advice, commands) = match small {
             Some((percent, request)) => (
@@ -764,5 +911,7 @@ impl Words for Flapping {
 
 /// Returns a version as stated, or else with the precision that rules depend on.
 fn stated(version: &Version) -> String {
-    version.stated().map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
+    version
+        .stated()
+        .map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
 }

@@ -103,12 +103,17 @@ impl Words for SharedPods {
         let mut evidence = Vec::new();
         let selector = about.pass.input.snapshot.scale.as_ref().ok();
         evidence.extend(selector.map(|it| format!("{own}: {}.", it.selector.as_str())));
-        evidence.extend(
-            self.others.iter().map(|other| {
-                format!("{} of HPA {}: {}.", other.target, other.name, other.selector)
-            }),
-        );
-        let all = if others.len() == 1 { "Both" } else { "All of them" };
+        evidence.extend(self.others.iter().map(|other| {
+            format!(
+                "{} of HPA {}: {}.",
+                other.target, other.name, other.selector
+            )
+        }));
+        let all = if others.len() == 1 {
+            "Both"
+        } else {
+            "All of them"
+        };
         evidence.push(format!("{all} match {}.", names(&self.pods)));
         if self.is_refused {
             evidence.push(
@@ -117,23 +122,29 @@ impl Words for SharedPods {
             );
         }
         let is_one_target = self.others.iter().any(|other| other.target == own);
-        let advice = match is_one_target {
-            true if let Some((object, hpa)) = &self.of_keda => Remedy::KeepOneHpa.says(format!(
+        let advice = if is_one_target && let Some((object, hpa)) = &self.of_keda {
+            Remedy::KeepOneHpa.says(format!(
                 "Keep {hpa}, which KEDA creates, and move the metrics of the others to ScaledObject/{object}."
-            )),
-            true => Remedy::KeepOneHpa
-                .says("Keep one HPA for the target, and give it the metrics of the others."),
-            false => Remedy::LabelApart
-                .says("Give the pods of each target their own labels, and select by those."),
+            ))
+        } else if is_one_target {
+            Remedy::KeepOneHpa
+                .says("Keep one HPA for the target, and give it the metrics of the others.")
+        } else {
+            Remedy::LabelApart
+                .says("Give the pods of each target their own labels, and select by those.")
         };
-        let effect = match self.is_refused {
-            true => ", so it cannot scale",
-            false if self.others.iter().any(|other| other.target == own) => {
-                ", which scales the same target"
-            }
-            false => "",
+        let effect = if self.is_refused {
+            ", so it cannot scale"
+        } else if self.others.iter().any(|other| other.target == own) {
+            ", which scales the same target"
+        } else {
+            ""
         };
-        let belong = if self.pods.len() == 1 { "belongs" } else { "belong" };
+        let belong = if self.pods.len() == 1 {
+            "belongs"
+        } else {
+            "belong"
+        };
         Text {
             summary: format!(
                 "{pods} {belong} to this HPA and to {hpas} {}{effect}",
@@ -149,7 +160,12 @@ impl Words for SharedPods {
 
 impl Words for ForeignPods {
     fn text(&self, about: &About<'_>) -> Text {
-        let all: Vec<&str> = self.of.iter().flat_map(|of| &of.pods).map(|name| &**name).collect();
+        let all: Vec<&str> = self
+            .of
+            .iter()
+            .flat_map(|of| &of.pods)
+            .map(|name| &**name)
+            .collect();
         let pods = count(all.len(), "pod");
         let target = about.hpa().reference();
         let owners: Vec<String> = self.of.iter().map(|of| of.owner.whose()).collect();
@@ -160,7 +176,10 @@ impl Words for ForeignPods {
                 format!("{}: {}.", sentence(&owner.whose()), names(pods))
             })
             .collect();
-        let counted = self.of.iter().any(|of| matches!(of.owner, Owner::NotCounted(_)));
+        let counted = self
+            .of
+            .iter()
+            .any(|of| matches!(of.owner, Owner::NotCounted(_)));
         if counted && let Ok(scale) = &about.pass.input.snapshot.scale {
             evidence.push(format!(
                 "{target} does not count {}: its status.replicas is {}.",
@@ -172,7 +191,11 @@ impl Words for ForeignPods {
             && let Some(step) = about.step(share.metric)
         {
             let format = format_of(step);
-            let use_ = if all.len() == 1 { "It uses" } else { "They use" };
+            let use_ = if all.len() == 1 {
+                "It uses"
+            } else {
+                "They use"
+            };
             evidence.push(format!(
                 "{use_} {} of the {} that {} counts ({}).",
                 amount(share.theirs, format),
@@ -193,7 +216,11 @@ impl Words for ForeignPods {
                 referred.advice(about)
             }
         };
-        let counted = if all.len() == 1 { "is counted" } else { "are counted" };
+        let counted = if all.len() == 1 {
+            "is counted"
+        } else {
+            "are counted"
+        };
         let (owners, effect) = (list(&owners), about.cost());
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
@@ -208,7 +235,13 @@ impl Words for ForeignPods {
 impl Referred {
     /// Returns what to do about a workload and a Rollout that both run its template.
     fn advice(&self, about: &About<'_>) -> Advice {
-        let Self { rollout, workload, is_target, scale_down, hpa } = self;
+        let Self {
+            rollout,
+            workload,
+            is_target,
+            scale_down,
+            hpa,
+        } = self;
         match (is_target, scale_down, hpa) {
             (true, Some(ScaleDown::OnSuccess | ScaleDown::Progressively), _) => {
                 Remedy::WaitForRollout.waits(format!("for {rollout} to scale down {workload}"))
@@ -259,24 +292,24 @@ impl Words for OldRevisionPods {
         evidence.extend(about.otherwise(&format!("Without the {beyond} beyond spec.replicas")));
         let target = about.target();
         let is_deployment = target.starts_with("deployment/");
-        let command = match is_deployment {
-            _ if about.is_paused() => about.resume(),
-            true => about.rollout_status(&[]),
-            false => about.list_pods("--show-labels"),
+        let command = if about.is_paused() {
+            about.resume()
+        } else if is_deployment {
+            about.rollout_status(&[])
+        } else {
+            about.list_pods("--show-labels")
         };
-        let advice = match is_deployment {
-            _ if about.is_paused() => Remedy::Resume.says("Resume the rollout, which is paused."),
-            true => about.after_rollout(&[], "", "set a smaller maxSurge"),
-            false if self.keeps_stable => about.after_rollout(
-                &names_of(&self.beyond),
-                "",
-                "set dynamicStableScale of the canary",
-            ),
-            false => about.after_rollout(
-                &names_of(&self.beyond),
-                "",
-                "keep fewer pods of other revisions",
-            ),
+        let advice = if about.is_paused() {
+            Remedy::Resume.says("Resume the rollout, which is paused.")
+        } else if is_deployment {
+            about.after_rollout(&[], "", "set a smaller maxSurge")
+        } else {
+            let smaller = if self.keeps_stable {
+                "set dynamicStableScale of the canary"
+            } else {
+                "keep fewer pods of other revisions"
+            };
+            about.after_rollout(&names_of(&self.beyond), "", smaller)
         };
         Text {
             summary: format!(

@@ -47,7 +47,11 @@ fn verb(direction: Direction) -> &'static str {
 /// Returns a value of the metric, with what it counts.
 pub(in crate::report) fn value(scale: &Scale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);
-    if scale.divided { format!("a total of {text}") } else { text }
+    if scale.divided {
+        format!("a total of {text}")
+    } else {
+        text
+    }
 }
 
 /// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
@@ -65,12 +69,20 @@ fn threshold(scale: &Scale, at: i64, side: Direction) -> String {
         unit *= base;
     }
     let shown = at as f64 / unit * parts;
-    let shown = if side == Direction::Down { shown.floor() } else { shown.ceil() };
+    let shown = if side == Direction::Down {
+        shown.floor()
+    } else {
+        shown.ceil()
+    };
     value(scale, (shown / parts * unit).round() as i64)
 }
 
 fn target(target: &MetricTarget) -> String {
-    match (target.average_utilization, &target.average_value, &target.value) {
+    match (
+        target.average_utilization,
+        &target.average_value,
+        &target.value,
+    ) {
         (Some(percent), ..) => format!("{percent}%"),
         (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
         (None, None, None) => String::new(),
@@ -88,14 +100,28 @@ impl Words for WithinTolerance {
         if !self.has_field {
             evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
         }
-        if let Some(Borders { scale, now, fewer, more, .. }) = &self.borders {
+        if let Some(Borders {
+            scale,
+            now,
+            fewer,
+            more,
+            ..
+        }) = &self.borders
+        {
             // There is nothing below the one replica that is left.
             let is_last = about.pass.decision.replicas_before() == Some(1);
             let fewer = fewer.filter(|_| !is_last);
             let fewer = fewer.map(|at| {
-                format!("fewer replicas up to {}", threshold(scale, at, Direction::Down))
+                format!(
+                    "fewer replicas up to {}",
+                    threshold(scale, at, Direction::Down)
+                )
             });
-            let what = if fewer.is_some() { "more" } else { "more replicas" };
+            let what = if fewer.is_some() {
+                "more"
+            } else {
+                "more replicas"
+            };
             let more =
                 more.map(|at| format!("{what} from {}", threshold(scale, at, Direction::Up)));
             let parts: Vec<String> = fewer.into_iter().chain(more).collect();
@@ -130,9 +156,10 @@ impl Words for WithinTolerance {
             }
             (None, None) => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
         };
-        let assumed = match self.is_filled {
-            true => ", with values assumed for pods that do not count,",
-            false => "",
+        let assumed = if self.is_filled {
+            ", with values assumed for pods that do not count,"
+        } else {
+            ""
         };
         let rule = Text {
             summary: format!(
@@ -174,13 +201,24 @@ impl Words for Rounding {
         }
         evidence.extend(about.of_requests(self.metric));
         let exact = number((self.exact * 100.0).round() / 100.0);
-        let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
-        let propose = if also.len() == 1 { "proposes" } else { "propose" };
-        let advice = match also.is_empty() {
-            true => NOTHING_TO_DO.to_owned(),
-            false => {
-                format!("Nothing to do: {} {propose} {} as well.", list(&also), self.replicas)
-            }
+        let also: Vec<String> = self
+            .beside
+            .iter()
+            .map(|metric| about.label(*metric))
+            .collect();
+        let propose = if also.len() == 1 {
+            "proposes"
+        } else {
+            "propose"
+        };
+        let advice = if also.is_empty() {
+            NOTHING_TO_DO.to_owned()
+        } else {
+            format!(
+                "Nothing to do: {} {propose} {} as well.",
+                list(&also),
+                self.replicas
+            )
         };
         let rule = Text {
             summary: format!(
@@ -200,9 +238,21 @@ impl Words for Rounding {
 /// Words what keeps the replicas: memory that is not shared, with the rule as evidence, or else the rule.
 fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Text {
     let Some(memory) = memory else { return rule };
-    let AlikeMemory { metric, scale, now, at, fewer, has_others, room } = memory;
+    let AlikeMemory {
+        metric,
+        scale,
+        now,
+        at,
+        fewer,
+        has_others,
+        room,
+    } = memory;
     let More { act, commands, .. } = room.more(about, *metric);
-    let instead = if *has_others { "drop the metric" } else { "scale on load" };
+    let instead = if *has_others {
+        "drop the metric"
+    } else {
+        "scale on load"
+    };
     let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
     evidence.extend(rule.evidence);
     Text {
@@ -228,7 +278,9 @@ impl About<'_> {
     pub(super) fn for_fewer(&self, room: &Room) -> String {
         let now = self.pass.decision.replicas_after();
         let both = room.proposal().zip(now).filter(|(other, now)| other < now);
-        both.map_or("for fewer".to_owned(), |(other, now)| format!("for {other} instead of {now}"))
+        both.map_or("for fewer".to_owned(), |(other, now)| {
+            format!("for {other} instead of {now}")
+        })
     }
 }
 
@@ -270,9 +322,17 @@ impl Words for HeldByWindow {
         evidence.push(format!(
             "The controller uses the {} recommendation of the window; this is not a pause after \
              scaling.",
-            if self.against == Direction::Down { "highest" } else { "lowest" }
+            if self.against == Direction::Down {
+                "highest"
+            } else {
+                "lowest"
+            }
         ));
-        evidence.extend(about.without().map(|without| format!("Without it: {without}.")));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Without it: {without}.")),
+        );
         if self.adds {
             return self.returns(about, evidence);
         }
@@ -308,16 +368,26 @@ impl HeldByWindow {
     /// Returns what to do: to wait, or to shorten a window that is longer than by default.
     fn advice(&self, about: &About<'_>) -> (Advice, Vec<Command>) {
         let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
-        let until = end.map_or_else(String::new, |end| format!("until {}", time(about.now(), end)));
+        let until = end.map_or_else(String::new, |end| {
+            format!("until {}", time(about.now(), end))
+        });
         if self.busy {
-            let own = if about.hpa().scaled_object().is_some() { "a ScaledJob" } else { "Jobs" };
+            let own = if about.hpa().scaled_object().is_some() {
+                "a ScaledJob"
+            } else {
+                "Jobs"
+            };
             let jobs = format!(
                 "The controller does not know which pods are busy: for long jobs, use {own}, or let them end \
                  within terminationGracePeriodSeconds."
             );
             let wait = Remedy::WaitForWindow.waits(until);
             let is_past = about.pass.input.evidence.past.is_some();
-            let wait = if is_past { String::new() } else { format!("{} ", wait.text()) };
+            let wait = if is_past {
+                String::new()
+            } else {
+                format!("{} ", wait.text())
+            };
             return (Remedy::KeepBusy.says(format!("{wait}{jobs}")), Vec::new());
         }
         let Some(shorter) = self.shorter else {
@@ -387,7 +457,11 @@ impl About<'_> {
     pub(super) fn scales_up(&self) -> Option<String> {
         let rules = self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?;
         let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
-        let by = if all.is_empty() { String::new() } else { format!(" by {}", all.join(" or ")) };
+        let by = if all.is_empty() {
+            String::new()
+        } else {
+            format!(" by {}", all.join(" or "))
+        };
         let window = rules.stabilization_window_seconds.unwrap_or_default();
         Some(format!("It scales up{by}, with a window of {window}s."))
     }
@@ -395,8 +469,14 @@ impl About<'_> {
     /// Returns a sentence about a window of scaling up that holds no earlier recommendation, because there is none in it.
     pub(super) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
-        let seconds =
-            self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?.stabilization_window_seconds?;
+        let seconds = self
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()?
+            .scale_up
+            .as_ref()?
+            .stabilization_window_seconds?;
         let is_short = seconds > 0 && i64::from(seconds) < sync.as_secs();
         is_short.then(|| {
             format!(
@@ -410,15 +490,19 @@ impl About<'_> {
 
 /// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
 fn proposed(about: &About<'_>, replicas: i32) -> String {
-    match about.pass.decision.proposal == Some(replicas) {
-        true => format!("the metrics propose {replicas}"),
-        false => format!("stabilization leaves {replicas}"),
+    if about.pass.decision.proposal == Some(replicas) {
+        format!("the metrics propose {replicas}")
+    } else {
+        format!("stabilization leaves {replicas}")
     }
 }
 
 /// Returns how to predict a change of the spec, and how to make it.
 fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
-    [about.predict(flags)].into_iter().chain(about.patch_spec(patch)).collect()
+    [about.predict(flags)]
+        .into_iter()
+        .chain(about.patch_spec(patch))
+        .collect()
 }
 
 /// Words what a rate limit allows, policy by policy.
@@ -436,10 +520,19 @@ fn policies(limit: &RateLimit) -> Vec<String> {
 
 impl Words for RateLimited {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { desired, result, current, limit, next, metric } = self;
+        let Self {
+            desired,
+            result,
+            current,
+            limit,
+            next,
+            metric,
+        } = self;
         let direction = limit.direction;
-        let mut evidence: Vec<String> =
-            policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
+        let mut evidence: Vec<String> = policies(limit)
+            .iter()
+            .map(|policy| sentence(&format!("{policy}.")))
+            .collect();
         if limit.select_policy.is_none() {
             evidence.push(format!(
                 "The built-in limit of a pass is the larger of 4 and twice the {current} replicas."
@@ -467,12 +560,17 @@ impl Words for RateLimited {
                     (_, "Min") => "the smallest change of the policies allows".to_owned(),
                     _ => "the largest change of the policies allows".to_owned(),
                 };
-                let bound = if direction == Direction::Up { "at most" } else { "no fewer than" };
+                let bound = if direction == Direction::Up {
+                    "at most"
+                } else {
+                    "no fewer than"
+                };
                 // What was changed within the period may be beyond what the policies allow.
                 let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
-                let what = match is_used_up && result == current {
-                    true => format!("the policies allow no change from {current} now"),
-                    false => format!("{which} {bound} {result} now"),
+                let what = if is_used_up && result == current {
+                    format!("the policies allow no change from {current} now")
+                } else {
+                    format!("{which} {bound} {result} now")
                 };
                 (what, format!("change {field}"))
             }
@@ -484,7 +582,9 @@ impl Words for RateLimited {
         let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
         let mut commands = Vec::from_iter(about.predict_for("5m", ""));
         commands.extend(allows_more.then(|| about.predict(&max)));
-        let advice = Remedy::ChangePolicies.waits("for the next passes").or(advice);
+        let advice = Remedy::ChangePolicies
+            .waits("for the next passes")
+            .or(advice);
         Text {
             summary: format!("{}, but {what}", proposed(about, *desired)),
             evidence,
@@ -511,13 +611,16 @@ impl Words for DirectionDisabled {
             patch.insert(bound.to_owned(), to.into());
             flags += &format!(" {flag} {to}");
             policy += &format!(", and {bound} {to}");
-            let change = match about.assumes(bound) {
-                true => format!("assume a {further} {bound}"),
-                false => format!("{change} {}", about.field(bound)),
+            let change = if about.assumes(bound) {
+                format!("assume a {further} {bound}")
+            } else {
+                format!("{change} {}", about.field(bound))
             };
             all = format!("{} and {change}", about.field_name(&field));
         }
-        let without = about.without().map(|without| format!("With {policy}: {without}."));
+        let without = about
+            .without()
+            .map(|without| format!("With {policy}: {without}."));
         let mut evidence = Vec::from_iter(without);
         if direction == Direction::Down {
             // No longer window is valid.
@@ -545,23 +648,43 @@ const COOLDOWN: i32 = 300;
 fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     let mut evidence = Vec::new();
     if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
-        evidence.push(format!("{} is at {} of its target.", about.label(metric), percent(ratio)));
+        evidence.push(format!(
+            "{} is at {} of its target.",
+            about.label(metric),
+            percent(ratio)
+        ));
     }
     if let Some(since) = bound.since {
-        evidence.push(format!("The status has said so since {}.", time(about.now(), since)));
+        evidence.push(format!(
+            "The status has said so since {}.",
+            time(about.now(), since)
+        ));
     }
     evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
     evidence.extend(about.running(field));
-    let owner = about.hpa().scaled_object().filter(|_| field == "minReplicas");
+    let owner = about
+        .hpa()
+        .scaled_object()
+        .filter(|_| field == "minReplicas");
     evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
-    evidence.extend(about.without().map(|without| format!("Without {field}: {without}.")));
+    evidence.extend(
+        about
+            .without()
+            .map(|without| format!("Without {field}: {without}.")),
+    );
     evidence
 }
 
 impl About<'_> {
     /// Returns a sentence about the bound of the running HPA, if another one is assumed.
     fn running(&self, field: &str) -> Option<String> {
-        let running = &self.pass.input.observed.as_ref().filter(|_| self.assumes(field))?.spec;
+        let running = &self
+            .pass
+            .input
+            .observed
+            .as_ref()
+            .filter(|_| self.assumes(field))?
+            .spec;
         let own = match field {
             "maxReplicas" => running.max_replicas,
             _ => running.min_replicas.unwrap_or(1),
@@ -579,7 +702,9 @@ fn leave(field: &str) -> Advice {
 
 /// Returns what to do about a bound if something speaks against the metric.
 fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
-    let Some(metric) = bound.metric else { return (Advice::default(), Vec::new()) };
+    let Some(metric) = bound.metric else {
+        return (Advice::default(), Vec::new());
+    };
     let label = about.label(metric);
     let advice = match bound.suspicion {
         Some(Suspicion::Counter) => Remedy::UseRate.says(format!(
@@ -617,8 +742,11 @@ impl Counted {
             );
         };
         let pods = count(pods, "pod");
-        let resource =
-            if spec.is_resource() { format!(" of {}", spec.name()) } else { String::new() };
+        let resource = if spec.is_resource() {
+            format!(" of {}", spec.name())
+        } else {
+            String::new()
+        };
         let per_pod = match request {
             Some((request, is_same)) => {
                 let request = amount(request, format_of(spec.name()));
@@ -647,7 +775,10 @@ impl AtMax {
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
         for (metric, room) in &self.rooms {
             let resource = about.spec(*metric).name();
-            if let Some(OtherRequest { container, request, .. }) = &room.request {
+            if let Some(OtherRequest {
+                container, request, ..
+            }) = &room.request
+            {
                 let word = shell_word(&format!("{container}={resource}={request}"));
                 what.push(format!("the {resource} request to {request}"));
                 values.push(format!("a {resource} request of {request}"));
@@ -660,13 +791,18 @@ impl AtMax {
             }
         }
         // The value is said, and the name of the container or metric is in the command.
-        let hint = flags.first()?.split(' ').next().map(|flag| about.try_it(flag));
+        let hint = flags
+            .first()?
+            .split(' ')
+            .next()
+            .map(|flag| about.try_it(flag));
         let command = about.predict(&flags.join(" "));
         Some(Lever {
             act: format!(
                 "{} if a pod can carry more{}",
                 list(&what),
-                hint.filter(|_| about.pass.input.evidence.past.is_none()).unwrap_or_default()
+                hint.filter(|_| about.pass.input.evidence.past.is_none())
+                    .unwrap_or_default()
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
             command,
@@ -677,21 +813,30 @@ impl AtMax {
     fn raise(&self, about: &About<'_>, evidence: &mut Vec<String>) -> (Advice, Vec<Command>) {
         /// A maximum is hardly raised further at once.
         const MOST: i32 = 4;
-        let Bound { asked, bound: max, .. } = self.bound;
-        let raise = match about.assumes("maxReplicas") {
-            true => "Assume a higher maxReplicas".to_owned(),
-            false => format!("Raise {}", about.field("maxReplicas")),
+        let Bound {
+            asked, bound: max, ..
+        } = self.bound;
+        let raise = if about.assumes("maxReplicas") {
+            "Assume a higher maxReplicas".to_owned()
+        } else {
+            format!("Raise {}", about.field("maxReplicas"))
         };
         let flags = format!("--max {asked}");
         // No maximum is named that the metrics exceed as well.
-        let (mut text, mut commands) = match asked <= max.saturating_mul(MOST) {
-            true => (
+        let (mut text, mut commands) = if asked <= max.saturating_mul(MOST) {
+            (
                 format!("{raise} if nodes can carry it{}", about.try_it(&flags)),
                 tried(about, &flags, &json!({ "maxReplicas": asked })),
-            ),
-            false => (format!("{raise} as far as nodes can carry it"), Vec::new()),
+            )
+        } else {
+            (format!("{raise} as far as nodes can carry it"), Vec::new())
         };
-        if let Some(Lever { act, effect, command }) = self.lever(about) {
+        if let Some(Lever {
+            act,
+            effect,
+            command,
+        }) = self.lever(about)
+        {
             text += &format!(", or {act}");
             evidence.push(effect);
             commands.push(command);
@@ -715,10 +860,13 @@ impl AtMax {
 impl Words for AtMax {
     fn text(&self, about: &About<'_>) -> Text {
         let bound = &self.bound;
-        let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let below = bound
+            .metric
+            .filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
         let mut evidence: Vec<String> = self.counted.iter().map(|it| it.sentence(about)).collect();
         evidence.extend(
-            self.beside.map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
+            self.beside
+                .map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
         );
         evidence.extend(bounded(about, bound, "maxReplicas"));
         let (advice, commands) = match below {
@@ -735,10 +883,14 @@ impl Words for AtMax {
         };
         // Where the number itself is in doubt, it is not explained.
         let is_told = below.is_none() && about.finding.follows.is_none();
-        let counted = self.counted.first().filter(|_| is_told).map_or_else(String::new, |it| {
-            let [total, per_pod] = it.amounts(about);
-            format!(" ({total} at {per_pod} per pod)")
-        });
+        let counted = self
+            .counted
+            .first()
+            .filter(|_| is_told)
+            .map_or_else(String::new, |it| {
+                let [total, per_pod] = it.amounts(about);
+                format!(" ({total} at {per_pod} per pod)")
+            });
         Text {
             summary: format!(
                 "{}{counted}, and maxReplicas is {}",
@@ -756,7 +908,9 @@ impl Words for AtMax {
 impl Words for AtMin {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { bound, least } = self;
-        let Bound { asked, bound: min, .. } = *bound;
+        let Bound {
+            asked, bound: min, ..
+        } = *bound;
         let (advice, commands) = match about.hpa().scaled_object() {
             _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
             _ if bound.suspicion.is_some() => suspected(about, bound),
@@ -793,9 +947,14 @@ impl Words for AtMin {
             ),
         };
         let mut evidence = bounded(about, bound, "minReplicas");
-        let idle = bound.metric.filter(|metric| about.spec(*metric).is_resource());
+        let idle = bound
+            .metric
+            .filter(|metric| about.spec(*metric).is_resource());
         evidence.extend(idle.map(|metric| {
-            format!("If the service is slow, {} is not what limits it.", about.label(metric))
+            format!(
+                "If the service is slow, {} is not what limits it.",
+                about.label(metric)
+            )
         }));
         Text {
             summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
@@ -853,7 +1012,9 @@ impl BoundWords {
 
     /// Words who has written the bound last.
     fn written(&self, about: &About<'_>) -> Option<String> {
-        let ManagedFieldsEntry { manager, time: at, .. } = self.writer(about)?;
+        let ManagedFieldsEntry {
+            manager, time: at, ..
+        } = self.writer(about)?;
         let (field, now) = (self.field, about.now());
         Some(match at {
             Some(at) => format!(
@@ -868,8 +1029,21 @@ impl BoundWords {
 
 /// Words replicas that were beyond a bound, and that an earlier pass has corrected.
 fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWords) -> Text {
-    let BoundWords { field, beyond, other, change, flag, .. } = words;
-    let CorrectedBefore { bound, from, at, changed, asked: _ } = *done;
+    let BoundWords {
+        field,
+        beyond,
+        other,
+        change,
+        flag,
+        ..
+    } = words;
+    let CorrectedBefore {
+        bound,
+        from,
+        at,
+        changed,
+        asked: _,
+    } = *done;
     let ago = distance(at, about.now());
     let were = match from {
         Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
@@ -903,7 +1077,9 @@ fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWord
             .zip(about.without())
             .map(|(earlier, without)| format!("With {field} {earlier}: {without}.")),
     );
-    let hint = flags.as_ref().map_or_else(String::new, |flags| about.try_it(flags));
+    let hint = flags
+        .as_ref()
+        .map_or_else(String::new, |flags| about.try_it(flags));
     let to = about.field(field);
     if changed == Changed::Created && about.finding.severity == Severity::Info {
         return Text {
@@ -945,14 +1121,25 @@ fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWord
 
 /// Words replicas beyond a bound.
 fn corrected(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Text {
-    let BoundWords { field, beyond, flag, .. } = *words;
-    let Corrected { current, bound, cause } = corrected;
+    let BoundWords {
+        field,
+        beyond,
+        flag,
+        ..
+    } = *words;
+    let Corrected {
+        current,
+        bound,
+        cause,
+    } = corrected;
     let mut evidence = Vec::new();
     evidence.extend(match cause {
         Cause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
-        Cause::AssumedReplicas(own) => {
-            Some(format!("{} has {}.", about.hpa().reference(), count(own, "replica")))
-        }
+        Cause::AssumedReplicas(own) => Some(format!(
+            "{} has {}.",
+            about.hpa().reference(),
+            count(own, "replica")
+        )),
         Cause::NewHpa => Some("The HPA has no status yet.".to_owned()),
         Cause::Changed => Some(format!(
             "The last pass left {}, so {field} was changed after it.",
@@ -967,8 +1154,9 @@ fn corrected(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Tex
     let commands = tried(about, &format!("{flag} {current}"), &patch.into());
     let (advice, commands) = match cause {
         Cause::AssumedReplicas(_) => (
-            Remedy::AssumeBound
-                .says(format!("Add {flag} {current} to see what the metrics propose.")),
+            Remedy::AssumeBound.says(format!(
+                "Add {flag} {current} to see what the metrics propose."
+            )),
             vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
         ),
         // The HPA itself allows the replicas.
@@ -984,8 +1172,10 @@ fn corrected(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Tex
             commands,
         ),
         _ => (
-            Remedy::ChangeBound
-                .says(format!("Change {} if {current} is right.", about.field(field))),
+            Remedy::ChangeBound.says(format!(
+                "Change {} if {current} is right.",
+                about.field(field)
+            )),
             commands,
         ),
     };
@@ -1057,7 +1247,11 @@ impl Words for SwitchedOff {
             );
         }
         let owner = about.hpa().scaled_object();
-        let scale = format!("kubectl scale {} {} --replicas=1", about.target(), about.namespace());
+        let scale = format!(
+            "kubectl scale {} {} --replicas=1",
+            about.target(),
+            about.namespace()
+        );
         let scale = || vec![scale.into()];
         let (advice, commands) = match (owner, &self.keeper) {
             _ if self.observed.is_some() => (Advice::default(), Vec::new()),

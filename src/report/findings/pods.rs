@@ -25,18 +25,30 @@ const NAMED: usize = 5;
 
 impl Words for FinishedPods {
     fn text(&self, about: &About<'_>) -> Text {
-        let all: Vec<&str> =
-            self.succeeded.iter().chain(&self.failed).map(|name| &**name).collect();
+        let all: Vec<&str> = self
+            .succeeded
+            .iter()
+            .chain(&self.failed)
+            .map(|name| &**name)
+            .collect();
         let pods = count(all.len(), "finished pod");
         let verb = if all.len() == 1 { "matches" } else { "match" };
         let effect = match (self.fails, &*self.missing_in) {
             (Some(metric), _) => {
-                format!(", and {} fails because of {}", about.label(metric), them(all.len()))
+                format!(
+                    ", and {} fails because of {}",
+                    about.label(metric),
+                    them(all.len())
+                )
             }
             (None, []) => String::new(),
             (None, metrics) => {
                 let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
-                let counts = if self.succeeded.len() == 1 { "counts" } else { "count" };
+                let counts = if self.succeeded.len() == 1 {
+                    "counts"
+                } else {
+                    "count"
+                };
                 format!(", and {counts} as missing for {}", list(&labels))
             }
         };
@@ -47,7 +59,11 @@ impl Words for FinishedPods {
         evidence.extend(of(&self.succeeded, "Succeeded"));
         evidence.extend(of(&self.failed, "Failed"));
         evidence.extend(self.fails.and_then(|metric| failure(about, metric)));
-        evidence.extend(self.missing_in.iter().filter_map(|metric| filled(about, *metric)));
+        evidence.extend(
+            self.missing_in
+                .iter()
+                .filter_map(|metric| filled(about, *metric)),
+        );
         if !self.missing_in.is_empty() {
             evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
         }
@@ -70,7 +86,10 @@ impl Words for FinishedPods {
             ),
         };
         Text {
-            summary: format!("{pods} {verb} the target's selector{effect}{}", about.cost()),
+            summary: format!(
+                "{pods} {verb} the target's selector{effect}{}",
+                about.cost()
+            ),
             evidence,
             advice,
             commands,
@@ -94,10 +113,21 @@ impl Words for UncountedPods {
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
         let mut evidence: Vec<String> = Vec::new();
-        evidence.extend(causes.iter().map(|(cause, pods)| format!("{cause}: {}.", names(pods))));
+        evidence.extend(
+            causes
+                .iter()
+                .map(|(cause, pods)| format!("{cause}: {}.", names(pods))),
+        );
         evidence.extend(filled.clone());
         if self.count {
-            let period = duration(about.pass.input.snapshot.controller.cpu_initialization_period);
+            let period = duration(
+                about
+                    .pass
+                    .input
+                    .snapshot
+                    .controller
+                    .cpu_initialization_period,
+            );
             evidence.push(format!(
                 "Pods that were ready once count for CPU, ready or not, when they are older than \
                  {period}."
@@ -118,15 +148,14 @@ impl Words for UncountedPods {
         // An error comes before what time brings.
         let fails = |it: &&Uncounted| failing(about.pod(it)).is_some();
         let first = self.pods.iter().find(fails).or(self.pods.first());
-        let failed =
-            first.and_then(|it| {
-                let pod = about.pod(it);
-                let (container, reason) = failing(pod)?;
-                Some(Remedy::FindUnready.says(format!(
-                    "Find out why {container} does not run in {}: {reason}.",
-                    pod.name
-                )))
-            });
+        let failed = first.and_then(|it| {
+            let pod = about.pod(it);
+            let (container, reason) = failing(pod)?;
+            Some(Remedy::FindUnready.says(format!(
+                "Find out why {container} does not run in {}: {reason}.",
+                pod.name
+            )))
+        });
         let by_clause = || match first.map(|it| (it.row.clause, about.pod(it))) {
             Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
@@ -183,7 +212,11 @@ impl Words for UncountedPods {
                 objects: objects(&all),
             };
         }
-        let cost = if self.count || self.idle { about.cost() } else { about.cost_of(&all) };
+        let cost = if self.count || self.idle {
+            about.cost()
+        } else {
+            about.cost_of(&all)
+        };
         let on_node = match &self.nodes[..] {
             [] => String::new(),
             [node] if n == 1 => format!(" on the node {node}"),
@@ -213,9 +246,10 @@ impl Words for UncountedPods {
             summary,
             evidence,
             advice,
-            commands: match self.unscraped {
-                true => about.list_pods("-o wide"),
-                false => first.map(|it| about.describe(&about.pod(it).name)),
+            commands: if self.unscraped {
+                about.list_pods("-o wide")
+            } else {
+                first.map(|it| about.describe(&about.pod(it).name))
             }
             .into_iter()
             .collect(),
@@ -229,9 +263,15 @@ const ASSUMED: &str = "If they counted, and used as much as the others on averag
 
 /// Names the kubelets of nodes.
 fn kubelets(nodes: &[Box<str>]) -> String {
-    let (kubelet, node) =
-        if nodes.len() == 1 { ("kubelet", "node") } else { ("kubelets", "nodes") };
-    format!("the {kubelet} of the {node} {}: metrics-server has nothing from there", names(nodes))
+    let (kubelet, node) = if nodes.len() == 1 {
+        ("kubelet", "node")
+    } else {
+        ("kubelets", "nodes")
+    };
+    format!(
+        "the {kubelet} of the {node} {}: metrics-server has nothing from there",
+        names(nodes)
+    )
 }
 
 /// Words what a container waits for, and how often it has restarted.
@@ -251,7 +291,14 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
         format!("; until ready, {} at the latest", future(about.now(), at))
     });
     let waits = waiting(pod).map_or_else(String::new, |waits| format!(" ({waits})"));
-    let period = duration(about.pass.input.snapshot.controller.cpu_initialization_period);
+    let period = duration(
+        about
+            .pass
+            .input
+            .snapshot
+            .controller
+            .cpu_initialization_period,
+    );
     match row.clause {
         Clause::Pending if pod.unschedulable.is_some() => "pending, without a node".to_owned(),
         Clause::Pending => format!("pending{waits}"),
@@ -261,7 +308,10 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
             format!("not ready, and started less than {period} ago{until}")
         }
         Clause::InitializingOldSample => match row.sample_from {
-            Some(from) => format!("ready, and without a sample of {} yet", time(about.now(), from)),
+            Some(from) => format!(
+                "ready, and without a sample of {} yet",
+                time(about.now(), from)
+            ),
             None => "ready, and without a sample since then".to_owned(),
         },
         Clause::NeverReady => format!("not ready since the start{waits}"),
@@ -281,7 +331,12 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
 /// Words how the assumed values of a metric's pods affect its ratio.
 fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     let label = about.label(metric);
-    let Proposal { ratio, filled, counted, .. } = about.proposal(metric)?;
+    let Proposal {
+        ratio,
+        filled,
+        counted,
+        ..
+    } = about.proposal(metric)?;
     let counted = counted.as_ref()?;
     let Some(filled) = filled else {
         return about.step(metric)?.is_total().then(|| {
@@ -297,7 +352,9 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     match (filled.missing, filled.missing_percent) {
         (Fill::Zero, _) => assumed.push(format!("{missing} without metrics at 0")),
         (Fill::Target, Some(percent)) => {
-            assumed.push(format!("{missing} without metrics at {percent}% of the request"));
+            assumed.push(format!(
+                "{missing} without metrics at {percent}% of the request"
+            ));
         }
         (Fill::Target, None) => assumed.push(format!("{missing} without metrics at the target")),
         (Fill::None, _) => {}
@@ -325,8 +382,9 @@ impl Words for NeverReady {
         let pods = first_of(&all);
         let verb = if all.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
-        let since = oldest
-            .map_or_else(String::new, |since| format!(" in {}", distance(since, about.now())));
+        let since = oldest.map_or_else(String::new, |since| {
+            format!(" in {}", distance(since, about.now()))
+        });
         let state = |pod: &StuckPod| {
             let container = pod.container.as_deref()?;
             let restarts = count(pod.restarts, "restart");
@@ -350,7 +408,11 @@ impl Words for NeverReady {
         evidence.extend(about.otherwise(&about.with(&all, "ready")));
         let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
         let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
-        let first = self.pods.iter().find(|pod| pod.restarts > 0).or(self.pods.first());
+        let first = self
+            .pods
+            .iter()
+            .find(|pod| pod.restarts > 0)
+            .or(self.pods.first());
         let mut commands = Vec::new();
         if let Some(pod) = first {
             commands.push(about.describe(&pod.name));
@@ -413,19 +475,31 @@ impl Words for TerminatingPods {
 impl Words for StartingPods {
     fn text(&self, about: &About<'_>) -> Text {
         let n = self.pods.len();
-        let (label, pods, effect) =
-            (about.label(self.metric), count(n, "starting pod"), about.cost());
+        let (label, pods, effect) = (
+            about.label(self.metric),
+            count(n, "starting pod"),
+            about.cost(),
+        );
         let since = future(about.now(), self.since);
         let mut evidence = vec![match n {
             1 => format!("Started {since}: {}.", names(&self.pods)),
             _ => format!("The first started {since}: {}.", names(&self.pods)),
         }];
-        let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
-        let present = rules.and_then(|it| it.stabilization_window_seconds).unwrap_or(0);
+        let rules = about
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()
+            .and_then(|it| it.scale_up.as_ref());
+        let present = rules
+            .and_then(|it| it.stabilization_window_seconds)
+            .unwrap_or(0);
         evidence.extend(about.short_window());
         // At the maximum, nothing is left to hold back.
         let may_grow = about.pass.decision.replicas_before() < Some(about.hpa().spec.max_replicas);
-        let longer_window = self.longer_window(present, about.now()).filter(|_| may_grow);
+        let longer_window = self
+            .longer_window(present, about.now())
+            .filter(|_| may_grow);
         let longer_window = longer_window.and_then(|seconds| {
             about.patch_spec(&serde_json::json!({
                 "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
@@ -447,7 +521,11 @@ impl Words for StartingPods {
                         summary,
                         Remedy::FindUnready
                             .says("Find out why the pods take so long to become ready."),
-                        self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
+                        self.pods
+                            .first()
+                            .map(|name| about.describe(name))
+                            .into_iter()
+                            .collect(),
                     ),
                     _ => {
                         evidence.extend(filled(about, self.metric));
@@ -496,20 +574,27 @@ impl Words for ReplicasWithoutPods {
         let target = about.hpa().reference();
         let mut evidence = Vec::new();
         if let Some(failure) = &self.failure {
-            evidence.push(format!("{target}: {}: {}.", failure.reason, failure.message));
+            evidence.push(format!(
+                "{target}: {}: {}.",
+                failure.reason, failure.message
+            ));
         }
-        evidence.extend(
-            self.since.map(|since| {
-                format!("No pod has been created since {}.", future(about.now(), since))
-            }),
-        );
+        evidence.extend(self.since.map(|since| {
+            format!(
+                "No pod has been created since {}.",
+                future(about.now(), since)
+            )
+        }));
         if let Some(metric) = self.metric
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
             evidence.push(format!(
                 "{} counts the {}, not {replicas} replicas.",
                 about.label(metric),
-                count(counted.ready + counted.unready + counted.missing, "existing pod")
+                count(
+                    counted.ready + counted.unready + counted.missing,
+                    "existing pod"
+                )
             ));
         }
         let all = count(*replicas, "pod");
@@ -537,12 +622,9 @@ impl Words for ReplicasWithoutPods {
                 vec![about.describe(pod)],
             ),
             _ => (
-                match self.is_held_up {
-                    true => Remedy::FindQuota.says(
+                if self.is_held_up { Remedy::FindQuota.says(
                         "Find out what keeps the pods from being created: a quota, or admission.",
-                    ),
-                    false => Remedy::WaitForPods.waits("until the pods are created"),
-                },
+                    ) } else { Remedy::WaitForPods.waits("until the pods are created") },
                 vec![
                     format!("kubectl describe resourcequota {}", about.namespace()).into(),
                     format!(
@@ -578,16 +660,18 @@ impl Words for UnschedulablePods {
         let n = self.pods.len();
         let pods = first_of(&self.pods);
         let verb = if n == 1 { "has found" } else { "have found" };
-        let since = self
-            .since
-            .map_or_else(String::new, |since| format!(" for {}", distance(since, about.now())));
+        let since = self.since.map_or_else(String::new, |since| {
+            format!(" for {}", distance(since, about.now()))
+        });
         let mut evidence = vec![format!("Pending{since}: {}.", names(&self.pods))];
         let message = self.message.trim_end_matches('.');
         if !message.is_empty() {
             evidence.push(format!("The scheduler says: {message}."));
         }
         evidence.extend(self.autoscaler.as_ref().map(|it| {
-            let at = it.at.map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
+            let at = it
+                .at
+                .map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
             let message = it.message.trim_end_matches('.');
             format!("The cluster autoscaler says{at}: {message}.")
         }));
@@ -597,36 +681,45 @@ impl Words for UnschedulablePods {
         Text {
             summary: format!("{pods} {verb} no node{since}{}", about.cost_of(&self.pods)),
             evidence,
-            advice: match self.are_needed {
-                true if is_full => Remedy::AddNodes.says(
-                    "Raise the maximum of the node group, or lower maxReplicas.",
-                ),
-                true if refuses.is_some() => Remedy::AddNodes.says(
+            advice: if self.are_needed && is_full {
+                Remedy::AddNodes.says("Raise the maximum of the node group, or lower maxReplicas.")
+            } else if self.are_needed && refuses.is_some() {
+                Remedy::AddNodes.says(
                     "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
-                ),
-                true if about.finding.severity == Severity::Info => Remedy::WaitForPods
-                    .waits("for a node; if none comes, add nodes or lower maxReplicas"),
-                true => Remedy::AddNodes.says(ADD_NODES),
-                false => Remedy::Nothing.says(
-                    "Nothing to do: the metrics propose no more pods than those with a node.",
-                ),
+                )
+            } else if self.are_needed && about.finding.severity == Severity::Info {
+                Remedy::WaitForPods
+                    .waits("for a node; if none comes, add nodes or lower maxReplicas")
+            } else if self.are_needed {
+                Remedy::AddNodes.says(ADD_NODES)
+            } else {
+                Remedy::Nothing
+                    .says("Nothing to do: the metrics propose no more pods than those with a node.")
             },
-            commands: self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
+            commands: self
+                .pods
+                .first()
+                .map(|name| about.describe(name))
+                .into_iter()
+                .collect(),
             objects: objects(&self.pods),
         }
     }
 }
 
 fn objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
-    pods.iter().map(|name| format!("pod/{}", name.as_ref())).collect()
+    pods.iter()
+        .map(|name| format!("pod/{}", name.as_ref()))
+        .collect()
 }
 
 impl<'a> About<'a> {
     /// Begins a sentence about some pods in another state: `With them ready`.
     fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
-        let busy = match self.assumes_usage(pods) {
-            true => ", and as busy as the others on average",
-            false => "",
+        let busy = if self.assumes_usage(pods) {
+            ", and as busy as the others on average"
+        } else {
+            ""
         };
         format!("With {} {state}{busy}", them(pods.len()))
     }
@@ -644,14 +737,23 @@ impl<'a> About<'a> {
 
     /// `kubectl describe pod NAME -n NAMESPACE`
     pub(super) fn describe(&self, pod: &str) -> Command {
-        format!("kubectl describe pod {} {}", shell_word(pod), self.namespace()).into()
+        format!(
+            "kubectl describe pod {} {}",
+            shell_word(pod),
+            self.namespace()
+        )
+        .into()
     }
 
     /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
     /// ones, by the selector of the target and their phase.
     fn pods(&self, names: &[&str]) -> String {
         let selector = self.selector().filter(|_| names.len() > NAMED);
-        let names = names.iter().map(|name| shell_word(name)).collect::<Vec<_>>().join(" ");
+        let names = names
+            .iter()
+            .map(|name| shell_word(name))
+            .collect::<Vec<_>>()
+            .join(" ");
         match selector {
             Some(selector) => format!(
                 "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
@@ -672,7 +774,9 @@ impl<'a> About<'a> {
     pub(super) fn list_pods(&self, rest: &str) -> Option<Command> {
         let selector = self.selector()?;
         Some(
-            format!("kubectl get pods {} -l {selector} {rest}", self.namespace()).trim_end().into(),
+            format!("kubectl get pods {} -l {selector} {rest}", self.namespace())
+                .trim_end()
+                .into(),
         )
     }
 }

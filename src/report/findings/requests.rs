@@ -21,13 +21,21 @@ use crate::snapshot::surroundings::Replacement;
 
 /// The annotations that set the cpu and memory requests of an injected container.
 const INJECTORS: [(&str, &str, &str); 4] = [
-    ("istio-proxy", "sidecar.istio.io/proxyCPU", "sidecar.istio.io/proxyMemory"),
+    (
+        "istio-proxy",
+        "sidecar.istio.io/proxyCPU",
+        "sidecar.istio.io/proxyMemory",
+    ),
     (
         "linkerd-proxy",
         "config.linkerd.io/proxy-cpu-request",
         "config.linkerd.io/proxy-memory-request",
     ),
-    ("daprd", "dapr.io/sidecar-cpu-request", "dapr.io/sidecar-memory-request"),
+    (
+        "daprd",
+        "dapr.io/sidecar-cpu-request",
+        "dapr.io/sidecar-memory-request",
+    ),
     (
         "vault-agent",
         "vault.hashicorp.com/agent-requests-cpu",
@@ -37,7 +45,9 @@ const INJECTORS: [(&str, &str, &str); 4] = [
 
 /// Returns the annotation that sets the request of an injected container.
 fn annotation(container: &str, resource: &str) -> Option<&'static str> {
-    let (_, cpu, memory) = INJECTORS.into_iter().find(|(name, ..)| *name == container)?;
+    let (_, cpu, memory) = INJECTORS
+        .into_iter()
+        .find(|(name, ..)| *name == container)?;
     match resource {
         "cpu" => Some(cpu),
         "memory" => Some(memory),
@@ -49,7 +59,11 @@ impl MissingRequest {
     /// Returns a request of which the highest current usage is the target, and which one sample of an idle pod does not
     /// make tiny; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
-        let target = about.spec(self.metric).target()?.average_utilization.filter(|it| *it > 0)?;
+        let target = about
+            .spec(self.metric)
+            .target()?
+            .average_utilization
+            .filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
         rounded_request(&self.resource, needed.max(least))
@@ -105,16 +119,30 @@ fn add_request(
     request: &Quantity,
 ) -> Option<serde_json::Value> {
     let target = &about.hpa().spec.scale_target_ref;
-    let template = about.pass.input.surroundings.workload(target)?.template.as_deref()?;
-    let lists =
-        [("containers", &template.containers), ("initContainers", &template.init_containers)];
+    let template = about
+        .pass
+        .input
+        .surroundings
+        .workload(target)?
+        .template
+        .as_deref()?;
+    let lists = [
+        ("containers", &template.containers),
+        ("initContainers", &template.init_containers),
+    ];
     let (list, place, container) = lists.into_iter().find_map(|(list, all)| {
         let place = all.iter().position(|it| *it.name == *name)?;
         Some((list, place, &all[place]))
     })?;
     let request = request.to_string();
-    let (rest, value) = match (container.requests.0.is_empty(), container.limits.0.is_empty()) {
-        (false, _) => (format!("/requests/{}", resource.replace('/', "~1")), json!(request)),
+    let (rest, value) = match (
+        container.requests.0.is_empty(),
+        container.limits.0.is_empty(),
+    ) {
+        (false, _) => (
+            format!("/requests/{}", resource.replace('/', "~1")),
+            json!(request),
+        ),
         (true, false) => ("/requests".to_owned(), json!({ resource: request })),
         (true, true) => (String::new(), json!({"requests": { resource: request }})),
     };
@@ -124,7 +152,12 @@ fn add_request(
 
 impl Words for MissingRequest {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, containers, instead } = self;
+        let Self {
+            metric,
+            resource,
+            containers,
+            instead,
+        } = self;
         let label = about.label(*metric);
         let whose = |it: &Unrequested| {
             let (container, pods) = (&it.container, names(&it.pods));
@@ -160,7 +193,9 @@ impl Words for MissingRequest {
         };
         let mut evidence: Vec<String> = containers.iter().map(whose).collect();
         if let (Some(container), Some(without)) = (instead, about.without()) {
-            evidence.push(format!("With a ContainerResource metric for {container}: {without}."));
+            evidence.push(format!(
+                "With a ContainerResource metric for {container}: {without}."
+            ));
         } else if let Some(without) = about.without() {
             evidence.push(format!("Without these pods: {without}."));
         }
@@ -169,7 +204,9 @@ impl Words for MissingRequest {
             let (request, usage) = (self.request(about, it)?, it.usage?);
             let share = percent(usage as f64 / request.milli_value() as f64);
             let (container, usage) = (&it.container, milli(usage, resource));
-            Some(format!("{usage} in {container} is {share} of a request of {request}."))
+            Some(format!(
+                "{usage} in {container} is {share} of a request of {request}."
+            ))
         }));
         let first = containers.first();
         let named: Vec<&str> = containers.iter().map(|it| &*it.container).collect();
@@ -178,10 +215,14 @@ impl Words for MissingRequest {
             Some((Source::Injected, Some(annotation), _)) => {
                 Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
             }
-            Some((Source::Injected, None, Some(container))) => Remedy::UseContainer
-                .says(format!("Use {}.", about.container_metric(self.metric, container))),
-            Some((Source::Injected, None, None)) => Remedy::LetInjector
-                .says(format!("Let the injector set a {resource} request for {}.", names(&named))),
+            Some((Source::Injected, None, Some(container))) => Remedy::UseContainer.says(format!(
+                "Use {}.",
+                about.container_metric(self.metric, container)
+            )),
+            Some((Source::Injected, None, None)) => Remedy::LetInjector.says(format!(
+                "Let the injector set a {resource} request for {}.",
+                names(&named)
+            )),
             Some((Source::Earlier, ..)) if about.is_paused() => {
                 let target = about.hpa().reference();
                 Remedy::Resume.says(format!(
@@ -200,12 +241,16 @@ impl Words for MissingRequest {
             Some((Source::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
             _ => {
                 let holder = about.template_reference();
-                Remedy::SetRequest
-                    .says(format!("Set a {resource} request for {} in {holder}.", names(&named)))
+                Remedy::SetRequest.says(format!(
+                    "Set a {resource} request for {} in {holder}.",
+                    names(&named)
+                ))
             }
         };
-        let mut commands: Vec<Command> =
-            containers.iter().filter_map(|it| self.command(about, it)).collect();
+        let mut commands: Vec<Command> = containers
+            .iter()
+            .filter_map(|it| self.command(about, it))
+            .collect();
         if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
             commands.extend(about.use_container(*metric, container));
         }
@@ -213,12 +258,21 @@ impl Words for MissingRequest {
         if first.is_some_and(|it| matches!(it.source, Source::Foreign { .. })) {
             commands.extend(about.list_pods("--show-labels"));
         }
-        let mut pods: Vec<&str> = containers.iter().flat_map(|it| names_of(&it.pods)).collect();
+        let mut pods: Vec<&str> = containers
+            .iter()
+            .flat_map(|it| names_of(&it.pods))
+            .collect();
         pods.sort_unstable();
         pods.dedup();
         let effect = about.effect("the metric");
         // A request of 0 counts as none.
-        let own = about.pass.input.snapshot.pods.iter().filter(|pod| pods.contains(&&*pod.name));
+        let own = about
+            .pass
+            .input
+            .snapshot
+            .pods
+            .iter()
+            .filter(|pod| pods.contains(&&*pod.name));
         let own = own.flat_map(|pod| pod.containers.iter().chain(&pod.init_containers));
         let own = own.filter(|it| named.contains(&&*it.name));
         let (zero, none): (Vec<&Container>, Vec<&Container>) =
@@ -257,7 +311,11 @@ impl About<'_> {
     /// Whether the target is paused, so that a rollout waits for someone to resume it.
     pub(super) fn is_paused(&self) -> bool {
         let target = &self.hpa().spec.scale_target_ref;
-        self.pass.input.surroundings.workload(target).is_some_and(|it| it.paused == Some(true))
+        self.pass
+            .input
+            .surroundings
+            .workload(target)
+            .is_some_and(|it| it.paused == Some(true))
     }
 
     /// Returns a command that resumes a paused target, if kubectl can.
@@ -276,8 +334,12 @@ impl About<'_> {
 
     /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
     fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
-        let Replacement::AllBut(first) = self.replacement() else { return None };
-        let ordinals = pods.iter().filter_map(|pod| pod.rsplit_once('-')?.1.parse().ok());
+        let Replacement::AllBut(first) = self.replacement() else {
+            return None;
+        };
+        let ordinals = pods
+            .iter()
+            .filter_map(|pod| pod.rsplit_once('-')?.1.parse().ok());
         Some((first, ordinals.min().filter(|lowest| *lowest < first)?))
     }
 
@@ -292,8 +354,9 @@ impl About<'_> {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
             _ => match self.partition_above(pods) {
-                Some((first, _)) => Remedy::LowerPartition
-                    .says(format!("Lower partition ({first}) in the update strategy{because}.")),
+                Some((first, _)) => Remedy::LowerPartition.says(format!(
+                    "Lower partition ({first}) in the update strategy{because}."
+                )),
                 None => wait().or(or),
             },
         }
@@ -327,16 +390,24 @@ fn milli(value: i64, resource: &str) -> String {
 
 impl Words for DilutedByContainer {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, shares, pods, proposal, alone, with_sidecars } = self;
+        let Self {
+            metric,
+            shares,
+            pods,
+            proposal,
+            alone,
+            with_sidecars,
+        } = self;
         let label = about.label(*metric);
         let resource = about.spec(*metric).name();
         let pods = count(*pods, "pod");
         let mut evidence: Vec<String> = shares
             .iter()
             .map(|share| {
-                let not = match share.is_counted {
-                    true => "",
-                    false => ", a request that does not count",
+                let not = if share.is_counted {
+                    ""
+                } else {
+                    ", a request that does not count"
                 };
                 format!(
                     "{} uses {} of {}, {}, in {pods}{not}.",
@@ -347,7 +418,9 @@ impl Words for DilutedByContainer {
                 )
             })
             .collect();
-        let Some(busiest) = shares.first() else { return Text::default() };
+        let Some(busiest) = shares.first() else {
+            return Text::default();
+        };
         let container = &busiest.container;
         evidence.push(format!(
             "{label} proposes {proposal}; {container} alone proposes {alone} with the same target."
@@ -358,7 +431,9 @@ impl Words for DilutedByContainer {
         let has_container_metrics = about.pass.input.snapshot.controller.gates.container_metrics;
         if has_container_metrics {
             evidence.extend(
-                about.without().map(|without| format!("With ContainerResource: {without}.")),
+                about
+                    .without()
+                    .map(|without| format!("With ContainerResource: {without}.")),
             );
         }
         let whole = about
@@ -379,16 +454,16 @@ impl Words for DilutedByContainer {
             evidence,
             advice: {
                 let used = about.container_metric(*metric, container);
-                match has_container_metrics {
-                    true => Remedy::UseContainer.says(format!("Use {used}.")),
-                    false => {
-                        Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
-                    }
+                if has_container_metrics {
+                    Remedy::UseContainer.says(format!("Use {used}."))
+                } else {
+                    Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
                 }
             },
-            commands: match has_container_metrics {
-                true => Vec::from_iter(about.use_container(*metric, container)),
-                false => Vec::new(),
+            commands: if has_container_metrics {
+                Vec::from_iter(about.use_container(*metric, container))
+            } else {
+                Vec::new()
             },
             objects: about.own(),
         }
@@ -397,7 +472,12 @@ impl Words for DilutedByContainer {
 
 impl Words for ResizeInProgress {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, containers, condition } = self;
+        let Self {
+            metric,
+            resource,
+            containers,
+            condition,
+        } = self;
         let label = about.label(*metric);
         let mut evidence: Vec<String> = containers
             .iter()
@@ -411,29 +491,36 @@ impl Words for ResizeInProgress {
         evidence.extend(condition.as_ref().map(|condition| {
             let since = condition
                 .last_transition_time
-                .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
+                .map_or_else(String::new, |since| {
+                    format!(" since {}", time(about.now(), since))
+                });
             let said = told([&condition.reason, &condition.message]);
             format!("{}{since}{said}.", condition.type_)
         }));
         evidence.extend(
-            about.without().map(|without| format!("With the requests in effect: {without}.")),
+            about
+                .without()
+                .map(|without| format!("With the requests in effect: {without}.")),
         );
         let mut pods: Vec<&str> = containers.iter().map(|it| &*it.pod).collect();
         pods.dedup();
-        let is_infeasible = condition.as_ref().is_some_and(|it| it.reason == "Infeasible");
-        let (not, advice) = match is_infeasible {
-            true => (
+        let is_infeasible = condition
+            .as_ref()
+            .is_some_and(|it| it.reason == "Infeasible");
+        let (not, advice) = if is_infeasible {
+            (
                 "cannot come into effect",
                 Remedy::RequestLess.says(format!(
                     "Request less {resource}: the node cannot hold the pod with this request."
                 )),
-            ),
-            false => (
+            )
+        } else {
+            (
                 "are not yet in effect",
                 Remedy::WaitForResize
                     .waits("until the resize is done")
                     .or("use an AverageValue target"),
-            ),
+            )
         };
         Text {
             summary: format!(
@@ -442,7 +529,11 @@ impl Words for ResizeInProgress {
             ),
             evidence,
             advice,
-            commands: pods.first().map(|pod| about.describe(pod)).into_iter().collect(),
+            commands: pods
+                .first()
+                .map(|pod| about.describe(pod))
+                .into_iter()
+                .collect(),
             objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
         }
     }
@@ -450,12 +541,28 @@ impl Words for ResizeInProgress {
 
 impl Words for RequestsDifferFromTemplate {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, containers, pods, vpa, updated, is_paused, is_seen, average } =
-            self;
+        let Self {
+            metric,
+            resource,
+            containers,
+            pods,
+            vpa,
+            updated,
+            is_paused,
+            is_seen,
+            average,
+        } = self;
         let label = about.label(*metric);
-        let request = |it: &Differing| match it.least == it.most {
-            true => milli(it.least, resource),
-            false => format!("{} to {}", milli(it.least, resource), milli(it.most, resource)),
+        let request = |it: &Differing| {
+            if it.least == it.most {
+                milli(it.least, resource)
+            } else {
+                format!(
+                    "{} to {}",
+                    milli(it.least, resource),
+                    milli(it.most, resource)
+                )
+            }
         };
         let wanted = |it: &Differing| match it.template {
             Some(template) => milli(template, resource),
@@ -474,7 +581,10 @@ impl Words for RequestsDifferFromTemplate {
             })
             .collect();
         evidence.extend(vpa.as_ref().map(|vpa| {
-            format!("The VerticalPodAutoscaler {vpa} sets requests of {}.", about.hpa().reference())
+            format!(
+                "The VerticalPodAutoscaler {vpa} sets requests of {}.",
+                about.hpa().reference()
+            )
         }));
         if *updated > 0 {
             evidence.push(format!(
@@ -484,14 +594,22 @@ impl Words for RequestsDifferFromTemplate {
             ));
         }
         evidence.extend(
-            about.without().map(|without| format!("With the template's requests: {without}.")),
+            about
+                .without()
+                .map(|without| format!("With the template's requests: {without}.")),
         );
-        let Some(first) = containers.first() else { return Text::default() };
+        let Some(first) = containers.first() else {
+            return Text::default();
+        };
         if *is_paused {
             let target = about.hpa().reference();
-            let (keep, so) = match is_seen {
-                true => ("keep", "so that its pods get the requests of its template"),
-                false => ("may keep", "which may give its pods the template's requests"),
+            let (keep, so) = if *is_seen {
+                ("keep", "so that its pods get the requests of its template")
+            } else {
+                (
+                    "may keep",
+                    "which may give its pods the template's requests",
+                )
             };
             return Text {
                 summary: format!(
@@ -509,9 +627,10 @@ impl Words for RequestsDifferFromTemplate {
         }
         let average = average.and_then(|average| rounded_request(resource, average));
         let is_from_vpa = vpa.is_some() || *updated > 0;
-        let other = match is_from_vpa {
-            true => format!(", or let the VerticalPodAutoscaler leave {resource} alone"),
-            false => String::new(),
+        let other = if is_from_vpa {
+            format!(", or let the VerticalPodAutoscaler leave {resource} alone")
+        } else {
+            String::new()
         };
         let command = average.as_ref().and_then(|average| {
             let mut metrics = about.hpa().spec.metrics.clone();
@@ -525,8 +644,15 @@ impl Words for RequestsDifferFromTemplate {
             about.patch_spec(&json!({ "metrics": metrics }))
         });
         let mut objects = vec![about.hpa().reference().to_lowercase()];
-        objects.extend(vpa.as_ref().map(|vpa| format!("verticalpodautoscaler/{vpa}")));
-        let who = if is_from_vpa { "a VerticalPodAutoscaler" } else { "something else" };
+        objects.extend(
+            vpa.as_ref()
+                .map(|vpa| format!("verticalpodautoscaler/{vpa}")),
+        );
+        let who = if is_from_vpa {
+            "a VerticalPodAutoscaler"
+        } else {
+            "something else"
+        };
         Text {
             summary: format!(
                 "{label} is a share of requests that {who} sets: {} instead of {} in {}",
@@ -537,7 +663,10 @@ impl Words for RequestsDifferFromTemplate {
             evidence,
             advice: Remedy::UseAverageValue.says(match average {
                 Some(average) => {
-                    format!("Use {}{other}.", about.average_value(*metric, &average.to_string()))
+                    format!(
+                        "Use {}{other}.",
+                        about.average_value(*metric, &average.to_string())
+                    )
                 }
                 None => format!("Use an AverageValue target{other}."),
             }),
@@ -549,22 +678,45 @@ impl Words for RequestsDifferFromTemplate {
 
 impl Words for MemoryBaseline {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, least, most, target, pods, oldest, newest, percent, room } = self;
+        let Self {
+            metric,
+            least,
+            most,
+            target,
+            pods,
+            oldest,
+            newest,
+            percent,
+            room,
+        } = self;
         let now = about.now();
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (lowest, highest) = (of(*least), of(*most));
-        let usage = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
-        let ages = match oldest == newest {
-            true => format!("They were started {} ago.", distance(*oldest, now)),
-            false => format!(
+        let usage = if lowest == highest {
+            lowest
+        } else {
+            format!("{lowest} to {highest}")
+        };
+        let ages = if oldest == newest {
+            format!("They were started {} ago.", distance(*oldest, now))
+        } else {
+            format!(
                 "The oldest was started {} ago, the newest {} ago.",
                 distance(*oldest, now),
                 distance(*newest, now)
-            ),
+            )
         };
         let is_later = now.duration_since(*oldest) >= now.duration_since(*newest) * 2;
-        let so = if is_later { ": later pods have not relieved the earlier ones" } else { "" };
-        let More { act, name, commands } = room.more(about, *metric);
+        let so = if is_later {
+            ": later pods have not relieved the earlier ones"
+        } else {
+            ""
+        };
+        let More {
+            act,
+            name,
+            commands,
+        } = room.more(about, *metric);
         let mut evidence = vec![format!("{ages} All use about the same{so}.")];
         evidence.extend(about.of_requests(*metric));
         let instead = match about.hpa().spec.metrics.len() {
@@ -584,8 +736,10 @@ impl Words for MemoryBaseline {
                 }
             },
             evidence,
-            advice: Remedy::LeaveRoom
-                .says(format!("{}, {act}, or {instead}.", sentence(&about.for_fewer(room)))),
+            advice: Remedy::LeaveRoom.says(format!(
+                "{}, {act}, or {instead}.",
+                sentence(&about.for_fewer(room))
+            )),
             commands,
             objects: about.own(),
         }
@@ -609,15 +763,21 @@ impl Room {
             "" | "apps" => String::new(),
             _ => format!(" in {}", about.template_reference()),
         };
-        if let Some(OtherRequest { container, request, .. }) = &self.request {
-            let flags =
-                format!("--request {}", shell_word(&format!("{container}={resource}={request}")));
+        if let Some(OtherRequest {
+            container, request, ..
+        }) = &self.request
+        {
+            let flags = format!(
+                "--request {}",
+                shell_word(&format!("{container}={resource}={request}"))
+            );
             // The name of the container is in the command.
             let hint = about.try_it("--request");
             return More {
-                act: match self.is_tight {
-                    true => format!("raise {resource} request and limit{holder}{hint}"),
-                    false => format!("raise the {resource} request{holder} to {request}{hint}"),
+                act: if self.is_tight {
+                    format!("raise {resource} request and limit{holder}{hint}")
+                } else {
+                    format!("raise the {resource} request{holder} to {request}{hint}")
                 },
                 name: Some(format!("a request of {request}")),
                 commands: vec![about.predict(&flags)],
@@ -626,7 +786,10 @@ impl Room {
         if let Some(other) = &self.target {
             let to = exact(&other.target);
             let flags = about.target_flags(metric, &to);
-            let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+            let hint = flags
+                .as_deref()
+                .map(|flags| about.try_it(flags))
+                .unwrap_or_default();
             return More {
                 act: format!("raise the target{hint}"),
                 name: Some(format!("a target of {to}")),
@@ -639,7 +802,11 @@ impl Room {
             (None, true) => format!("raise the {resource} limit and the target"),
             (None, false) => "raise the target".to_owned(),
         };
-        More { act, name: None, commands: Vec::new() }
+        More {
+            act,
+            name: None,
+            commands: Vec::new(),
+        }
     }
 }
 
@@ -647,13 +814,22 @@ impl About<'_> {
     /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.
     pub(super) fn of_requests(&self, metric: usize) -> Option<String> {
         let step = self.step(metric)?;
-        let share = step.proposal()?.current.average_utilization.filter(|share| *share > 100)?;
+        let share = step
+            .proposal()?
+            .current
+            .average_utilization
+            .filter(|share| *share > 100)?;
         let row = step.pods.iter().find(|row| row.counted.is_some())?;
         let request = milli(row.request?, &step.name);
         let pod = &self.pass.input.snapshot.pods[row.pod as usize];
         let counts = |it: &&Container| step.container.as_deref().is_none_or(|own| *own == *it.name);
-        let limits = pod.running(false).filter(counts).map(|it| it.limits.get(&step.name));
-        let limit = limits.map(|it| it.map(Amount::milli_value)).sum::<Option<i64>>();
+        let limits = pod
+            .running(false)
+            .filter(counts)
+            .map(|it| it.limits.get(&step.name));
+        let limit = limits
+            .map(|it| it.map(Amount::milli_value))
+            .sum::<Option<i64>>();
         let of = format!("{share}% is a share of the request, {request} per pod");
         match limit.map(|limit| milli(limit, &step.name)) {
             Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
@@ -664,32 +840,46 @@ impl About<'_> {
 
 impl Words for RequestTooSmall {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, container, request, usage, share, then, since, enough } = self;
+        let Self {
+            metric,
+            resource,
+            container,
+            request,
+            usage,
+            share,
+            then,
+            since,
+            enough,
+        } = self;
         let label = about.label(*metric);
-        let flags =
-            format!("--request {}", shell_word(&format!("{container}={resource}={enough}")));
+        let flags = format!(
+            "--request {}",
+            shell_word(&format!("{container}={resource}={enough}"))
+        );
         let mut evidence = vec![
             format!(
                 "{container} requests {} and uses {} in each pod.",
                 milli(*request, resource),
                 milli(*usage, resource)
             ),
-            format!("The last rescale was {} ago.", distance(*since, about.now())),
+            format!(
+                "The last rescale was {} ago.",
+                distance(*since, about.now())
+            ),
         ];
         evidence.extend(
-            about.without().map(|without| format!("With a request of {enough}: {without}.")),
+            about
+                .without()
+                .map(|without| format!("With a request of {enough}: {without}.")),
         );
         Text {
-            summary: match share == then {
-                true => {
+            summary: if share == then {
                     format!("{label} is at {} of the requests, as in the last status", percent(*share))
-                }
-                false => format!(
+                } else { format!(
                     "{label} is at {} of the requests, after {} in the last status",
                     percent(*share),
                     percent(*then)
-                ),
-            },
+                ) },
             evidence,
             advice: Remedy::RaiseRequest.says(format!(
                 "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
@@ -706,7 +896,13 @@ impl Words for RequestTooSmall {
 impl Words for UnreachableTarget {
     fn text(&self, about: &About<'_>) -> Text {
         match &self.by {
-            AtLimits::All { full, tolerance, border, reachable, is_full } => {
+            AtLimits::All {
+                full,
+                tolerance,
+                border,
+                reachable,
+                is_full,
+            } => {
                 let summary = value(Some(about.spec(self.metric)), full);
                 out_of_reach(
                     about,
@@ -718,15 +914,29 @@ impl Words for UnreachableTarget {
                     *is_full,
                 )
             }
-            AtLimits::Few { busy, container, usage, limit, others, mean } => {
+            AtLimits::Few {
+                busy,
+                container,
+                usage,
+                limit,
+                others,
+                mean,
+            } => {
                 let of = |milli: i64| amount(milli, Format::DecimalSI);
-                let is = if busy.len() == 1 { "is at its" } else { "are at their" };
+                let is = if busy.len() == 1 {
+                    "is at its"
+                } else {
+                    "are at their"
+                };
                 let others = match others {
                     1 => "the other pod".to_owned(),
                     others => format!("the other {others} pods"),
                 };
                 let top = about.selector().map(|selector| {
-                    format!("kubectl top pods {} -l {selector} --containers", about.namespace())
+                    format!(
+                        "kubectl top pods {} -l {selector} --containers",
+                        about.namespace()
+                    )
                 });
                 Text {
                     summary: format!(
@@ -773,8 +983,10 @@ fn out_of_reach(
         (Some(average), _) => (quantity(average), milli(border, resource)),
         (None, None) => return Text::default(),
     };
-    let mut evidence =
-        vec![format!("The tolerance above the target of {wanted} is {}.", percent(tolerance))];
+    let mut evidence = vec![format!(
+        "The tolerance above the target of {wanted} is {}.",
+        percent(tolerance)
+    )];
     if let (Some(reachable), Some(without)) = (reachable, about.without()) {
         evidence.push(format!("With a target of {reachable}%: {without}."));
     }
@@ -782,7 +994,10 @@ fn out_of_reach(
     let flags = reachable
         .filter(|_| is_full)
         .and_then(|percent| about.target_flags(metric, &format!("{percent}%")));
-    let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
+    let hint = flags
+        .as_ref()
+        .map(|_| about.try_it("--target"))
+        .unwrap_or_default();
     Text {
         summary: format!(
             "the limits let {label} reach {full}, but replicas are added only above {border}"

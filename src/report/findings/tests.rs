@@ -16,7 +16,8 @@ fn said(code: Code, items: &[Value]) -> Text<String> {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
-    view.unwrap_or_else(|| panic!("{} is there", code.as_str())).text
+    view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
+        .text
 }
 
 fn cpu() -> Value {
@@ -45,7 +46,9 @@ fn a_request_for_a_kind_that_kubectl_does_not_know() {
     let patch = json!([{"op": "add", "path": path, "value": "100m"}]);
     assert_eq!(
         said(Code::MissingRequest, &items).commands,
-        [format!("kubectl patch rollout.argoproj.io/web -n default --type=json -p '{patch}'")]
+        [format!(
+            "kubectl patch rollout.argoproj.io/web -n default --type=json -p '{patch}'"
+        )]
     );
 }
 
@@ -55,34 +58,65 @@ fn a_patch_of_what_a_tool_writes() {
     let managed = |manager: &str| json!({"metadata": {"managedFields": [{"manager": manager}]}});
     let by_hpa = |metadata: &Value| {
         let items = state(&[cpu()], &["80m"; 4]);
-        let items = with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+        let items = with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 4}}),
+        );
         with(&items, "HorizontalPodAutoscaler", metadata)
     };
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
         "kind": "Collector", "name": "traces", "controller": true}]}});
     for (metadata, want) in [
-        (managed("helm"), "Helm writes hpa/web: change its chart (values or template)."),
+        (
+            managed("helm"),
+            "Helm writes hpa/web: change its chart (values or template).",
+        ),
         (
             json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}}),
             "Argo CD writes hpa/web: change it in Git.",
         ),
-        (managed("Terraform"), "Terraform writes hpa/web: change its configuration."),
+        (
+            managed("Terraform"),
+            "Terraform writes hpa/web: change its configuration.",
+        ),
         (owner, "Collector/traces owns hpa/web: change it there."),
     ] {
         let text = said(Code::AtMax, &by_hpa(&metadata));
-        assert!(!text.commands.iter().any(|it| it.contains(" patch ")), "{text:?}");
-        assert!(text.commands.iter().any(|it| it.contains(" predict ")), "{text:?}");
-        assert!(text.advice.text().ends_with(&format!(" {want}")), "{text:?}");
+        assert!(
+            !text.commands.iter().any(|it| it.contains(" patch ")),
+            "{text:?}"
+        );
+        assert!(
+            text.commands.iter().any(|it| it.contains(" predict ")),
+            "{text:?}"
+        );
+        assert!(
+            text.advice.text().ends_with(&format!(" {want}")),
+            "{text:?}"
+        );
     }
     let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
-    assert!(text.commands.iter().any(|it| it.starts_with("kubectl patch hpa")), "{text:?}");
+    assert!(
+        text.commands
+            .iter()
+            .any(|it| it.starts_with("kubectl patch hpa")),
+        "{text:?}"
+    );
     assert!(!text.advice.text().contains(" writes "), "{text:?}");
     // A finding without a command that writes says nothing of it.
     let text = said(
         Code::WithinTolerance,
-        &with(&state(&[cpu()], &["52m"; 4]), "HorizontalPodAutoscaler", &managed("helm")),
+        &with(
+            &state(&[cpu()], &["52m"; 4]),
+            "HorizontalPodAutoscaler",
+            &managed("helm"),
+        ),
     );
-    assert!(!text.evidence.iter().any(|it| it.contains(" writes ")), "{text:?}");
+    assert!(
+        !text.evidence.iter().any(|it| it.contains(" writes ")),
+        "{text:?}"
+    );
     assert!(!text.advice.text().contains(" writes "), "{text:?}");
 }
 
@@ -100,7 +134,11 @@ fn an_edit_of_what_a_tool_writes() {
         "controller": true}]);
     let pods = json!({"metadata": {"ownerReferences": owner},
         "spec": {"containers": [{"name": "app", "resources": {}}]}});
-    let bare = [with(&state(&[cpu()], &["50m"]), "Pod", &pods), vec![deployment]].concat();
+    let bare = [
+        with(&state(&[cpu()], &["50m"]), "Pod", &pods),
+        vec![deployment],
+    ]
+    .concat();
     let scaled_object = json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "queue", "namespace": "default", "managedFields": managers},
@@ -109,9 +147,18 @@ fn an_edit_of_what_a_tool_writes() {
     let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
         "controller": true}]}});
-    let busy = with(&state(&[cpu()], &["80m"; 4]), "HorizontalPodAutoscaler", &made);
+    let busy = with(
+        &state(&[cpu()], &["80m"; 4]),
+        "HorizontalPodAutoscaler",
+        &made,
+    );
     for (code, items, command, object) in [
-        (Code::MissingRequest, bare, "kubectl set resources deployment/web ", "Deployment/web"),
+        (
+            Code::MissingRequest,
+            bare,
+            "kubectl set resources deployment/web ",
+            "Deployment/web",
+        ),
         (
             Code::AtMax,
             [busy, vec![scaled_object]].concat(),
@@ -121,7 +168,10 @@ fn an_edit_of_what_a_tool_writes() {
     ] {
         let text = said(code, &items);
         let want = format!(" Helm writes {object}: change its chart (values or template).");
-        assert!(!text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
+        assert!(
+            !text.commands.iter().any(|it| it.starts_with(command)),
+            "{text:?}"
+        );
         assert!(text.advice.text().ends_with(&want), "{text:?}");
     }
 }
@@ -139,16 +189,32 @@ fn remedies_that_work() {
         let values = [("a", "42"), ("b", "1")].map(|(label, value)| {
             json!({"metricName": "queue", "metricLabels": {"q": label}, "value": value})
         });
-        let items = [state(&metrics, &["50m"; 4]), vec![build::external_values(values)]].concat();
-        with(&items, "ControllerState", &json!({"kubernetesVersion": "v1.30.0"}))
+        let items = [
+            state(&metrics, &["50m"; 4]),
+            vec![build::external_values(values)],
+        ]
+        .concat();
+        with(
+            &items,
+            "ControllerState",
+            &json!({"kubernetesVersion": "v1.30.0"}),
+        )
     };
     let most = |items: &[Value], max: i32| {
-        with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": max}}))
+        with(
+            items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": max}}),
+        )
     };
     let least = |cpu: &str, min: i32| {
         let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
         let spec = json!({"spec": {"minReplicas": min, "behavior": behavior}});
-        with(&state(&[self::cpu()], &[cpu; 3]), "HorizontalPodAutoscaler", &spec)
+        with(
+            &state(&[self::cpu()], &[cpu; 3]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        )
     };
     let queue = |target: &Value, length: &str| {
         let items = state(&[build::external("queue", target)], &["50m"; 2]);
@@ -156,9 +222,17 @@ fn remedies_that_work() {
     };
     let predict = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
     let patch = |spec: Value| {
-        format!("kubectl patch hpa web -n default --type=merge -p '{}'", json!({"spec": spec}))
+        format!(
+            "kubectl patch hpa web -n default --type=merge -p '{}'",
+            json!({"spec": spec})
+        )
     };
-    let few = |max: i32| vec![predict(&format!("--max {max}")), patch(json!({"maxReplicas": max}))];
+    let few = |max: i32| {
+        vec![
+            predict(&format!("--max {max}")),
+            patch(json!({"maxReplicas": max})),
+        ]
+    };
     for (code, items, advice, commands) in [
         // 5% above its target: another one for one of two metrics of a name.
         (
@@ -172,7 +246,10 @@ fn remedies_that_work() {
             most(&queue(&build::average("10"), "150"), 4),
             "Raise maxReplicas if nodes can carry it (predict --max 15), or the target to 50 if a pod can carry more \
              (predict --target).",
-            few(15).into_iter().chain([predict("--target queue=50")]).collect(),
+            few(15)
+                .into_iter()
+                .chain([predict("--target queue=50")])
+                .collect(),
         ),
         (
             Code::AtMax,
@@ -196,17 +273,31 @@ fn remedies_that_work() {
         ),
     ] {
         let text = said(code, &items);
-        assert_eq!((&*text.advice.text(), text.commands), (advice, commands), "{code:?}");
+        assert_eq!(
+            (&*text.advice.text(), text.commands),
+            (advice, commands),
+            "{code:?}"
+        );
     }
 }
 
 #[test]
 fn pods_that_several_hpas_share() {
     let mut items = state(&[cpu()], &["50m"]);
-    for (name, all) in [("other", "Both match web-0."), ("third", "All of them match web-0.")] {
-        items.push(build::with(items[0].clone(), &json!({"metadata": {"name": name}})));
+    for (name, all) in [
+        ("other", "Both match web-0."),
+        ("third", "All of them match web-0."),
+    ] {
+        items.push(build::with(
+            items[0].clone(),
+            &json!({"metadata": {"name": name}}),
+        ));
         let text = said(Code::SharedPods, &items);
-        assert!(text.evidence.iter().any(|it| it == all), "{:?}", text.evidence);
+        assert!(
+            text.evidence.iter().any(|it| it == all),
+            "{:?}",
+            text.evidence
+        );
         assert_eq!(
             text.advice.text(),
             "Keep one HPA for the target, and give it the metrics of the others."
@@ -220,8 +311,10 @@ fn a_question_for_a_metric_of_each_pod() {
         "metric": {"name": "rps", "selector": {"matchLabels": {"verb": "GET"}}}}});
     assert_eq!(
         said(Code::MetricEmpty, &state(&[metric], &["50m"])).commands,
-        ["kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps\
-          ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"]
+        [
+            "kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps\
+          ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"
+        ]
     );
 }
 
@@ -246,18 +339,29 @@ fn a_resize_that_no_node_can_hold() {
             "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
         with(&state(&[cpu()], &["50m"]), "Pod", &patch)
     };
-    let advice = |reason| said(Code::ResizeInProgress, &resizing(reason)).advice.text();
+    let advice = |reason| {
+        said(Code::ResizeInProgress, &resizing(reason))
+            .advice
+            .text()
+    };
     assert!(advice("Infeasible").starts_with("Request less cpu"));
     assert!(advice("Deferred").starts_with("Wait"));
 }
 
 /// The fields of a ScaledObject's spec that commands may change (`ScaledObjectSpec`).
 fn is_of_scaled_object(spec: &Value) -> bool {
-    const FIELDS: [&str; 4] = ["scaleTargetRef", "minReplicaCount", "maxReplicaCount", "advanced"];
+    const FIELDS: [&str; 4] = [
+        "scaleTargetRef",
+        "minReplicaCount",
+        "maxReplicaCount",
+        "advanced",
+    ];
     let advanced = spec["advanced"].as_object().into_iter().flatten();
     let mut fields = spec.as_object().unwrap().keys();
     fields.all(|field| FIELDS.contains(&&**field))
-        && advanced.clone().all(|(field, _)| field == "horizontalPodAutoscalerConfig")
+        && advanced
+            .clone()
+            .all(|(field, _)| field == "horizontalPodAutoscalerConfig")
         && advanced
             .flat_map(|(_, config)| config.as_object().unwrap().keys())
             .all(|it| it == "behavior")
@@ -281,7 +385,11 @@ fn an_hpa_that_keda_makes() {
     let external = |name: &str, target: &Value, values: &[&str]| {
         let mut values = build::queue(values);
         values["items"][0]["metricName"] = json!(name);
-        [state(&[build::external(name, target)], &["50m"; 3]), vec![values]].concat()
+        [
+            state(&[build::external(name, target)], &["50m"; 3]),
+            vec![values],
+        ]
+        .concat()
     };
     let failing =
         |name: &str, target: &Value| state(&[cpu(), build::external(name, target)], &["10m"; 3]);
@@ -439,19 +547,26 @@ fn pods_that_take_long_to_start() {
     let since = json!("2026-11-21T05:45:00Z");
     let mut items = state(&[rps], &["1m"; 3]);
     for name in ["web-1", "web-2"] {
-        let pod = items.iter_mut().find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
+        let pod = items
+            .iter_mut()
+            .find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
         let pod = pod.unwrap();
         pod["metadata"]["creationTimestamp"] = since.clone();
         pod["status"]["startTime"] = since.clone();
         pod["status"]["conditions"] =
             json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
     }
-    items.push(json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+    items.push(
+        json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
         "metadata": {}, "items": [{"describedObject": {"kind": "Pod", "name": "web-0",
             "namespace": "default"}, "metric": {"name": "rps"}, "timestamp": build::NOW,
-            "value": "15"}]}));
+            "value": "15"}]}),
+    );
     let advice = said(Code::StartingPods, &items).advice;
-    assert_eq!(advice.text(), "Wait until the pods are ready, or have them start faster.");
+    assert_eq!(
+        advice.text(),
+        "Wait until the pods are ready, or have them start faster."
+    );
     assert_eq!(advice.of_past().text(), "Have them start faster.");
 }
 
@@ -462,15 +577,26 @@ fn advice_about_a_past_pass() {
     for (advice, text, past) in [
         (Remedy::ShortenWindow.waits(""), "Wait.", ""),
         (wait(), "Wait for the rollout to end.", ""),
-        (wait().or("set it"), "Wait for the rollout to end, or set it.", "Set it."),
-        (Remedy::WaitForRollout.waits("").or("set it"), "Wait, or set it.", "Set it."),
+        (
+            wait().or("set it"),
+            "Wait for the rollout to end, or set it.",
+            "Set it.",
+        ),
+        (
+            Remedy::WaitForRollout.waits("").or("set it"),
+            "Wait, or set it.",
+            "Set it.",
+        ),
         (
             Remedy::FindUnready.says("Waiting pods go, or stay."),
             "Waiting pods go, or stay.",
             "Waiting pods go, or stay.",
         ),
     ] {
-        assert_eq!((advice.text(), advice.of_past().text()), (text.to_owned(), past.to_owned()));
+        assert_eq!(
+            (advice.text(), advice.of_past().text()),
+            (text.to_owned(), past.to_owned())
+        );
     }
 }
 
@@ -506,10 +632,18 @@ fn replicas_of_a_manifest_that_the_server_applies() {
     };
     let hand = "Change maxReplicas instead.";
     for (manager, operation, want) in [
-        ("kubectl", "Apply", "Take replicas out of the manifest that kubectl applies."),
+        (
+            "kubectl",
+            "Apply",
+            "Take replicas out of the manifest that kubectl applies.",
+        ),
         ("kubectl", "Update", hand),
         ("kubectl-edit", "Update", hand),
-        ("ci", "Apply", "Take replicas out of the manifest that ci applies."),
+        (
+            "ci",
+            "Apply",
+            "Take replicas out of the manifest that ci applies.",
+        ),
         ("ci", "Update", "Have ci leave the replicas to the HPA."),
         (
             "argocd-controller",
@@ -530,9 +664,21 @@ fn replicas_that_the_server_resets() {
     };
     let reset = "Taken out before the controller scales again, the replicas are reset to 1 if no other manager \
                  owns them.";
-    for manager in ["kubectl", "ci", "kustomize-controller", "helm", "argocd-controller"] {
-        assert!(evidence(manager, "Apply").iter().any(|it| it == reset), "{manager}");
-        assert!(!evidence(manager, "Update").iter().any(|it| it == reset), "{manager}");
+    for manager in [
+        "kubectl",
+        "ci",
+        "kustomize-controller",
+        "helm",
+        "argocd-controller",
+    ] {
+        assert!(
+            evidence(manager, "Apply").iter().any(|it| it == reset),
+            "{manager}"
+        );
+        assert!(
+            !evidence(manager, "Update").iter().any(|it| it == reset),
+            "{manager}"
+        );
     }
 }
 
@@ -544,7 +690,9 @@ fn replicas_that_a_person_sets() {
         let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
         let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
         let commands = said(Code::OtherWriter, &items).commands;
-        commands.get(1).map(|it| it.split("-p ").last().unwrap().to_owned())
+        commands
+            .get(1)
+            .map(|it| it.split("-p ").last().unwrap().to_owned())
     };
     let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
     // The last pass left 6.
@@ -564,7 +712,10 @@ fn replicas_beyond_a_bound_that_a_program_sets() {
         let writer = json!({"manager": manager, "operation": "Update"});
         let pass = pass(&set_by(&writer, 1));
         let all = Explanation::new(&pass).ignoring(ignored).findings;
-        let below = all.into_iter().find(|it| it.code == Code::BelowMin).unwrap();
+        let below = all
+            .into_iter()
+            .find(|it| it.code == Code::BelowMin)
+            .unwrap();
         (below.text.advice.text(), below.text.commands.len())
     };
     let ignored = [Code::OtherWriter];
@@ -580,11 +731,17 @@ fn replicas_beyond_a_bound_that_a_program_sets() {
 #[test]
 fn a_bound_beside_a_finding_that_is_ignored() {
     let queue = [
-        state(&[build::external("queue", &build::value("75"))], &["50m"; 4]),
+        state(
+            &[build::external("queue", &build::value("75"))],
+            &["50m"; 4],
+        ),
         vec![build::queue(&["225"])],
     ];
-    let items =
-        with(&queue.concat(), "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 7}}));
+    let items = with(
+        &queue.concat(),
+        "HorizontalPodAutoscaler",
+        &json!({"spec": {"maxReplicas": 7}}),
+    );
     let told = |ignored: &[Code]| {
         let pass = pass(&items);
         let all = Explanation::new(&pass).ignoring(ignored).findings;
@@ -604,13 +761,21 @@ fn a_bound_beside_a_finding_that_is_ignored() {
 #[test]
 fn a_bound_that_has_changed() {
     let least = json!({"spec": {"minReplicas": 6}});
-    let items = with(&state(&[cpu()], &["50m"; 4]), "HorizontalPodAutoscaler", &least);
+    let items = with(
+        &state(&[cpu()], &["50m"; 4]),
+        "HorizontalPodAutoscaler",
+        &least,
+    );
     let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
         {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
     let left = |replicas: i32| {
         let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
         let status = build::with(status, &json!({"desiredReplicas": replicas}));
-        with(&items, "HorizontalPodAutoscaler", &json!({ "status": status }))
+        with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({ "status": status }),
+        )
     };
     let change = "Change minReplicas if 4 is right.";
     for (items, advice, evidence) in [
@@ -620,7 +785,11 @@ fn a_bound_that_has_changed() {
             change,
             Some("The last pass left 4 replicas, so minReplicas was changed after it."),
         ),
-        (left(5), "Find out what scaled it to 4, or change minReplicas.", None),
+        (
+            left(5),
+            "Find out what scaled it to 4, or change minReplicas.",
+            None,
+        ),
     ] {
         let text = said(Code::BelowMin, &items);
         assert_eq!(text.advice.text(), advice);
@@ -637,7 +806,11 @@ fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> 
     assume(&mut input.snapshot.hpa.spec);
     let pass = Pass::run(input);
     let views = views(&pass, &find(&pass));
-    views.into_iter().find(|view| view.code == code).expect("the code").text
+    views
+        .into_iter()
+        .find(|view| view.code == code)
+        .expect("the code")
+        .text
 }
 
 /// No command changes a bound that the running HPA does not have.
@@ -647,31 +820,50 @@ fn a_bound_that_is_assumed() {
     let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
     let disabled = with(&busy, "HorizontalPodAutoscaler", &disabled);
     let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
-    let idle = with(&state(&[cpu()], &["10m"; 4]), "HorizontalPodAutoscaler", &quick);
+    let idle = with(
+        &state(&[cpu()], &["10m"; 4]),
+        "HorizontalPodAutoscaler",
+        &quick,
+    );
     let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
     assert_eq!(
         text.advice.text(),
         "Assume a higher maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can \
          carry more (predict --request)."
     );
-    assert!(text.evidence.contains(&"The HPA itself has maxReplicas 20.".to_owned()));
+    assert!(
+        text.evidence
+            .contains(&"The HPA itself has maxReplicas 20.".to_owned())
+    );
     let of = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
     assert_eq!(text.commands, [of("--max 8"), of("--request app=cpu=240m")]);
     let text = said_assuming(Code::AtMin, &idle, |spec| spec.min_replicas = Some(4));
     assert_eq!(text.advice.text(), "Nothing to do.");
-    assert!(text.evidence.contains(&"The HPA itself has minReplicas 1.".to_owned()));
+    assert!(
+        text.evidence
+            .contains(&"The HPA itself has minReplicas 1.".to_owned())
+    );
     assert_eq!(text.commands, Vec::<String>::new());
-    let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| spec.max_replicas = 4);
+    let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| {
+        spec.max_replicas = 4;
+    });
     assert_eq!(
         text.advice.text(),
         "If that is not meant, remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas."
     );
     assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
     // Only the other bound is assumed.
-    let at_most = with(&busy, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+    let at_most = with(
+        &busy,
+        "HorizontalPodAutoscaler",
+        &json!({"spec": {"maxReplicas": 4}}),
+    );
     let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
     assert_eq!(text.commands.len(), 3, "{:?}", text.commands);
-    assert!(text.advice.text().starts_with("Raise maxReplicas if"), "{text:?}");
+    assert!(
+        text.advice.text().starts_with("Raise maxReplicas if"),
+        "{text:?}"
+    );
 }
 
 /// With scaling disabled, another bound is no remedy, whether or not a finding says so.
@@ -679,18 +871,29 @@ fn a_bound_that_is_assumed() {
 fn a_bound_in_a_disabled_direction() {
     let spec = json!({"spec": {"maxReplicas": 4,
         "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
-    let items = with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &spec);
+    let items = with(
+        &state(&[cpu()], &["90m"; 4]),
+        "HorizontalPodAutoscaler",
+        &spec,
+    );
     let pass = pass(&items);
     let told = |ignored: &[Code]| {
         let all = Explanation::new(&pass).ignoring(ignored).findings;
         let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
-        (bound.severity, bound.text.advice.text(), bound.text.commands.len())
+        (
+            bound.severity,
+            bound.text.advice.text(),
+            bound.text.commands.len(),
+        )
     };
     let leave =
         "Leave it: with scaling disabled in this direction, another maxReplicas changes nothing.";
     let follow = "Follow the advice of direction-disabled.";
     assert_eq!(told(&[]), (Severity::Info, follow.to_owned(), 0));
-    assert_eq!(told(&[Code::DirectionDisabled]), (Severity::Info, leave.to_owned(), 0));
+    assert_eq!(
+        told(&[Code::DirectionDisabled]),
+        (Severity::Info, leave.to_owned(), 0)
+    );
 }
 
 /// A series may be in another namespace than the one in which the controller looks.
@@ -716,13 +919,29 @@ fn the_namespace_of_a_metric() {
         with(&state(&[metric], &["50m"]), "ControllerState", &errors)
     };
     let empty = [state(&[queue()], &["50m"]), vec![build::queue(&[])]].concat();
-    let of_keda = with(&unknown(queue(), "external"), "HorizontalPodAutoscaler", &owner);
+    let of_keda = with(
+        &unknown(queue(), "external"),
+        "HorizontalPodAutoscaler",
+        &owner,
+    );
     for (code, items, want) in [
         (Code::MetricEmpty, empty, Some(external)),
-        (Code::MetricNotFound, unknown(queue(), "external"), Some(external)),
+        (
+            Code::MetricNotFound,
+            unknown(queue(), "external"),
+            Some(external),
+        ),
         (Code::MetricNotFound, of_keda, None),
-        (Code::MetricNotFound, unknown(object("Service"), "custom"), Some(of_service)),
-        (Code::MetricNotFound, unknown(object("Namespace"), "custom"), None),
+        (
+            Code::MetricNotFound,
+            unknown(object("Service"), "custom"),
+            Some(of_service),
+        ),
+        (
+            Code::MetricNotFound,
+            unknown(object("Namespace"), "custom"),
+            None,
+        ),
         (Code::MetricNotFound, unknown(pods, "custom"), None),
     ] {
         let evidence = said(code, &items).evidence;
@@ -737,8 +956,11 @@ fn a_metric_that_is_served_otherwise() {
     let unknown = "the server could not find the metric queue for x";
     let listing = |metric: &Value, names: &[&str]| {
         let errors = json!({"errors": [{"api": "custom", "message": unknown}]});
-        let mut items =
-            with(&state(std::slice::from_ref(metric), &["50m"]), "ControllerState", &errors);
+        let mut items = with(
+            &state(std::slice::from_ref(metric), &["50m"]),
+            "ControllerState",
+            &errors,
+        );
         let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
         items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
             "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
@@ -782,7 +1004,10 @@ fn a_metric_that_is_served_otherwise() {
             "Correct the name, or add a rule for it to the adapter.",
         ),
     ] {
-        assert_eq!(listing(metric, names), (summary.to_owned(), advice.to_owned()));
+        assert_eq!(
+            listing(metric, names),
+            (summary.to_owned(), advice.to_owned())
+        );
     }
     let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
         "uid": "1", "controller": true}]);
@@ -790,26 +1015,40 @@ fn a_metric_that_is_served_otherwise() {
         let errors = json!({"errors": [{"api": "external", "message": unknown}]});
         let queue = build::external("queue", &build::average("10"));
         let mut items = with(&state(&[queue], &["50m"]), "ControllerState", &errors);
-        items.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        items.push(
+            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
             "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
             "spec": {"service": {"namespace": namespace, "name": name}},
-            "status": {"conditions": [{"type": "Available", "status": "True"}]}}));
+            "status": {"conditions": [{"type": "Available", "status": "True"}]}}),
+        );
         let owner = json!({"metadata": {"ownerReferences": owner}});
-        let text = said(Code::MetricNotFound, &with(&items, "HorizontalPodAutoscaler", &owner));
+        let text = said(
+            Code::MetricNotFound,
+            &with(&items, "HorizontalPodAutoscaler", &owner),
+        );
         let points = "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one \
                       server can serve an API.";
-        (text.advice.text(), text.evidence.contains(&points.to_owned()))
+        (
+            text.advice.text(),
+            text.evidence.contains(&points.to_owned()),
+        )
     };
     let point = "Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of \
                  datadog/agent for other HPAs; or read its metrics in an HPA of their own.";
     let find_out = "Find out why KEDA does not serve it for ScaledObject/web.";
     let correct = "Correct the name, or add a rule for it to the adapter.";
-    assert_eq!(served_by("datadog", "agent", &keda), (point.to_owned(), true));
+    assert_eq!(
+        served_by("datadog", "agent", &keda),
+        (point.to_owned(), true)
+    );
     assert_eq!(
         served_by("scaling", "keda-operator-metrics-apiserver", &keda),
         (find_out.to_owned(), false)
     );
-    assert_eq!(served_by("datadog", "agent", &Value::Null), (correct.to_owned(), false));
+    assert_eq!(
+        served_by("datadog", "agent", &Value::Null),
+        (correct.to_owned(), false)
+    );
 }
 
 /// Another server than KEDA's fails, and an adapter is there without an APIService for the group.
@@ -832,11 +1071,17 @@ fn what_serves_a_metrics_api() {
     let of_backend = |service| {
         let queue = build::external("queue", &build::average("10"));
         let items = failing(queue, "external", "DatadogMetric not found", service);
-        let text = said(Code::MetricFailing, &with(&items, "HorizontalPodAutoscaler", &keda));
+        let text = said(
+            Code::MetricFailing,
+            &with(&items, "HorizontalPodAutoscaler", &keda),
+        );
         (text.advice.remedy, text.evidence.len())
     };
     let external = "external.metrics.k8s.io";
-    assert_eq!(of_backend(service(external, "datadog", "agent")), (Remedy::PointApiService, 2));
+    assert_eq!(
+        of_backend(service(external, "datadog", "agent")),
+        (Remedy::PointApiService, 2)
+    );
     assert_eq!(
         of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
         (Remedy::LookAtScaledObject, 1)
@@ -845,20 +1090,38 @@ fn what_serves_a_metrics_api() {
         let rps = json!({"type": "Pods", "pods": {
             "metric": {"name": "rps"}, "target": build::average("10")}});
         let message = "no custom metrics API (custom.metrics.k8s.io) registered";
-        said(Code::MetricsApiUnavailable, &failing(rps, "custom", message, service)).advice.text()
+        said(
+            Code::MetricsApiUnavailable,
+            &failing(rps, "custom", message, service),
+        )
+        .advice
+        .text()
     };
     let install = "Install an adapter such as prometheus-adapter.";
     assert_eq!(
-        unserved(service("metrics.k8s.io", "monitoring", "prometheus-adapter")),
+        unserved(service(
+            "metrics.k8s.io",
+            "monitoring",
+            "prometheus-adapter"
+        )),
         "Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule \
          for rps."
     );
-    assert_eq!(unserved(service("metrics.k8s.io", "kube-system", "metrics-server")), install);
-    assert_eq!(unserved(service(external, "keda", "keda-operator-metrics-apiserver")), install);
+    assert_eq!(
+        unserved(service("metrics.k8s.io", "kube-system", "metrics-server")),
+        install
+    );
+    assert_eq!(
+        unserved(service(external, "keda", "keda-operator-metrics-apiserver")),
+        install
+    );
     // What does not answer has logs.
     let mut down = service("metrics.k8s.io", "kube-system", "metrics-server");
     down["status"]["conditions"][0]["status"] = json!("False");
-    let text = said(Code::MetricsApiUnavailable, &failing(cpu(), "resource", "proxy error", down));
+    let text = said(
+        Code::MetricsApiUnavailable,
+        &failing(cpu(), "resource", "proxy error", down),
+    );
     let logs = "It points at the Service kube-system/metrics-server, whose pods log why.";
     assert_eq!(text.evidence.last().map(String::as_str), Some(logs));
 }
@@ -879,7 +1142,10 @@ fn what_may_be_on_purpose() {
     let old = |cpu: &str| {
         let items = state(&[self::cpu()], &[cpu]);
         let version = json!({"kubernetesVersion": "v1.30.0"});
-        said(Code::WithinTolerance, &with(&items, "ControllerState", &version))
+        said(
+            Code::WithinTolerance,
+            &with(&items, "ControllerState", &version),
+        )
     };
     let text = old("52m");
     // 52 is more than 1.1 times 47, and not of 48.
@@ -887,8 +1153,14 @@ fn what_may_be_on_purpose() {
         text.advice.text(),
         "Nothing to do; with a target of 47%, it proposes 2 at this load."
     );
-    assert_eq!(text.commands, ["kubectl hpa predict web -n default --target cpu=47%"]);
-    assert!(text.evidence.iter().all(|it| !it.contains("fewer")), "{text:?}");
+    assert_eq!(
+        text.commands,
+        ["kubectl hpa predict web -n default --target cpu=47%"]
+    );
+    assert!(
+        text.evidence.iter().all(|it| !it.contains("fewer")),
+        "{text:?}"
+    );
     // One replica cannot become fewer.
     assert_eq!(old("48m").advice.text(), "Nothing to do.");
 }
@@ -898,9 +1170,15 @@ fn what_may_be_on_purpose() {
 fn a_resource_without_a_value() {
     let advice = |resource: &str, start: &str| {
         let metric = build::resource(resource, &build::average("1"));
-        let items =
-            with(&state(&[metric], &["50m"]), "Pod", &json!({"status": {"startTime": start}}));
-        let items: Vec<Value> = items.into_iter().filter(|it| it["kind"] != "PodMetrics").collect();
+        let items = with(
+            &state(&[metric], &["50m"]),
+            "Pod",
+            &json!({"status": {"startTime": start}}),
+        );
+        let items: Vec<Value> = items
+            .into_iter()
+            .filter(|it| it["kind"] != "PodMetrics")
+            .collect();
         let text = said(Code::MetricEmpty, &items);
         (text.advice.text(), text.evidence.len())
     };
@@ -919,16 +1197,27 @@ fn a_resource_without_a_value() {
 /// The cause stays where an error is shortened, and a condition without words ends as a sentence.
 #[test]
 fn errors_that_are_shortened() {
-    let query =
-        format!("query: sum:aws.requests{{{}}}.rollup(sum, 60)", "service:shop,".repeat(12));
+    let query = format!(
+        "query: sum:aws.requests{{{}}}.rollup(sum, 60)",
+        "service:shop,".repeat(12)
+    );
     let failing = |message: &str| {
         let errors = json!({"errors": [{"api": "external", "message": message}]});
         let queue = build::external("queue", &build::average("10"));
-        said(Code::MetricFailing, &with(&state(&[queue], &["50m"]), "ControllerState", &errors))
+        said(
+            Code::MetricFailing,
+            &with(&state(&[queue], &["50m"]), "ControllerState", &errors),
+        )
     };
-    let text =
-        failing(&format!("Internal error occurred: DatadogMetric is invalid, err: Gone, {query}"));
-    assert!(text.summary.ends_with("DatadogMetric is invalid, err: Gone"), "{}", text.summary);
+    let text = failing(&format!(
+        "Internal error occurred: DatadogMetric is invalid, err: Gone, {query}"
+    ));
+    assert!(
+        text.summary
+            .ends_with("DatadogMetric is invalid, err: Gone"),
+        "{}",
+        text.summary
+    );
     assert_eq!(
         text.evidence,
         ["The API says: Internal error occurred: DatadogMetric is invalid, err: Gone, query: …."]
@@ -940,22 +1229,33 @@ fn errors_that_are_shortened() {
     let cause = ": DatadogMetric not found for metric name: queue";
     assert!(text.summary.ends_with(cause), "{}", text.summary);
     // An error that quotes no query ends with its cause.
-    let text = failing(&format!("failed to ask {}: timeout", "the backend ".repeat(20)));
+    let text = failing(&format!(
+        "failed to ask {}: timeout",
+        "the backend ".repeat(20)
+    ));
     assert!(text.summary.ends_with(": timeout"), "{}", text.summary);
     let service = |reason: &str, message: &str| {
         let metrics = state(&[cpu()], &["50m"]);
         let errors = json!({"errors": [{"api": "resource", "message": "proxy error"}]});
         let mut items = with(&metrics, "ControllerState", &errors);
-        items.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        items.push(
+            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
             "metadata": {"name": "v1beta1.metrics.k8s.io"},
             "status": {"conditions": [{"type": "Available", "status": "False",
-                "reason": reason, "message": message}]}}));
-        said(Code::MetricsApiUnavailable, &items).evidence.pop().unwrap()
+                "reason": reason, "message": message}]}}),
+        );
+        said(Code::MetricsApiUnavailable, &items)
+            .evidence
+            .pop()
+            .unwrap()
     };
     let is_down = "The APIService v1beta1.metrics.k8s.io is not available";
     assert_eq!(service("", ""), format!("{is_down}."));
     assert_eq!(service("Gone", ""), format!("{is_down}: Gone."));
-    assert_eq!(service("Gone", "no endpoints"), format!("{is_down}: Gone: no endpoints."));
+    assert_eq!(
+        service("Gone", "no endpoints"),
+        format!("{is_down}: Gone: no endpoints.")
+    );
     let resized = |reason: &str, message: &str| {
         let condition = json!({"type": "PodResizeInProgress", "status": "True", "reason": reason,
             "message": message, "lastTransitionTime": "2026-11-21T05:59:40Z"});
@@ -963,13 +1263,22 @@ fn errors_that_are_shortened() {
         let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
         let patch = json!({"spec": {"containers": [build::requesting("app", "400m")]},
             "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
-        let evidence =
-            said(Code::ResizeInProgress, &with(&state(&[cpu()], &["50m"]), "Pod", &patch)).evidence;
-        evidence.into_iter().find(|it| it.starts_with("PodResize")).unwrap()
+        let evidence = said(
+            Code::ResizeInProgress,
+            &with(&state(&[cpu()], &["50m"]), "Pod", &patch),
+        )
+        .evidence;
+        evidence
+            .into_iter()
+            .find(|it| it.starts_with("PodResize"))
+            .unwrap()
     };
     assert_eq!(resized("", ""), "PodResizeInProgress since 05:59:40Z.");
     assert_eq!(resized("", "x"), "PodResizeInProgress since 05:59:40Z: x.");
-    assert_eq!(resized("Error", "x"), "PodResizeInProgress since 05:59:40Z: Error: x.");
+    assert_eq!(
+        resized("Error", "x"),
+        "PodResizeInProgress since 05:59:40Z: Error: x."
+    );
 }
 
 /// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
@@ -978,10 +1287,16 @@ fn an_api_that_may_be_served() {
     let text = |api: &str, metric: &Value, owner: &Value| {
         let message = "the server could not find the requested resource (get queue)";
         let errors = json!({"errors": [{"api": api, "message": message}]});
-        let items =
-            with(&state(std::slice::from_ref(metric), &["50m"]), "ControllerState", &errors);
+        let items = with(
+            &state(std::slice::from_ref(metric), &["50m"]),
+            "ControllerState",
+            &errors,
+        );
         let metadata = json!({"metadata": {"ownerReferences": owner}});
-        said(Code::MetricsApiUnavailable, &with(&items, "HorizontalPodAutoscaler", &metadata))
+        said(
+            Code::MetricsApiUnavailable,
+            &with(&items, "HorizontalPodAutoscaler", &metadata),
+        )
     };
     let queue = build::external("queue", &build::average("10"));
     let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
@@ -1082,7 +1397,9 @@ fn a_disabled_direction_at_a_bound() {
         let text = said(Code::DirectionDisabled, &items);
         assert_eq!(text.advice.text(), advice);
         assert_eq!(text.evidence[0], without);
-        let has_window = text.evidence[1..].iter().any(|it| it.contains("up to 3600"));
+        let has_window = text.evidence[1..]
+            .iter()
+            .any(|it| it.contains("up to 3600"));
         assert_eq!(has_window, flags.contains("scaleDown"));
         assert_eq!(
             text.commands,
@@ -1124,14 +1441,43 @@ fn pods_that_wait_in_an_error() {
     };
     let run = |reason: &str| format!("Find out why app does not run in web-3: {reason}.");
     for (phase, reason, measured, want) in [
-        ("Pending", "ImagePullBackOff", false, run("ImagePullBackOff")),
-        ("Pending", "CreateContainerConfigError", false, run("CreateContainerConfigError")),
-        ("Running", "CrashLoopBackOff", false, run("CrashLoopBackOff")),
+        (
+            "Pending",
+            "ImagePullBackOff",
+            false,
+            run("ImagePullBackOff"),
+        ),
+        (
+            "Pending",
+            "CreateContainerConfigError",
+            false,
+            run("CreateContainerConfigError"),
+        ),
+        (
+            "Running",
+            "CrashLoopBackOff",
+            false,
+            run("CrashLoopBackOff"),
+        ),
         ("Running", "CrashLoopBackOff", true, run("CrashLoopBackOff")),
-        ("Pending", "ContainerCreating", false, "Wait until the pods run.".to_owned()),
-        ("Running", "PodInitializing", false, "Wait until the pods have metrics.".to_owned()),
+        (
+            "Pending",
+            "ContainerCreating",
+            false,
+            "Wait until the pods run.".to_owned(),
+        ),
+        (
+            "Running",
+            "PodInitializing",
+            false,
+            "Wait until the pods have metrics.".to_owned(),
+        ),
     ] {
-        assert_eq!(advice(phase, reason, measured), want, "{phase} {reason} {measured}");
+        assert_eq!(
+            advice(phase, reason, measured),
+            want,
+            "{phase} {reason} {measured}"
+        );
     }
 }
 
@@ -1152,7 +1498,10 @@ fn pods_that_another_finding_is_about() {
     let advice = |ignored: &[Code]| {
         let pass = pass(&items);
         let all = Explanation::new(&pass).ignoring(ignored).findings;
-        let own = all.into_iter().find(|it| it.code == Code::UncountedPods).unwrap();
+        let own = all
+            .into_iter()
+            .find(|it| it.code == Code::UncountedPods)
+            .unwrap();
         own.text.advice.text()
     };
     assert_eq!(advice(&[]), "Follow the advice of never-ready.");
@@ -1167,13 +1516,22 @@ fn a_container_that_a_partition_keeps_from_pods() {
         let metric = json!({"type": "ContainerResource", "containerResource": {
             "name": "cpu", "container": "app", "target": build::utilization(50)}});
         let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-        let mut items =
-            with(&state(&[metric], &["50m", "50m"]), "HorizontalPodAutoscaler", &target);
+        let mut items = with(
+            &state(&[metric], &["50m", "50m"]),
+            "HorizontalPodAutoscaler",
+            &target,
+        );
         let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},
             "containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
-        let old = items.iter_mut().filter(|it| it["metadata"]["name"] == "web-1");
+        let old = items
+            .iter_mut()
+            .filter(|it| it["metadata"]["name"] == "web-1");
         old.for_each(|it| {
-            let field = if it["kind"] == "Pod" { "spec" } else { "containers" };
+            let field = if it["kind"] == "Pod" {
+                "spec"
+            } else {
+                "containers"
+            };
             *it = build::with(it.clone(), &json!({ field: of_old[field] }));
         });
         items.push(json!({
@@ -1215,7 +1573,10 @@ fn pods_that_no_rollout_replaces() {
         );
         let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
             "spec": {"containers": [build::requesting("app", "100m")]}});
-        let all = items.iter_mut().filter(|it| it["kind"] == "Pod").enumerate();
+        let all = items
+            .iter_mut()
+            .filter(|it| it["kind"] == "Pod")
+            .enumerate();
         let new = all.filter(|(at, _)| !(from..from + 2).contains(at));
         new.for_each(|(_, pod)| *pod = build::with(pod.clone(), &ready));
         items.push(json!({
@@ -1245,11 +1606,22 @@ fn pods_that_no_rollout_replaces() {
             list,
         ),
         // The pods are 0 and 1.
-        (rolling(1), "Lower partition (1) in the update strategy.", &lower),
+        (
+            rolling(1),
+            "Lower partition (1) in the update strategy.",
+            &lower,
+        ),
     ] {
         let text = text("StatefulSet", strategy, false, 1);
-        assert_eq!((&*text.advice.text(), &text.commands[..]), (advice, &[command.to_owned()][..]));
-        assert!(text.evidence.iter().any(|it| it.starts_with("Without these pods: ")));
+        assert_eq!(
+            (&*text.advice.text(), &text.commands[..]),
+            (advice, &[command.to_owned()][..])
+        );
+        assert!(
+            text.evidence
+                .iter()
+                .any(|it| it.starts_with("Without these pods: "))
+        );
     }
     // Those that the partition does not leave alone are replaced.
     let above = text_from("StatefulSet", rolling(1), false, 1, 1);
@@ -1257,7 +1629,10 @@ fn pods_that_no_rollout_replaces() {
     // Without any pod, there is no decision.
     let text = text("StatefulSet", json!({}), false, 0);
     assert!(
-        !text.evidence.iter().any(|it| it.starts_with("Without these pods")),
+        !text
+            .evidence
+            .iter()
+            .any(|it| it.starts_with("Without these pods")),
         "{:?}",
         text.evidence
     );
@@ -1314,7 +1689,11 @@ fn what_speaks_against_the_metric_of_a_bound() {
         ),
         (Code::AtMax, served(["90", "60", "10"]), counter),
         // Not in the order of their ages, or not far apart.
-        (Code::AtMax, served(["60", "90", "10"]), "Raise maxReplicas if"),
+        (
+            Code::AtMax,
+            served(["60", "90", "10"]),
+            "Raise maxReplicas if",
+        ),
         (Code::AtMax, served(["90", "80", "70"]), "Raise maxReplicas"),
     ] {
         let advice = said(code, &items).advice.text();
@@ -1336,18 +1715,32 @@ fn the_object_that_is_meant() {
         build::with(own, more)
     };
     let without_scale = |items: Vec<Value>| -> Vec<Value> {
-        items.into_iter().filter(|it| it["kind"] != "Scale").collect()
+        items
+            .into_iter()
+            .filter(|it| it["kind"] != "Scale")
+            .collect()
     };
     let busy = state(&[cpu()], &["90m"; 3]);
-    let elsewhere =
-        [without_scale(busy.clone()), vec![deployment("web", "shop", &json!({}))]].concat();
+    let elsewhere = [
+        without_scale(busy.clone()),
+        vec![deployment("web", "shop", &json!({}))],
+    ]
+    .concat();
     let unstated = {
         let hpa = json!({"metadata": {"namespace": "shop"}});
-        let items = with(&without_scale(busy.clone()), "HorizontalPodAutoscaler", &hpa);
+        let items = with(
+            &without_scale(busy.clone()),
+            "HorizontalPodAutoscaler",
+            &hpa,
+        );
         let no_namespace = json!({"metadata": {"namespace": null}});
         [items, vec![deployment("web", "", &no_namespace)]].concat()
     };
-    let zero = with(&busy, "Scale", &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}));
+    let zero = with(
+        &busy,
+        "Scale",
+        &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}),
+    );
     let rollout = json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
         "metadata": {"name": "web", "namespace": "default"},
@@ -1355,7 +1748,11 @@ fn the_object_that_is_meant() {
     });
     let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
     let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
-    let custom = with(&busy, "HorizontalPodAutoscaler", &target("Stack", "example.com/v1"));
+    let custom = with(
+        &busy,
+        "HorizontalPodAutoscaler",
+        &target("Stack", "example.com/v1"),
+    );
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
         "name": "web", "uid": "s", "controller": true}]}});
     let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
@@ -1405,7 +1802,10 @@ fn a_maximum_that_was_lowered_names_its_writer() {
     };
     let text = |manager: &Value| {
         let items = state(&[cpu()], &["90m"; 4]);
-        said(Code::AboveMax, &with(&items, "HorizontalPodAutoscaler", &lowered(manager)))
+        said(
+            Code::AboveMax,
+            &with(&items, "HorizontalPodAutoscaler", &lowered(manager)),
+        )
     };
     let writer = json!([{"manager": "argocd-controller", "operation": "Update",
         "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
@@ -1426,7 +1826,10 @@ fn a_maximum_that_was_lowered_names_its_writer() {
         ]
     );
     let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
-    assert_eq!(told.advice.text(), format!("{again} Argo CD writes hpa/web: change it in Git."));
+    assert_eq!(
+        told.advice.text(),
+        format!("{again} Argo CD writes hpa/web: change it in Git.")
+    );
     assert_eq!(told.commands.len(), 1);
     // Without managed fields, a command shows them.
     let unknown = text(&json!([]));
@@ -1442,7 +1845,11 @@ fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
     let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "web", "namespace": "default"},
         "spec": {"scaleTargetRef": {"name": "web"}}});
-    [with(items, "HorizontalPodAutoscaler", &owner), vec![build::with(own, object)]].concat()
+    [
+        with(items, "HorizontalPodAutoscaler", &owner),
+        vec![build::with(own, object)],
+    ]
+    .concat()
 }
 
 /// Returns conditions of a ScaledObject, whose messages hold a secret.
@@ -1456,9 +1863,15 @@ fn conditions(all: &[(&str, &str)]) -> Value {
 
 /// Returns an HPA of KEDA with a metric of this total and target per replica, and four busy or idle pods.
 fn triggered(target: &str, total: &str, object: &Value) -> Vec<Value> {
-    let items = state(&[build::external("s0-prometheus", &build::average(target))], &["50m"; 4]);
+    let items = state(
+        &[build::external("s0-prometheus", &build::average(target))],
+        &["50m"; 4],
+    );
     let value = json!({"metricName": "s0-prometheus", "value": total});
-    of_keda(&[items, vec![build::external_values([value])]].concat(), object)
+    of_keda(
+        &[items, vec![build::external_values([value])]].concat(),
+        object,
+    )
 }
 
 /// KEDA's fallback is no measurement: nothing else is advised on the number.
@@ -1472,14 +1885,20 @@ fn a_value_that_keda_puts_in_place_of_one_that_fails() {
         text.summary,
         "s0-prometheus is not measured: its trigger fails, and KEDA asks for the 30 replicas of spec.fallback"
     );
-    assert_eq!(text.advice.text(), "Find out why its trigger in ScaledObject/web fails.");
+    assert_eq!(
+        text.advice.text(),
+        "Find out why its trigger in ScaledObject/web fails."
+    );
     assert_eq!(
         said(Code::RateLimited, &items).advice.text(),
         "Follow the advice of metric-failing."
     );
     // Another value is measured, and so is the same one without the condition.
     let codes = |items: &[Value]| -> Vec<Code> {
-        find(&pass(items)).iter().map(crate::findings::Finding::code).collect()
+        find(&pass(items))
+            .iter()
+            .map(crate::findings::Finding::code)
+            .collect()
     };
     assert!(!codes(&triggered("10", "310", &failing)).contains(&Code::MetricFailing));
     let passed = build::with(conditions(&[("Fallback", "False")]), &fallback);
@@ -1495,12 +1914,18 @@ fn a_scaled_object_that_is_not_ready() {
     );
     let none = of_keda(&state(&[cpu()], &[]), &object);
     let text = said(Code::SwitchedOff, &none);
-    assert_eq!(text.advice.text(), "Find out why ScaledObject/web is not ready.");
+    assert_eq!(
+        text.advice.text(),
+        "Find out why ScaledObject/web is not ready."
+    );
     let want = "A trigger of ScaledObject/web was last active at 05:30:00Z (30m ago).";
     assert!(text.evidence.iter().any(|it| it == want), "{text:?}");
     let pass = pass(&none);
     let saved = crate::saved::save::to_json(&[&pass.input], &[]).unwrap();
-    assert!(saved.contains("lastActiveTime") && !saved.contains("hunter2"), "{saved}");
+    assert!(
+        saved.contains("lastActiveTime") && !saved.contains("hunter2"),
+        "{saved}"
+    );
     let active = of_keda(&state(&[cpu()], &[]), &conditions(&[("Active", "True")]));
     assert_eq!(
         said(Code::SwitchedOff, &active).advice.text(),
@@ -1515,7 +1940,11 @@ fn a_bound_that_keda_does_not_pass_on() {
         |min: i32, max: i32| json!({"spec": {"minReplicaCount": min, "maxReplicaCount": max}});
     let most = json!({"spec": {"maxReplicas": 4}});
     let at_max = |object: &Value| {
-        let items = with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &most);
+        let items = with(
+            &state(&[cpu()], &["90m"; 4]),
+            "HorizontalPodAutoscaler",
+            &most,
+        );
         said(Code::AtMax, &of_keda(&items, object)).advice.text()
     };
     let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request to \
@@ -1532,9 +1961,19 @@ fn a_bound_that_keda_does_not_pass_on() {
     // KEDA itself scales to its minimum, and the HPA back.
     let writer = json!({"manager": "keda", "operation": "Update", "subresource": "scale"});
     let set = set_by(&writer, 8);
-    assert_eq!(said(Code::OtherWriter, &of_keda(&set, &bounds(50, 10))).advice.text(), conflict);
-    let own = said(Code::OtherWriter, &of_keda(&set, &json!({}))).advice.text();
-    assert!(own.starts_with("Look at ScaledObject/web: KEDA itself scales"), "{own}");
+    assert_eq!(
+        said(Code::OtherWriter, &of_keda(&set, &bounds(50, 10)))
+            .advice
+            .text(),
+        conflict
+    );
+    let own = said(Code::OtherWriter, &of_keda(&set, &json!({})))
+        .advice
+        .text();
+    assert!(
+        own.starts_with("Look at ScaledObject/web: KEDA itself scales"),
+        "{own}"
+    );
 }
 
 /// A fallback that is there already is not advised, nor one that KEDA does not use.
@@ -1545,7 +1984,9 @@ fn a_fallback_that_would_help() {
         let message = "no matching metrics found for s0-kafka";
         let error = json!({"errors": [{"api": "external", "message": message}]});
         let items = with(&items, "ControllerState", &error);
-        said(Code::MetricEmpty, &of_keda(&items, object)).advice.text()
+        said(Code::MetricEmpty, &of_keda(&items, object))
+            .advice
+            .text()
     };
     let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
     let without = "Look at its trigger in the ScaledObject.";
@@ -1564,7 +2005,10 @@ fn an_average_that_is_divided() {
         triggered("20", "45", &json!({"spec": {"triggers": triggers}}))
     };
     let codes = |items: &[Value]| -> Vec<Code> {
-        find(&pass(items)).iter().map(crate::findings::Finding::code).collect()
+        find(&pass(items))
+            .iter()
+            .map(crate::findings::Finding::code)
+            .collect()
     };
     for query in [
         "histogram_quantile(0.95, sum(rate(x[2m])) by (le))",
@@ -1583,27 +2027,53 @@ fn an_average_that_is_divided() {
         );
         assert!(!format!("{text:?}").contains("secret"), "{text:?}");
     }
-    for query in ["sum(rate(x[2m]))", "max(lag) / 60", "sum(avg_over_time(queue[5m]))"] {
-        assert!(!codes(&asking(query)).contains(&Code::SuspectUnit), "{query}");
+    for query in [
+        "sum(rate(x[2m]))",
+        "max(lag) / 60",
+        "sum(avg_over_time(queue[5m]))",
+    ] {
+        assert!(
+            !codes(&asking(query)).contains(&Code::SuspectUnit),
+            "{query}"
+        );
     }
     // Of another HPA, the name tells.
     let named = |name: &str| {
         let items = state(&[build::external(name, &build::average("20"))], &["50m"; 4]);
-        [items, vec![build::external_values([json!({"metricName": name, "value": "45"})])]].concat()
+        [
+            items,
+            vec![build::external_values([
+                json!({"metricName": name, "value": "45"}),
+            ])],
+        ]
+        .concat()
     };
     assert_eq!(
-        said(Code::SuspectUnit, &named("checkout_latency_p95")).advice.text(),
+        said(Code::SuspectUnit, &named("checkout_latency_p95"))
+            .advice
+            .text(),
         "Use value: 20 instead of averageValue."
     );
     assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
     // A total target is right for it, and AverageValue is not advised.
     let total = {
-        let items = state(&[build::external("latency_p95", &build::value("20"))], &["50m"; 4]);
-        [items, vec![build::external_values([json!({"metricName": "latency_p95", "value": "45"})])]]
-            .concat()
+        let items = state(
+            &[build::external("latency_p95", &build::value("20"))],
+            &["50m"; 4],
+        );
+        [
+            items,
+            vec![build::external_values([
+                json!({"metricName": "latency_p95", "value": "45"}),
+            ])],
+        ]
+        .concat()
     };
     let text = said(Code::ValueMultiplies, &total);
-    assert!(text.advice.text().starts_with("Nothing to do if it falls"), "{text:?}");
+    assert!(
+        text.advice.text().starts_with("Nothing to do if it falls"),
+        "{text:?}"
+    );
 }
 
 /// Nobody is told to start what something else keeps at 0.
@@ -1635,12 +2105,19 @@ fn a_target_that_is_kept_at_zero() {
     let scaled = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "other", "namespace": "default"}, "spec": {"scaleTargetRef": {"name": "web"}}});
     // Their scales are their own.
-    let of_objects: Vec<Value> = none.iter().filter(|it| it["kind"] != "Scale").cloned().collect();
+    let of_objects: Vec<Value> = none
+        .iter()
+        .filter(|it| it["kind"] != "Scale")
+        .cloned()
+        .collect();
     let other_hpa = {
         let reference =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
         let hpa = build::hpa(&json!({"scaleTargetRef": reference}));
-        build::with(hpa, &json!({"metadata": {"name": "of-rollout", "uid": "v"}}))
+        build::with(
+            hpa,
+            &json!({"metadata": {"name": "of-rollout", "uid": "v"}}),
+        )
     };
     let own_scale = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
         "metadata": {"name": "web", "namespace": "default"},
@@ -1650,9 +2127,19 @@ fn a_target_that_is_kept_at_zero() {
     let point = "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
                  (spec.workloadRef).";
     for (items, want) in [
-        (beside(vec![deployment("web", &json!({})), rollout(Some("progressively"))]), point),
         (
-            [of_objects, vec![deployment("web", &json!({})), own_scale, other_hpa]].concat(),
+            beside(vec![
+                deployment("web", &json!({})),
+                rollout(Some("progressively")),
+            ]),
+            point,
+        ),
+        (
+            [
+                of_objects,
+                vec![deployment("web", &json!({})), own_scale, other_hpa],
+            ]
+            .concat(),
             "Nothing to do: the HPA of-rollout scales Rollout/web, which runs the pods of this template.",
         ),
         (
@@ -1678,11 +2165,17 @@ fn a_target_that_is_kept_at_zero() {
     ] {
         let text = said(Code::SwitchedOff, &items);
         assert_eq!(text.advice.text(), want);
-        assert!(!text.commands.iter().any(|it| it.contains("kubectl scale")), "{text:?}");
+        assert!(
+            !text.commands.iter().any(|it| it.contains("kubectl scale")),
+            "{text:?}"
+        );
     }
     let stated = said(
         Code::SwitchedOff,
-        &beside(vec![deployment("web", &json!({})), rollout(Some("progressively"))]),
+        &beside(vec![
+            deployment("web", &json!({})),
+            rollout(Some("progressively")),
+        ]),
     );
     let want = "spec.workloadRef.scaleDown of Rollout/web is progressively: Argo Rollouts scales that down as the \
                 Rollout scales up.";
@@ -1693,8 +2186,14 @@ fn a_target_that_is_kept_at_zero() {
         &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
     );
     let text = said(Code::PausedByKeda, &paused);
-    assert!(text.advice.text().starts_with("Leave it: Flagger"), "{text:?}");
-    assert!(!text.commands.iter().any(|it| it.contains("annotate")), "{text:?}");
+    assert!(
+        text.advice.text().starts_with("Leave it: Flagger"),
+        "{text:?}"
+    );
+    assert!(
+        !text.commands.iter().any(|it| it.contains("annotate")),
+        "{text:?}"
+    );
 }
 
 /// A workload and the Rollout that has its template both have pods.
@@ -1738,7 +2237,12 @@ fn pods_of_a_rollout_and_of_what_it_refers_to() {
             set("a", "Deployment", "apps/v1"),
             set("b", "Rollout", "argoproj.io/v1alpha1"),
         ];
-        for (name, hash) in [("web-0", "a"), ("web-1", "a"), ("web-2", "b"), ("web-3", "b")] {
+        for (name, hash) in [
+            ("web-0", "a"),
+            ("web-1", "a"),
+            ("web-2", "b"),
+            ("web-3", "b"),
+        ] {
             items.extend([of(name, hash), build::pod_metrics(name, "90m")]);
         }
         items
@@ -1750,14 +2254,23 @@ fn pods_of_a_rollout_and_of_what_it_refers_to() {
             json!(null),
             "Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.",
         ),
-        (rollout, json!("onsuccess"), "Wait for Rollout/web to scale down Deployment/web."),
+        (
+            rollout,
+            json!("onsuccess"),
+            "Wait for Rollout/web to scale down Deployment/web.",
+        ),
         (
             ("Deployment", "apps/v1"),
             json!(null),
             "Point scaleTargetRef at Rollout/web, which takes over these pods.",
         ),
     ] {
-        assert_eq!(said(Code::ForeignPods, &state(target, scale_down)).advice.text(), want);
+        assert_eq!(
+            said(Code::ForeignPods, &state(target, scale_down))
+                .advice
+                .text(),
+            want
+        );
     }
 }
 
@@ -1770,9 +2283,12 @@ fn what_the_cluster_autoscaler_says() {
     let items: Vec<Value> = state(&[cpu()], &["90m", "90m", "90m"])
         .into_iter()
         .filter(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2")
-        .map(|it| match it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
-            true => build::with(it, &pending),
-            false => it,
+        .map(|it| {
+            if it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
+                build::with(it, &pending)
+            } else {
+                it
+            }
         })
         .collect();
     let event = |reason: &str, message: &str, at: &str, pod: &str| {
@@ -1780,26 +2296,59 @@ fn what_the_cluster_autoscaler_says() {
             "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
             "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
     };
-    let with_event =
-        |event: Value| said(Code::UnschedulablePods, &[items.clone(), vec![event]].concat());
+    let with_event = |event: Value| {
+        said(
+            Code::UnschedulablePods,
+            &[items.clone(), vec![event]].concat(),
+        )
+    };
     let full = "pod didn't trigger scale-up: 2 max node group size reached";
-    let text = with_event(event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "web-2"));
-    assert_eq!(text.advice.text(), "Raise the maximum of the node group, or lower maxReplicas.");
+    let text = with_event(event(
+        "NotTriggerScaleUp",
+        full,
+        "2026-11-21T05:59:00Z",
+        "web-2",
+    ));
+    assert_eq!(
+        text.advice.text(),
+        "Raise the maximum of the node group, or lower maxReplicas."
+    );
     let want = format!("The cluster autoscaler says at 05:59:00Z: {full}.");
     assert!(text.evidence.contains(&want), "{text:?}");
     let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
-    let text = with_event(event("NotTriggerScaleUp", unfit, "2026-11-21T05:59:00Z", "web-2"));
-    assert!(text.advice.text().starts_with("Add a node group that fits, or lower the"), "{text:?}");
+    let text = with_event(event(
+        "NotTriggerScaleUp",
+        unfit,
+        "2026-11-21T05:59:00Z",
+        "web-2",
+    ));
+    assert!(
+        text.advice
+            .text()
+            .starts_with("Add a node group that fits, or lower the"),
+        "{text:?}"
+    );
     // A node is on its way.
     let up = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
-    let text = with_event(event("TriggeredScaleUp", up, "2026-11-21T05:58:00Z", "web-2"));
-    assert!(text.advice.text().starts_with("Wait for a node"), "{text:?}");
+    let text = with_event(event(
+        "TriggeredScaleUp",
+        up,
+        "2026-11-21T05:58:00Z",
+        "web-2",
+    ));
+    assert!(
+        text.advice.text().starts_with("Wait for a node"),
+        "{text:?}"
+    );
     // It never came, or is for another pod.
     for own in [
         event("TriggeredScaleUp", up, "2026-11-21T05:46:00Z", "web-2"),
         event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "api-0"),
     ] {
-        assert_eq!(with_event(own).advice.text(), "Add nodes, or lower maxReplicas.");
+        assert_eq!(
+            with_event(own).advice.text(),
+            "Add nodes, or lower maxReplicas."
+        );
     }
 }
 
@@ -1832,14 +2381,24 @@ fn a_server_of_a_metrics_api_that_does_not_run() {
         text.advice.text(),
         "Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff."
     );
-    assert_eq!(text.commands, ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]);
+    assert_eq!(
+        text.commands,
+        ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]
+    );
     // One that runs is enough, and others are none.
     let look = "Look at metrics-server and its APIService.";
     let up = server("metrics-server-5f9-y3y", &json!({}));
     assert_eq!(beside(vec![down, up]).advice.text(), look);
-    assert_eq!(beside(vec![server("coredns-1", &crashing)]).advice.text(), look);
+    assert_eq!(
+        beside(vec![server("coredns-1", &crashing)]).advice.text(),
+        look
+    );
     // Saved with the state.
-    let all = [items, vec![service, server("metrics-server-5f9-x2x", &crashing)]].concat();
+    let all = [
+        items,
+        vec![service, server("metrics-server-5f9-x2x", &crashing)],
+    ]
+    .concat();
     let saved = crate::saved::save::to_json(&[&pass(&all).input], &[]).unwrap();
     assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
 }
@@ -1851,9 +2410,10 @@ fn finished_pods_that_others_may_need() {
         let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
         let patch = json!({"metadata": {"ownerReferences": owner}, "status": {"phase": "Failed"}});
         let items = state(&[cpu()], &["50m", "50m"]).into_iter().map(|it| {
-            match it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
-                true => build::with(it, &patch),
-                false => it,
+            if it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
+                build::with(it, &patch)
+            } else {
+                it
             }
         });
         said(Code::FinishedPods, &items.collect::<Vec<_>>())
@@ -1864,9 +2424,17 @@ fn finished_pods_that_others_may_need() {
             text.advice.text(),
             format!("Give the pods of {kind}/build labels that the selector does not match.")
         );
-        assert!(!text.commands.iter().any(|it| it.contains("delete")), "{text:?}");
+        assert!(
+            !text.commands.iter().any(|it| it.contains("delete")),
+            "{text:?}"
+        );
     }
-    assert!(done("ReplicaSet").commands.iter().any(|it| it.contains("delete pod web-1")));
+    assert!(
+        done("ReplicaSet")
+            .commands
+            .iter()
+            .any(|it| it.contains("delete pod web-1"))
+    );
 }
 
 /// What is assumed of pods without a value is said.
@@ -1886,7 +2454,10 @@ fn the_usage_of_pods_without_a_value() {
 #[test]
 fn a_metric_of_exactly_zero_beside_busy_pods() {
     let items = |value: &str, cpu: &str, behavior: &Value| {
-        let items = state(&[build::external("queue", &build::average("10"))], &[cpu; 4]);
+        let items = state(
+            &[build::external("queue", &build::average("10"))],
+            &[cpu; 4],
+        );
         let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
         let items = with(&items, "HorizontalPodAutoscaler", &spec);
         [items, vec![build::queue(&[value])]].concat()
@@ -1916,13 +2487,24 @@ fn a_share_above_all_that_is_requested() {
             "Pod",
             &json!({"spec": {"containers": [container]}}),
         );
-        let items = with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+        let items = with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 4}}),
+        );
         let all = said(Code::AtMax, &items).evidence;
-        all.into_iter().find(|it| it.contains("share of the request"))
+        all.into_iter()
+            .find(|it| it.contains("share of the request"))
     };
     let told = "150% is a share of the request, 100m per pod";
-    assert_eq!(evidence(json!("1")), Some(format!("{told}, not of the limit, 1.")));
-    assert_eq!(evidence(Value::Null), Some(format!("{told}; no limit is set.")));
+    assert_eq!(
+        evidence(json!("1")),
+        Some(format!("{told}, not of the limit, 1."))
+    );
+    assert_eq!(
+        evidence(Value::Null),
+        Some(format!("{told}; no limit is set."))
+    );
     // At the limit, both are the same.
     assert_eq!(evidence(json!("100m")), None);
 }
@@ -1933,11 +2515,17 @@ fn what_is_shorter_than_the_time_between_passes() {
     let policy = |seconds: i32| {
         let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
         let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-        with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &spec)
+        with(
+            &state(&[cpu()], &["90m"; 4]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        )
     };
     let says = |items: &[Value]| {
         let evidence = said(Code::RateLimited, items).evidence;
-        evidence.into_iter().any(|it| it.starts_with("A period below the 15s"))
+        evidence
+            .into_iter()
+            .any(|it| it.starts_with("A period below the 15s"))
     };
     assert_eq!([says(&policy(10)), says(&policy(15))], [true, false]);
     let window = |seconds: i32| {
@@ -1952,13 +2540,19 @@ fn what_is_shorter_than_the_time_between_passes() {
         }
         let rules = json!({"stabilizationWindowSeconds": seconds});
         let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
-        let evidence =
-            said(Code::StartingPods, &with(&items, "HorizontalPodAutoscaler", &spec)).evidence;
+        let evidence = said(
+            Code::StartingPods,
+            &with(&items, "HorizontalPodAutoscaler", &spec),
+        )
+        .evidence;
         evidence.into_iter().find(|it| it.contains("has no effect"))
     };
     let none =
         "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
-    assert_eq!([window(10).as_deref(), window(0).as_deref()], [Some(none), None]);
+    assert_eq!(
+        [window(10).as_deref(), window(0).as_deref()],
+        [Some(none), None]
+    );
 }
 
 /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.
@@ -1966,11 +2560,18 @@ fn what_is_shorter_than_the_time_between_passes() {
 fn a_policy_that_is_used_up() {
     let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
     let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-    let items = with(&state(&[cpu()], &["90m"; 7]), "HorizontalPodAutoscaler", &spec);
+    let items = with(
+        &state(&[cpu()], &["90m"; 7]),
+        "HorizontalPodAutoscaler",
+        &spec,
+    );
     let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
     let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
     let text = said(Code::RateLimited, &items);
-    assert_eq!(text.summary, "the metrics propose 13, but the policies allow no change from 7 now");
+    assert_eq!(
+        text.summary,
+        "the metrics propose 13, but the policies allow no change from 7 now"
+    );
     let allows = "2 pods per 60s, counted from 3 at the start of the period, allows 5.";
     assert_eq!(text.evidence[0], allows);
 }
@@ -1997,7 +2598,12 @@ fn a_minimum_of_a_new_hpa() {
         let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
             "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
                 {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-        said(Code::BelowMin, &with(&items, "HorizontalPodAutoscaler", &hpa)).advice.text()
+        said(
+            Code::BelowMin,
+            &with(&items, "HorizontalPodAutoscaler", &hpa),
+        )
+        .advice
+        .text()
     };
     assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
     let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";
@@ -2039,7 +2645,11 @@ fn memory_of_pods_that_have_restarted() {
             0,
             "for 3 instead of 4, raise the target (predict --target memory=110Mi), or scale on load.",
         ),
-        (amount(), 1, "for fewer, raise the memory limit and the target, or scale on load."),
+        (
+            amount(),
+            1,
+            "for fewer, raise the memory limit and the target, or scale on load.",
+        ),
     ] {
         assert_eq!(told(metric, restarts), want);
     }
@@ -2049,30 +2659,52 @@ fn memory_of_pods_that_have_restarted() {
 #[test]
 fn both_levers_of_a_maximum() {
     let most = |items: &[Value], max: i32| {
-        with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": max}}))
+        with(
+            items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": max}}),
+        )
     };
     let text = said(Code::AtMax, &most(&state(&[cpu()], &["90m"; 4]), 4));
-    assert_eq!(text.summary, "the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4");
+    assert_eq!(
+        text.summary,
+        "the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4"
+    );
     for want in [
         "50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.",
         "With a cpu request of 240m, the metrics propose 3.",
     ] {
-        assert!(text.evidence.iter().any(|it| it == want), "{want}: {text:?}");
+        assert!(
+            text.evidence.iter().any(|it| it == want),
+            "{want}: {text:?}"
+        );
     }
     // More than four times the maximum, no maximum is named; the target is what there is.
     let queue = [
-        state(&[build::external("queue", &build::average("10")), cpu()], &["50m"; 4]),
+        state(
+            &[build::external("queue", &build::average("10")), cpu()],
+            &["50m"; 4],
+        ),
         vec![build::queue(&["400"])],
     ];
     let text = said(Code::AtMax, &most(&queue.concat(), 6));
-    assert_eq!(text.summary, "the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6");
+    assert_eq!(
+        text.summary,
+        "the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6"
+    );
     assert_eq!(
         text.advice.text(),
         "Raise maxReplicas as far as nodes can carry it, or the target to 80 if a pod can carry more (predict \
          --target)."
     );
-    assert_eq!(text.commands, ["kubectl hpa predict web -n default --target queue=80"]);
-    assert!(text.evidence.contains(&"cpu alone proposes 4.".to_owned()), "{text:?}");
+    assert_eq!(
+        text.commands,
+        ["kubectl hpa predict web -n default --target queue=80"]
+    );
+    assert!(
+        text.evidence.contains(&"cpu alone proposes 4.".to_owned()),
+        "{text:?}"
+    );
 }
 
 /// Which pods are busy, the controller does not know: a window only delays their end.
@@ -2080,7 +2712,10 @@ fn both_levers_of_a_maximum() {
 fn a_hold_of_pods_with_work_of_their_own() {
     let held = |per_pod: &str, owner: bool| {
         let items = [
-            state(&[build::external("queue", &build::average(per_pod))], &["50m"; 6]),
+            state(
+                &[build::external("queue", &build::average(per_pod))],
+                &["50m"; 6],
+            ),
             vec![build::queue(&["2"])],
         ];
         let recommendations = json!([{"replicas": 6, "time": "2026-11-21T05:59:30Z"}]);
@@ -2089,7 +2724,11 @@ fn a_hold_of_pods_with_work_of_their_own() {
             "ControllerState",
             &json!({ "recommendations": recommendations }),
         );
-        let items = if owner { of_keda(&items, &json!({})) } else { items };
+        let items = if owner {
+            of_keda(&items, &json!({}))
+        } else {
+            items
+        };
         let text = said(Code::HeldByWindow, &items);
         (text.advice.text(), text.commands.len())
     };
@@ -2113,18 +2752,26 @@ fn a_cost_is_told_if_it_is_known() {
         let items: Vec<Value> = items
             .into_iter()
             .filter(|it| !(is_last(it) && it["kind"] == "PodMetrics"))
-            .map(|it| match is_last(&it) {
-                true => build::with(
-                    it,
-                    &json!({"metadata": {"creationTimestamp": started},
+            .map(|it| {
+                if is_last(&it) {
+                    build::with(
+                        it,
+                        &json!({"metadata": {"creationTimestamp": started},
                     "status": {"startTime": started}}),
-                ),
-                false => it,
+                    )
+                } else {
+                    it
+                }
             })
             .collect();
         let max = json!({"spec": {"maxReplicas": max}});
-        let text = said(Code::UncountedPods, &with(&items, "HorizontalPodAutoscaler", &max));
-        text.summary.split_once(" instead of ").map(|(_, after)| after.to_owned())
+        let text = said(
+            Code::UncountedPods,
+            &with(&items, "HorizontalPodAutoscaler", &max),
+        );
+        text.summary
+            .split_once(" instead of ")
+            .map(|(_, after)| after.to_owned())
     };
     assert_eq!(left_out("2026-11-21T05:00:00Z", 20), Some("~8".to_owned()));
     assert_eq!(left_out("2026-11-21T05:58:00Z", 20), None);

@@ -9,20 +9,27 @@ use crate::report::words::{amount_of, count, distance, duration, list, number, p
 
 impl Words for StaleSamples {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metrics, stale, samples, newest, window, doubts_clock } = self;
+        let Self {
+            metrics,
+            stale,
+            samples,
+            newest,
+            window,
+            doubts_clock,
+        } = self;
         let now = about.now();
         let labels = about.labels(metrics);
-        let of = match stale == samples {
-            true => format!("all samples of {labels} are"),
-            false => {
-                let are = if *stale == 1 { "is" } else { "are" };
-                format!("{stale} of {samples} samples of {labels} {are}")
-            }
+        let of = if stale == samples {
+            format!("all samples of {labels} are")
+        } else {
+            let are = if *stale == 1 { "is" } else { "are" };
+            format!("{stale} of {samples} samples of {labels} {are}")
         };
         let newest_at = time(now, *newest);
-        let (age, side) = match *newest > now {
-            true => (distance(now, *newest), "after"),
-            false => (distance(*newest, now), "before"),
+        let (age, side) = if *newest > now {
+            (distance(now, *newest), "after")
+        } else {
+            (distance(*newest, now), "before")
         };
         let window = match window {
             Some(window) => format!(" Its window is {}.", duration(*window)),
@@ -32,7 +39,9 @@ impl Words for StaleSamples {
             "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}.{window}",
             time(now, now)
         )];
-        let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
+        let group = about
+            .spec(metrics.first().copied().unwrap_or_default())
+            .api_group();
         let summary = match (doubts_clock, stale == samples) {
             (true, _) => format!("{of} {age} {side} the clock of the pass"),
             (false, true) if about.finding.explains => {
@@ -42,8 +51,9 @@ impl Words for StaleSamples {
         };
         let (advice, command) = match group {
             _ if *doubts_clock => (
-                Remedy::StateInput
-                    .says(format!("State the time at which the objects were read: --now {newest}")),
+                Remedy::StateInput.says(format!(
+                    "State the time at which the objects were read: --now {newest}"
+                )),
                 None,
             ),
             "metrics.k8s.io" => (
@@ -56,22 +66,40 @@ impl Words for StaleSamples {
             ),
         };
         let commands = command.map(Command::from).into_iter().collect();
-        Text { summary, evidence, advice, commands, objects: Vec::new() }
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: Vec::new(),
+        }
     }
 }
 
 impl Words for SuspectUnit {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, ratio, meant, clue } = self;
+        let Self {
+            metric,
+            current,
+            target,
+            ratio,
+            meant,
+            clue,
+        } = self;
         let label = about.label(*metric);
         let plain = number(target.milli_value() as f64 / 1000.0);
         // Next to plain values, thousandths are easily taken for ones.
         let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
         let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
-        let own = if is_fraction { format!("{plain} ({target})") } else { shown(target) };
-        let times = match *ratio >= 1.0 {
-            true => format!("{} times its target of {own}", number(ratio.round())),
-            false => format!("1/{} of its target of {own}", number((1.0 / ratio).round())),
+        let own = if is_fraction {
+            format!("{plain} ({target})")
+        } else {
+            shown(target)
+        };
+        let times = if *ratio >= 1.0 {
+            format!("{} times its target of {own}", number(ratio.round()))
+        } else {
+            format!("1/{} of its target of {own}", number((1.0 / ratio).round()))
         };
         let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
         let mut evidence = vec![match clue {
@@ -98,19 +126,32 @@ impl Words for SuspectUnit {
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
             Clue::Power => {
-                format!("With {}, the value would be {} of the target.", shown(meant), {
-                    let share = current.milli_value() as f64 / meant.milli_value() as f64;
-                    percent(share)
-                })
+                format!(
+                    "With {}, the value would be {} of the target.",
+                    shown(meant),
+                    {
+                        let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                        percent(share)
+                    }
+                )
             }
         }];
-        evidence
-            .extend(about.without().map(|without| format!("With {}: {without}.", shown(meant))));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With {}: {without}.", shown(meant))),
+        );
         let flags = about.target_flags(*metric, &meant.to_string());
         // The name is in the command, and long ones are common.
-        let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
+        let hint = flags
+            .as_ref()
+            .map(|_| about.try_it("--target"))
+            .unwrap_or_default();
         Text {
-            summary: format!("{label} is {}, {times}: the units probably differ", shown(current)),
+            summary: format!(
+                "{label} is {}, {times}: the units probably differ",
+                shown(current)
+            ),
             evidence,
             advice: Remedy::SetTarget.says(format!(
                 "Set the target to {}, if that is what is meant{hint}.",
@@ -124,16 +165,28 @@ impl Words for SuspectUnit {
 
 /// Words a value that is divided by the replicas, on which it does not depend.
 fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
-    let SuspectUnit { metric, current, target, .. } = facts;
+    let SuspectUnit {
+        metric,
+        current,
+        target,
+        ..
+    } = facts;
     let label = about.label(*metric);
     let own = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
-    let says = if by_query { "Its query says" } else { "Its name says" };
+    let says = if by_query {
+        "Its query says"
+    } else {
+        "Its name says"
+    };
     let mut evidence = vec![
         format!("{says} that it is an average or a quantile, or is divided by the pods already."),
         "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
     ];
-    evidence
-        .extend(about.without().map(|without| format!("With a target of type Value: {without}.")));
+    evidence.extend(
+        about
+            .without()
+            .map(|without| format!("With a target of type Value: {without}.")),
+    );
     let mut metrics = about.hpa().spec.metrics.clone();
     if let Some(of_metric) = metrics[*metric].target_mut() {
         of_metric.type_ = "Value".to_owned();
@@ -142,7 +195,10 @@ fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
     let use_ = match about.hpa().scaled_object() {
         Some(owner) => {
             let short = about.spec(*metric).short_label();
-            format!("metricType: Value for {short} in spec.triggers of ScaledObject/{}", owner.name)
+            format!(
+                "metricType: Value for {short} in spec.triggers of ScaledObject/{}",
+                owner.name
+            )
         }
         None => format!("value: {target} instead of averageValue"),
     };
@@ -161,7 +217,14 @@ fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
 
 impl Words for ValueMultiplies {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, proposals, average, is_average } = self;
+        let Self {
+            metric,
+            current,
+            target,
+            proposals,
+            average,
+            is_average,
+        } = self;
         let label = about.label(*metric);
         let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
         let mut steps = proposals
@@ -175,7 +238,11 @@ impl Words for ValueMultiplies {
         )];
         let further: Vec<String> = steps.by_ref().collect();
         if !further.is_empty() {
-            evidence.push(format!("If the value stays at {}, {}.", shown(current), list(&further)));
+            evidence.push(format!(
+                "If the value stays at {}, {}.",
+                shown(current),
+                list(&further)
+            ));
         }
         evidence.extend((!is_average).then(|| {
             format!(
@@ -196,20 +263,20 @@ impl Words for ValueMultiplies {
                 shown(current)
             ),
             evidence,
-            advice: match is_average {
-                true => Remedy::Nothing.says(
+            advice: if *is_average {
+                Remedy::Nothing.says(
                     "Nothing to do if it falls as replicas are added, as a time or an average should.",
-                ),
-                false => Remedy::UseAverageValue.says(format!(
+                )
+            } else {
+                Remedy::UseAverageValue.says(format!(
                     "Use {} if the metric does not fall with the replicas.",
                     about.average_value(*metric, &target.to_string())
-                )),
+                ))
             },
-            commands: match is_average {
-                true => vec![about.ask(*metric)],
-                false => Vec::from_iter(
-                    about.patch_spec(&serde_json::json!({ "metrics": metrics })),
-                ),
+            commands: if *is_average {
+                vec![about.ask(*metric)]
+            } else {
+                Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics })))
             },
             objects: about.own(),
         }

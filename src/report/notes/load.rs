@@ -13,9 +13,10 @@ pub(crate) fn text(note: &LoadNote) -> String {
         LoadNote::Sampled { step, scrape } => {
             let apart =
                 scrape.map_or_else(String::new, |it| format!(", about {} apart", seconds(it)));
-            let sees = match scrape.is_some_and(|scrape| *step > scrape) {
-                true => ", and sees only that part of each step",
-                false => "",
+            let sees = if scrape.is_some_and(|scrape| *step > scrape) {
+                ", and sees only that part of each step"
+            } else {
+                ""
             };
             let step = seconds(*step);
             format!(
@@ -58,7 +59,12 @@ pub(crate) fn text(note: &LoadNote) -> String {
              with one that was different",
             SecondsTime(*until)
         ),
-        LoadNote::Requests { metric, least, most, last } => format!(
+        LoadNote::Requests {
+            metric,
+            least,
+            most,
+            last,
+        } => format!(
             "the requests of the pods changed: {metric} from {least} to {most} for each, {last} at the \
              end; the replay has those of today all the time"
         ),

@@ -47,7 +47,15 @@ pub(in crate::report) fn rows(
 
 /// Returns a row with the target with which a metric still adds replicas at the same usage.
 fn kept_target(own: &KeptTarget) -> [String; 3] {
-    let KeptTarget { metric, pods, target, exact, alike, at_max, .. } = own;
+    let KeptTarget {
+        metric,
+        pods,
+        target,
+        exact,
+        alike,
+        at_max,
+        ..
+    } = own;
     // The usage from which replicas are added: a pod at less than this has less.
     let each = |usage: &Quantity| {
         let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
@@ -56,10 +64,15 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
         numbers::quantity(&Quantity::from_milli(own, usage.format()))
     };
     let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
-    let pods = if *alike { "per pod" } else { "per pod on average" };
-    let [add, adds] = match at_max {
-        true => ["propose more replicas", "proposes more replicas"],
-        false => ["add replicas", "adds replicas"],
+    let pods = if *alike {
+        "per pod"
+    } else {
+        "per pod on average"
+    };
+    let [add, adds] = if *at_max {
+        ["propose more replicas", "proposes more replicas"]
+    } else {
+        ["add replicas", "adds replicas"]
     };
     let text = match (target, exact) {
         (Some(target), true) => {
@@ -85,9 +98,15 @@ struct Range {
 
 /// Says in one sentence what the values of a metric lead to.
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
-    let parts = ranges(of, changes, now).into_iter().map(|Range { values, effect, .. }| {
-        if values.is_empty() { effect } else { format!("{values}: {effect}") }
-    });
+    let parts = ranges(of, changes, now)
+        .into_iter()
+        .map(|Range { values, effect, .. }| {
+            if values.is_empty() {
+                effect
+            } else {
+                format!("{values}: {effect}")
+            }
+        });
     let all = if of.divided { "in all, " } else { "" };
     format!("{all}{}", Vec::from_iter(parts).join("; "))
 }
@@ -108,8 +127,15 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
             format!("{} to {}", value(span.from), value(span.to))
         }
     };
-    let range = |span: Span, effect: String| Range { span, values: words(span), effect };
-    let whole = Span { from: 0, to: changes.up_to };
+    let range = |span: Span, effect: String| Range {
+        span,
+        values: words(span),
+        effect,
+    };
+    let whole = Span {
+        from: 0,
+        to: changes.up_to,
+    };
     let asked = |ask: Ask| {
         let all = changes.asks.iter().filter(move |asks| asks.asks == ask);
         Vec::from_iter(all.map(|asks| asks.span))
@@ -127,7 +153,10 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     let proposes = |ask: Ask, done: &[Span]| {
         let spans = asked(ask);
         let differs = spans != done;
-        spans.into_iter().filter(move |_| differs).map(move |span| range(span, what(ask, span)))
+        spans
+            .into_iter()
+            .filter(move |_| differs)
+            .map(move |span| range(span, what(ask, span)))
     };
     // What the pass does not do at all, with when a later one does, and why.
     let nothing = |ask: Ask| {
@@ -135,8 +164,14 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
             Ask::More => (&changes.highest, "at most", "adds none"),
             _ => (&changes.lowest, "at least", "removes none"),
         };
-        let when = end.changes_at.map(|at| format!(" before {}", words::future(now, at)));
-        let none = format!("{verb}{}{}", when.unwrap_or_default(), why(end, bound, changes));
+        let when = end
+            .changes_at
+            .map(|at| format!(" before {}", words::future(now, at)));
+        let none = format!(
+            "{verb}{}{}",
+            when.unwrap_or_default(),
+            why(end, bound, changes)
+        );
         match &asked(ask)[..] {
             [] => vec![range(whole, none)],
             spans => {
@@ -148,7 +183,12 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     let bands = &changes.bands[..];
     let mut ranges = Vec::new();
     if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
-        let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
+        let of = |effect| {
+            bands
+                .iter()
+                .find(|band| band.effect == effect)
+                .map(|band| band.span)
+        };
         match (of(Effect::Adds), of(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
                 let why = why(&changes.lowest, "at least", changes);
@@ -188,7 +228,10 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
             range(band.span, effect.to_owned())
         }));
         for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
-            let done = bands.iter().filter(|band| band.effect == effect).map(|band| band.span);
+            let done = bands
+                .iter()
+                .filter(|band| band.effect == effect)
+                .map(|band| band.span);
             ranges.extend(proposes(ask, &Vec::from_iter(done)));
         }
     }
@@ -208,7 +251,10 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     if bands.iter().any(|band| !band.certain) {
         let effect = "not certain: based on the most likely history".to_owned();
         ranges.push(Range {
-            span: Span { from: changes.up_to, to: changes.up_to },
+            span: Span {
+                from: changes.up_to,
+                to: changes.up_to,
+            },
             values: String::new(),
             effect,
         });
@@ -220,13 +266,20 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
 /// at a bound, tolerance says so.
 fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
-    let Reached { replicas, proposed, .. } = changes.max;
+    let Reached {
+        replicas, proposed, ..
+    } = changes.max;
     let from = proposed.filter(|from| *from > 0 && *from != tolerance.from);
     let max = from.map(|from| {
-        let span = Span { from, to: changes.up_to };
+        let span = Span {
+            from,
+            to: changes.up_to,
+        };
         (Ask::More, span, format!("maxReplicas ({replicas})"))
     });
-    let Reached { replicas, proposed, .. } = changes.min;
+    let Reached {
+        replicas, proposed, ..
+    } = changes.min;
     let to = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to);
     let min = to.map(|to| {
         let span = Span { from: 0, to };
@@ -257,7 +310,9 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
         }
     }
     if holds.is_empty() {
-        let asked = end.proposal.map(|asked| format!("it proposes {bound} {asked}"));
+        let asked = end
+            .proposal
+            .map(|asked| format!("it proposes {bound} {asked}"));
         holds.extend(asked.filter(|_| end.proposal == Some(end.replicas)));
     }
     if holds.is_empty() {
@@ -277,7 +332,9 @@ pub(in crate::report) fn chart(
     replicas: Option<i32>,
     now: Timestamp,
 ) -> Option<Chart> {
-    let Found::Changes(changes) = &of.found else { return None };
+    let Found::Changes(changes) = &of.found else {
+        return None;
+    };
     let Curve { span, steps } = changes.curve.as_ref()?;
     let value = |value: i64| value_of(of, changes.unit, value);
     let (min, max) = (changes.min.replicas, changes.max.replicas);
@@ -285,7 +342,11 @@ pub(in crate::report) fn chart(
     let most = counts().chain([max]).max().unwrap_or(max);
     let least = counts().chain([min]).min().unwrap_or(min);
     // Close to zero, the chart starts there.
-    let least = if i64::from(least) * 4 <= i64::from(most) { least.min(0) } else { least };
+    let least = if i64::from(least) * 4 <= i64::from(most) {
+        least.min(0)
+    } else {
+        least
+    };
     let metric = &of.metric;
     let across = match changes.unit {
         Unit::Percent => format!("{metric}, as a percentage of requests"),
@@ -297,17 +358,25 @@ pub(in crate::report) fn chart(
         description: format!("{metric}: {}.", sentence(of, changes, now)),
         across,
         span: (span.from, span.to),
-        ticks: ticks(of, changes.unit, *span).map(|at| (at, value(at))).collect(),
+        ticks: ticks(of, changes.unit, *span)
+            .map(|at| (at, value(at)))
+            .collect(),
         replicas: (least, most),
         series: vec![
             Series {
                 name: "replicas after the pass".to_owned(),
-                steps: steps.iter().map(|step| (step.from, Some(step.replicas))).collect(),
+                steps: steps
+                    .iter()
+                    .map(|step| (step.from, Some(step.replicas)))
+                    .collect(),
                 shape: Shape::Steps,
             },
             Series {
                 name: format!("proposal of {metric}"),
-                steps: steps.iter().map(|step| (step.from, step.proposal)).collect(),
+                steps: steps
+                    .iter()
+                    .map(|step| (step.from, step.proposal))
+                    .collect(),
                 shape: Shape::Steps,
             },
         ],
@@ -315,9 +384,10 @@ pub(in crate::report) fn chart(
         current: changes.now.map(|now| Mark {
             at: now,
             replicas,
-            label: match now > span.to {
-                true => format!("now: {}, beyond the right edge", value(now)),
-                false => format!("now: {}", value(now)),
+            label: if now > span.to {
+                format!("now: {}, beyond the right edge", value(now))
+            } else {
+                format!("now: {}", value(now))
             },
         }),
         events: Vec::new(),
@@ -332,7 +402,10 @@ fn ticks(of: &Thresholds, unit: Unit, span: Span) -> impl Iterator<Item = i64> {
     let binary = unit != Unit::Percent && of.format == Format::BinarySI;
     // The largest power of 1024 that gives a few ticks.
     let powers = std::iter::successors(Some(1000i64), |power| power.checked_mul(1024));
-    let unit = powers.take_while(|power| binary && span.to / power >= 2).last().unwrap_or(1);
+    let unit = powers
+        .take_while(|power| binary && span.to / power >= 2)
+        .last()
+        .unwrap_or(1);
     let numbers = round_numbers((span.from / unit, span.to / unit), MOST, 1);
     numbers.into_iter().map(move |number| number * unit)
 }

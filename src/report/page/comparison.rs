@@ -52,11 +52,16 @@ fn title(comparison: &Comparison<'_>) -> String {
     };
     let scaled = comparison.last_scale_time.map(seconds);
     let scaled = scaled.map_or_else(String::new, |age| format!(", last scaled {age} ago"));
-    let rescaled = comparison.reasons.iter().any(|reason| reason.code == Code::RescaledSince);
-    let same = match comparison.differs {
-        true => "",
-        false if rescaled => ", the same as in this pass, but the replicas were set in between",
-        false => ", the same as in this pass",
+    let rescaled = comparison
+        .reasons
+        .iter()
+        .any(|reason| reason.code == Code::RescaledSince);
+    let same = if comparison.differs {
+        ""
+    } else if rescaled {
+        ", the same as in this pass, but the replicas were set in between"
+    } else {
+        ", the same as in this pass"
     };
     format!("LAST STATUS, {written}{scaled}{same}")
 }
@@ -67,14 +72,22 @@ fn seconds(moment: Moment) -> String {
 
 fn age(measured: Measured) -> String {
     let (from, to) = (seconds(measured.from), seconds(measured.to));
-    if from == to { format!("{to} ago") } else { format!("{to} to {from} ago") }
+    if from == to {
+        format!("{to} ago")
+    } else {
+        format!("{to} to {from} ago")
+    }
 }
 
 /// Returns the two values of a row, exact if they would look alike.
 fn values(row: &Row<'_>, metric: Option<&MetricSpec>) -> [String; 2] {
     let both = [row.last.as_ref(), row.now.as_ref()];
     let shown = both.map(|value| text(value, |value| words::value(metric, value)));
-    if row.differs && shown[0] == shown[1] { both.map(|value| text(value, exact)) } else { shown }
+    if row.differs && shown[0] == shown[1] {
+        both.map(|value| text(value, exact))
+    } else {
+        shown
+    }
 }
 
 fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String) -> String {

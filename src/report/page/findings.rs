@@ -47,7 +47,11 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
         code: finding.code.as_str(),
         summary,
         sentences,
-        commands: if full { text.commands.clone() } else { Vec::new() },
+        commands: if full {
+            text.commands.clone()
+        } else {
+            Vec::new()
+        },
     }
 }
 
@@ -60,24 +64,31 @@ impl Words<'_> {
     /// Returns the most important findings of at least this severity.
     pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
         let findings = &self.explanation.findings;
-        let shown = match self.wide {
-            true => findings.iter().filter(|it| it.severity <= least).collect(),
-            false => shown(findings, least),
+        let shown = if self.wide {
+            findings.iter().filter(|it| it.severity <= least).collect()
+        } else {
+            shown(findings, least)
         };
         let remarks = shown.iter().map(|it| remark(it, self.wide)).collect();
         let more = match self.omitted(least) {
             0 => String::new(),
             more => format!("and {more} more"),
         };
-        let body = [Part::Findings(remarks), Part::Hinted(more, " (-o wide shows all)")];
+        let body = [
+            Part::Findings(remarks),
+            Part::Hinted(more, " (-o wide shows all)"),
+        ];
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
     }
 
     /// Returns how many findings of at least this severity are left out because others are more important.
     fn omitted(&self, least: Severity) -> usize {
-        match self.wide {
-            true => 0,
-            false => worth_showing(&self.explanation.findings, least).len().saturating_sub(SHOWN),
+        if self.wide {
+            0
+        } else {
+            worth_showing(&self.explanation.findings, least)
+                .len()
+                .saturating_sub(SHOWN)
         }
     }
 
@@ -85,9 +96,10 @@ impl Words<'_> {
     pub(super) fn tells_tolerance(&self) -> bool {
         let findings = &self.explanation.findings;
         let is_it = |it: &FindingView| it.code == Code::WithinTolerance;
-        match self.wide {
-            true => findings.iter().any(is_it),
-            false => shown(findings, Severity::Info).into_iter().any(is_it),
+        if self.wide {
+            findings.iter().any(is_it)
+        } else {
+            shown(findings, Severity::Info).into_iter().any(is_it)
         }
     }
 
@@ -96,7 +108,9 @@ impl Words<'_> {
         let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();
         !self.wide
             && self.omitted(Severity::Info) == 0
-            && shown(&self.explanation.findings, Severity::Info).into_iter().any(has)
+            && shown(&self.explanation.findings, Severity::Info)
+                .into_iter()
+                .any(has)
     }
 
     /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows
@@ -111,20 +125,22 @@ impl Words<'_> {
         let is_of_all = |one: &FindingView| {
             let is_same =
                 |it: &FindingView| it.code == one.code && it.text().summary == one.text().summary;
-            runs.iter().all(|(_, findings)| findings.iter().any(is_same))
+            runs.iter()
+                .all(|(_, findings)| findings.iter().any(is_same))
         };
         let mut remarks = Vec::new();
         for (place, (name, findings)) in runs.iter().enumerate() {
             for finding in findings.iter().filter(|it| it.code.lasts()) {
                 let is_told = place == 0 && is_full;
-                match is_of_all(finding) {
-                    true if place == 0 && !is_told => remarks.push(remark(finding, false)),
-                    false if !is_told => {
-                        let own = remark(finding, is_full);
-                        let summary = format!("{name}: {}", own.summary);
-                        remarks.push(Remark { summary, ..own });
-                    }
-                    _ => {}
+                if is_told {
+                    continue;
+                }
+                if !is_of_all(finding) {
+                    let own = remark(finding, is_full);
+                    let summary = format!("{name}: {}", own.summary);
+                    remarks.push(Remark { summary, ..own });
+                } else if place == 0 {
+                    remarks.push(remark(finding, false));
                 }
             }
         }
@@ -170,7 +186,10 @@ mod tests {
             let pass = pass(items);
             let views = views(&pass, &find(&pass));
             let codes = |all: Vec<&FindingView>| all.iter().map(|it| it.code).collect::<Vec<_>>();
-            (codes(views.iter().collect()), codes(shown(&views, Severity::Info)))
+            (
+                codes(views.iter().collect()),
+                codes(shown(&views, Severity::Info)),
+            )
         };
         let (all, shown) = codes(&stuck("web-3"));
         assert_eq!(all, [Code::NeverReady, Code::UncountedPods]);
@@ -180,7 +199,9 @@ mod tests {
         let summary = |ignored: &[Code]| {
             let findings = Explanation::new(&pass).ignoring(ignored).findings;
             let uncounted = findings.iter().find(|it| it.code == Code::UncountedPods);
-            uncounted.map(|it| it.text().summary.clone()).unwrap_or_default()
+            uncounted
+                .map(|it| it.text().summary.clone())
+                .unwrap_or_default()
         };
         assert!(summary(&[]).contains("never-ready"));
         let alone = summary(&[Code::NeverReady]);

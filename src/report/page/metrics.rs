@@ -15,7 +15,10 @@ use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
     pub(in crate::report) fn metrics(&self) -> Option<Section> {
-        let body = [Part::Table(self.metric_table()), Part::Pairs(self.metric_details())];
+        let body = [
+            Part::Table(self.metric_table()),
+            Part::Pairs(self.metric_details()),
+        ];
         Section::new("", Detail::Always, body).unless_empty()
     }
 
@@ -44,7 +47,12 @@ impl Words<'_> {
                         number(proposal.ratio),
                         self.counted(metric, proposal),
                         proposal.replicas.to_string(),
-                        if highest == Some(metric.index) { "highest" } else { "" }.to_owned(),
+                        if highest == Some(metric.index) {
+                            "highest"
+                        } else {
+                            ""
+                        }
+                        .to_owned(),
                     ]);
                 }
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
@@ -74,8 +82,20 @@ impl Words<'_> {
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
-        let spec = self.explanation.pass.input.snapshot.hpa.spec.metrics.get(metric.index);
-        if over_replicas && none { "-".to_owned() } else { value(spec, &proposal.current) }
+        let spec = self
+            .explanation
+            .pass
+            .input
+            .snapshot
+            .hpa
+            .spec
+            .metrics
+            .get(metric.index);
+        if over_replicas && none {
+            "-".to_owned()
+        } else {
+            value(spec, &proposal.current)
+        }
     }
 
     fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
@@ -115,15 +135,18 @@ impl Words<'_> {
                         format!("access denied: {message}")
                     }
                     MetricResult::Unread(Unread::Missing { documents }) => {
-                        format!("the {} has no {} for it", documents.container(), documents.kind())
+                        format!(
+                            "the {} has no {} for it",
+                            documents.container(),
+                            documents.kind()
+                        )
                     }
                 };
-                let label = match self.wide {
-                    true => {
-                        let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
-                        metrics[metric.index].label(metrics)
-                    }
-                    false => self.label(metric),
+                let label = if self.wide {
+                    let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
+                    metrics[metric.index].label(metrics)
+                } else {
+                    self.label(metric)
                 };
                 (label, detail)
             })
@@ -139,15 +162,22 @@ impl Words<'_> {
                     || proposal.replicas == i32::MIN
                     || matches!(proposal.because, Because::FromZero)
             }
-            MetricResult::Error(_) => {
-                !shown().iter().any(|finding| finding.metrics.contains(&metric.index))
-            }
+            MetricResult::Error(_) => !shown()
+                .iter()
+                .any(|finding| finding.metrics.contains(&metric.index)),
             MetricResult::Unread(_) => true,
         }
     }
 
     fn formula(&self, metric: &MetricStep, proposal: &Proposal) -> String {
-        let Proposal { replicas, ratio, because, filled, counted, .. } = proposal;
+        let Proposal {
+            replicas,
+            ratio,
+            because,
+            filled,
+            counted,
+            ..
+        } = proposal;
         let times = self.symbols.times;
         let tolerance = format!("within {}", tolerance_of(metric));
         let filled_text = filled.map(|filled| self.filled(&filled, counted.as_ref()));
@@ -241,16 +271,25 @@ pub(in crate::report) fn current_and_target(
 ) -> String {
     let (spec, label) = (&spec.metrics[place], spec.label(place));
     let current = step.and_then(|step| {
-        let MetricValueStatus { average_utilization, average_value, value } =
-            &step.proposal()?.current;
+        let MetricValueStatus {
+            average_utilization,
+            average_value,
+            value,
+        } = &step.proposal()?.current;
         let amount = average_value.as_ref().or(value.as_ref());
         let amount = amount.map(|amount| amount_of(Some(spec), amount));
-        average_utilization.map(|percent| format!("{percent}%")).or(amount)
+        average_utilization
+            .map(|percent| format!("{percent}%"))
+            .or(amount)
     });
     let current = current.unwrap_or_else(|| "<unknown>".to_owned());
     let target = spec.target().cloned().unwrap_or_default();
     let average = target.average_value.is_some() && spec.is_total();
-    let target = match (target.average_utilization, &target.average_value, &target.value) {
+    let target = match (
+        target.average_utilization,
+        &target.average_value,
+        &target.value,
+    ) {
         (Some(percent), ..) => format!("{percent}%"),
         (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
         (None, None, None) => "-".to_owned(),
@@ -262,8 +301,16 @@ pub(in crate::report) fn current_and_target(
 fn target(metric: &MetricStep) -> String {
     let per_pod = if metric.is_total() { " per pod" } else { "" };
     let target = &metric.target;
-    let worded = if metric.is_resource() { quantity } else { plain_quantity };
-    match (&target.average_value, target.average_utilization, &target.value) {
+    let worded = if metric.is_resource() {
+        quantity
+    } else {
+        plain_quantity
+    };
+    match (
+        &target.average_value,
+        target.average_utilization,
+        &target.value,
+    ) {
         (Some(average), ..) => format!("{}{per_pod}", worded(average)),
         (None, Some(percent), _) => format!("{percent}%"),
         (None, None, Some(value)) => worded(value),
@@ -274,7 +321,11 @@ fn target(metric: &MetricStep) -> String {
 /// Words the ratios that change nothing.
 fn tolerance_of(metric: &MetricStep) -> String {
     let tolerance = metric.tolerance;
-    format!("{} to {}", number(1.0 - tolerance.down), number(1.0 + tolerance.up))
+    format!(
+        "{} to {}",
+        number(1.0 - tolerance.down),
+        number(1.0 + tolerance.up)
+    )
 }
 
 fn counts(pods: PodCounts) -> String {

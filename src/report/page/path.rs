@@ -36,7 +36,12 @@ impl Words<'_> {
         let mut lines = Vec::new();
         for step in self.steps() {
             match step {
-                Step::CombineMetrics { highest, by, accepted: true, .. } => {
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    accepted: true,
+                    ..
+                } => {
                     let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
                     let name =
                         winner.map_or_else(|| "none".to_owned(), |metric| self.label(metric));
@@ -53,7 +58,14 @@ impl Words<'_> {
                         });
                     }
                 }
-                Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
+                Step::Stabilize {
+                    desired,
+                    result,
+                    up_window,
+                    down_window,
+                    held_by,
+                    reason,
+                } => {
                     let hold = match held_by {
                         Some(past) => {
                             // A lower one holds back scaling up, a higher one scaling down.
@@ -64,9 +76,20 @@ impl Words<'_> {
                     };
                     let text = format!("stabilization: {hold}");
                     let reason = (desired != result).then_some(*reason);
-                    lines.push(StepLine { replicas: *result, text, reason });
+                    lines.push(StepLine {
+                        replicas: *result,
+                        text,
+                        reason,
+                    });
                 }
-                Step::Limit { desired, result, rate, min, max, reason } => {
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } => {
                     let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
                     if let Some(rate) = rate {
                         let after = match rate.direction {
@@ -97,9 +120,15 @@ impl Words<'_> {
             briefly(&mut lines);
         }
         let shown = || shown(&self.explanation.findings, Severity::Info);
-        let is_told =
-            !self.wide && shown().iter().any(|finding| OF_THE_PATH.contains(&finding.code));
-        let detail = if is_told { Detail::Roomy } else { Detail::Always };
+        let is_told = !self.wide
+            && shown()
+                .iter()
+                .any(|finding| OF_THE_PATH.contains(&finding.code));
+        let detail = if is_told {
+            Detail::Roomy
+        } else {
+            Detail::Always
+        };
         Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
     }
 
@@ -134,11 +163,18 @@ impl Words<'_> {
         up_window: Option<SignedDuration>,
         down_window: SignedDuration,
     ) -> String {
-        let known = if self.explanation.pass.remembered.is_open() { "known " } else { "" };
+        let known = if self.explanation.pass.remembered.is_open() {
+            "known "
+        } else {
+            ""
+        };
         let down = duration(down_window);
         match up_window {
             Some(up) => {
-                format!("no {known}recommendation holds it (up {}, down {down})", duration(up))
+                format!(
+                    "no {known}recommendation holds it (up {}, down {down})",
+                    duration(up)
+                )
             }
             None => format!("no higher {known}recommendation in the last {down}"),
         }
@@ -154,7 +190,10 @@ impl Words<'_> {
                 let replicas = rate.replicas;
                 return format!("2 {times} {current} overflows 32 bits to {replicas}");
             }
-            return format!("{bound} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
+            return format!(
+                "{bound} max(2 {times} {current}, 4) = {} in one pass",
+                rate.replicas
+            );
         };
         if rate.is_disabled() {
             return format!("scaling {} is disabled", if up { "up" } else { "down" });
@@ -175,13 +214,31 @@ impl Words<'_> {
             })
             .collect();
         let select = if policies.len() > 1 {
-            format!(", {} change", if select_policy == "Min" { "smallest" } else { "largest" })
+            format!(
+                ", {} change",
+                if select_policy == "Min" {
+                    "smallest"
+                } else {
+                    "largest"
+                }
+            )
         } else {
             String::new()
         };
         // The limit is never beyond the current replicas, though what was changed within the period may be.
-        let is_used_up = rate.policies.iter().all(|limit| limit.replicas != rate.replicas);
-        let used_up = if is_used_up { ", the current number" } else { "" };
-        format!("{bound} {}{used_up} ({}{select})", rate.replicas, policies.join("; "))
+        let is_used_up = rate
+            .policies
+            .iter()
+            .all(|limit| limit.replicas != rate.replicas);
+        let used_up = if is_used_up {
+            ", the current number"
+        } else {
+            ""
+        };
+        format!(
+            "{bound} {}{used_up} ({}{select})",
+            rate.replicas,
+            policies.join("; ")
+        )
     }
 }

@@ -27,7 +27,10 @@ impl Columns {
             (self.usage, ("COUNTED", true)),
             (true, ("BECAUSE", false)),
         ];
-        all.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, column)| column).collect()
+        all.into_iter()
+            .filter(|(is_shown, _)| *is_shown)
+            .map(|(_, column)| column)
+            .collect()
     }
 }
 
@@ -48,12 +51,22 @@ impl Words<'_> {
             let rows: Vec<&PodRow> = if self.wide {
                 metric.pods.iter().collect()
             } else {
-                metric.pods.iter().filter(unusual).take(UNUSUAL_PODS).collect()
+                metric
+                    .pods
+                    .iter()
+                    .filter(unusual)
+                    .take(UNUSUAL_PODS)
+                    .collect()
             };
             if rows.is_empty() {
                 continue;
             }
-            let hidden = metric.pods.iter().filter(unusual).count().saturating_sub(rows.len());
+            let hidden = metric
+                .pods
+                .iter()
+                .filter(unusual)
+                .count()
+                .saturating_sub(rows.len());
             let columns = Columns {
                 usage: !metric.is_total(),
                 request: metric.pods.iter().any(|row| row.request.is_some()),
@@ -104,20 +117,23 @@ impl Words<'_> {
             Clause::Succeeded => ("has succeeded".to_owned(), "until it is removed"),
             Clause::Pending => ("is pending".to_owned(), "until it runs"),
             // These two wait for a metric that will not come.
-            Clause::NoMetric if pod.phase == Phase::Succeeded => {
-                ("has succeeded and therefore has no metric".to_owned(), "until it is removed")
-            }
+            Clause::NoMetric if pod.phase == Phase::Succeeded => (
+                "has succeeded and therefore has no metric".to_owned(),
+                "until it is removed",
+            ),
             Clause::NoMetric if lacks(pod, metric.container.as_deref()) => {
                 let container = metric.container.as_deref().unwrap_or_default();
                 return format!("has no container {}", go::quote(container));
             }
             Clause::NoMetric => ("has no metrics".to_owned(), "until they arrive"),
-            Clause::NoReadiness => {
-                ("has no Ready condition or start time".to_owned(), "until its node reports them")
-            }
-            Clause::InitializingNotReady => {
-                (format!("is not ready, and started less than {initialization} ago"), "until ready")
-            }
+            Clause::NoReadiness => (
+                "has no Ready condition or start time".to_owned(),
+                "until its node reports them",
+            ),
+            Clause::InitializingNotReady => (
+                format!("is not ready, and started less than {initialization} ago"),
+                "until ready",
+            ),
             Clause::InitializingOldSample => (
                 format!(
                     "started less than {initialization} ago, and its sample window began before \
@@ -140,7 +156,10 @@ impl Words<'_> {
             Some(at) if row.clause == Clause::Deleted => {
                 format!("{because}, due {}", future(self.now(), at))
             }
-            Some(at) => format!("{because}; {until}, {} at the latest", future(self.now(), at)),
+            Some(at) => format!(
+                "{because}; {until}, {} at the latest",
+                future(self.now(), at)
+            ),
             None => format!("{because}; {until}"),
         }
     }

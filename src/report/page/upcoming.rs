@@ -41,14 +41,19 @@ impl Words<'_> {
         let rows = self.rows();
         let shown = if self.wide { SHOWN_WIDE } else { SHOWN };
         let between = rows.len().saturating_sub(shown);
-        let line =
-            |row: &Row| StepLine { replicas: row.replicas, text: self.when(row), reason: None };
+        let line = |row: &Row| StepLine {
+            replicas: row.replicas,
+            text: self.when(row),
+            reason: None,
+        };
         let mut lines: Vec<StepLine> = rows.iter().map(line).collect();
         if between > 0 {
             lines.drain(shown - 1..rows.len() - 1);
             let left = &rows[shown - 2..];
-            let changes =
-                left.windows(2).filter(|pair| pair[0].replicas != pair[1].replicas).count();
+            let changes = left
+                .windows(2)
+                .filter(|pair| pair[0].replicas != pair[1].replicas)
+                .count();
             if let Some(last) = lines.last_mut().filter(|_| changes > 1) {
                 last.text.push_str(&format!(", in {changes} steps"));
             }
@@ -60,7 +65,10 @@ impl Words<'_> {
     /// Whether something else sets the replicas, so that they do not follow from the passes alone.
     pub(in crate::report) fn has_other_writer(&self) -> bool {
         let is_it = |code, severity| code == Code::OtherWriter && severity < Severity::Info;
-        self.explanation.findings.iter().any(|it| is_it(it.code, it.severity))
+        self.explanation
+            .findings
+            .iter()
+            .any(|it| is_it(it.code, it.severity))
     }
 
     /// Returns the changes of the most likely course, each with what is possible before the next.
@@ -70,15 +78,28 @@ impl Words<'_> {
         let mut rows: Vec<Row> = Vec::new();
         // What is possible before the most likely change.
         let mut open: Option<(Timestamp, Range)> = None;
-        for &Upcoming { time, replicas: next, range } in self.explanation.upcoming {
+        for &Upcoming {
+            time,
+            replicas: next,
+            range,
+        } in self.explanation.upcoming
+        {
             let is_certain = range.min == range.max;
-            let last = rows.last_mut().filter(|last| !last.is_certain() && last.surely.is_none());
+            let last = rows
+                .last_mut()
+                .filter(|last| !last.is_certain() && last.surely.is_none());
             if Some(next) != replicas {
                 let (since, possible) = match open.take() {
                     Some((since, before)) if !is_certain => (since, hull(before, range)),
                     _ => (time, range),
                 };
-                rows.push(Row { replicas: next, at: Some(time), possible, since, surely: None });
+                rows.push(Row {
+                    replicas: next,
+                    at: Some(time),
+                    possible,
+                    since,
+                    surely: None,
+                });
                 replicas = Some(next);
             } else if let (true, Some(last)) = (is_certain, last) {
                 last.surely = Some(time);
@@ -89,7 +110,13 @@ impl Words<'_> {
             }
         }
         if let (Some((since, possible)), Some(replicas)) = (open, replicas) {
-            rows.push(Row { replicas, at: None, possible, since, surely: None });
+            rows.push(Row {
+                replicas,
+                at: None,
+                possible,
+                since,
+                surely: None,
+            });
         }
         rows
     }
@@ -97,24 +124,33 @@ impl Words<'_> {
     /// Words when a count follows, and how certain that is.
     fn when(&self, row: &Row) -> String {
         let now = self.now();
-        let Row { at, possible: Range { min, max }, since, surely, .. } = *row;
+        let Row {
+            at,
+            possible: Range { min, max },
+            since,
+            surely,
+            ..
+        } = *row;
         let Some(at) = at.filter(|_| !row.is_certain()) else {
             let since = future(now, since);
-            return match row.is_certain() {
-                true => format!("at {since}"),
-                false => format!("from {since}: {min} to {max} possible"),
+            return if row.is_certain() {
+                format!("at {since}")
+            } else {
+                format!("from {since}: {min} to {max} possible")
             };
         };
         let likely = format!("most likely at {}", future(now, at));
-        let from = match since < at {
-            true => format!(" from {}", time(now, since)),
-            false => String::new(),
+        let from = if since < at {
+            format!(" from {}", time(now, since))
+        } else {
+            String::new()
         };
         match surely {
             Some(surely) => {
-                let earliest = match since < at {
-                    true => format!("from {} at the earliest, ", time(now, since)),
-                    false => String::new(),
+                let earliest = if since < at {
+                    format!("from {} at the earliest, ", time(now, since))
+                } else {
+                    String::new()
                 };
                 format!("{likely}; {earliest}by {} at the latest", time(now, surely))
             }
@@ -124,7 +160,10 @@ impl Words<'_> {
 }
 
 fn hull(one: Range, other: Range) -> Range {
-    Range { min: one.min.min(other.min), max: one.max.max(other.max) }
+    Range {
+        min: one.min.min(other.min),
+        max: one.max.max(other.max),
+    }
 }
 
 #[cfg(test)]
@@ -140,7 +179,10 @@ mod tests {
 
     /// Four pods that need 8 replicas.
     fn busy() -> Vec<Value> {
-        state(&[build::resource("cpu", &build::utilization(50))], &["90m"; 4])
+        state(
+            &[build::resource("cpu", &build::utilization(50))],
+            &["90m"; 4],
+        )
     }
 
     /// Returns the lines for these courses, each after some seconds, with the likeliest count and its bounds.
@@ -154,13 +196,22 @@ mod tests {
         };
         pass.outlook.upcoming = upcoming.iter().map(of).collect();
         let explanation = Explanation::new(&pass);
-        let words = Words { explanation: &explanation, wide: false, symbols: Symbols::UNICODE };
-        let body = words.upcoming().map(|section| section.body).unwrap_or_default();
+        let words = Words {
+            explanation: &explanation,
+            wide: false,
+            symbols: Symbols::UNICODE,
+        };
+        let body = words
+            .upcoming()
+            .map(|section| section.body)
+            .unwrap_or_default();
         let steps = body.into_iter().flat_map(|part| match part {
             Part::Steps(steps) => steps,
             other => panic!("{other:?}"),
         });
-        steps.map(|step| format!("{} {}", step.replicas, step.text)).collect()
+        steps
+            .map(|step| format!("{} {}", step.replicas, step.text))
+            .collect()
     }
 
     /// The pass leaves 8 replicas.
@@ -194,7 +245,10 @@ mod tests {
                 "4 most likely at 06:01:00Z (in 60s); 4 to 6 possible from 06:00:45Z"
             ]
         );
-        assert_eq!(told(&[(60, 8, 4, 8)]), ["8 from 06:01:00Z (in 60s): 4 to 8 possible"]);
+        assert_eq!(
+            told(&[(60, 8, 4, 8)]),
+            ["8 from 06:01:00Z (in 60s): 4 to 8 possible"]
+        );
         let steps: Vec<_> = (1..=7)
             .map(|step| (step * 60, 8 - step as i32, 8 - step as i32, 8 - step as i32))
             .collect();

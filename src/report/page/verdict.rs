@@ -106,7 +106,12 @@ impl Words<'_> {
             why.push(self.open(range));
             why.extend(self.narrower());
         }
-        why.extend(self.explanation.record.as_ref().map(|record| self.recorded(record)));
+        why.extend(
+            self.explanation
+                .record
+                .as_ref()
+                .map(|record| self.recorded(record)),
+        );
         if let Some((to, error)) = decision.unwritten() {
             why.push(format!("Writing the scale fails: {error}."));
             return (Headline::CannotWrite { from: current, to }, why);
@@ -129,14 +134,17 @@ impl Words<'_> {
         if self.explanation.pass.is_unanswered() {
             let Range { min, max } = range;
             let unknown = list(&unknown);
-            return sentence(&format!("{unknown}: the pass may end anywhere from {min} to {max}."));
+            return sentence(&format!(
+                "{unknown}: the pass may end anywhere from {min} to {max}."
+            ));
         }
         let held = self.steps().iter().find_map(|step| match step {
-            Step::Stabilize { desired, held_by: Some(past), down_window, .. }
-                if past.replicas > *desired =>
-            {
-                Some((past.replicas, *down_window))
-            }
+            Step::Stabilize {
+                desired,
+                held_by: Some(past),
+                down_window,
+                ..
+            } if past.replicas > *desired => Some((past.replicas, *down_window)),
             _ => None,
         });
         let pass = self.explanation.pass;
@@ -170,7 +178,12 @@ impl Words<'_> {
     /// Says what would narrow the range, if the controller's history widens it and no history was read.
     fn narrower(&self) -> Option<String> {
         let pass = self.explanation.pass;
-        let Input { evidence, snapshot, command_flags, .. } = &pass.input;
+        let Input {
+            evidence,
+            snapshot,
+            command_flags,
+            ..
+        } = &pass.input;
         let has_history = evidence.past.is_some() || evidence.recorded.is_some();
         if has_history || !pass.remembered.is_open() {
             return None;
@@ -190,7 +203,12 @@ impl Words<'_> {
 
     /// Words what was recorded after a past pass, and whether that contradicts the answer.
     fn recorded(&self, record: &RecordView) -> String {
-        let RecordView { replicas, time, in_range, decides } = *record;
+        let RecordView {
+            replicas,
+            time,
+            in_range,
+            decides,
+        } = *record;
         let after = distance(self.now(), time);
         let pass = self.explanation.pass;
         let range = pass.outlook.refuted.or(self.explanation.range);
@@ -207,12 +225,17 @@ impl Words<'_> {
             Some(Range { min, max }) => format!(", outside the range from {min} to {max}"),
         };
         let period = self.explanation.pass.input.snapshot.controller.sync_period;
-        let further =
-            match range.filter(|_| !decides).filter(|_| time.duration_since(self.now()) > period) {
-                Some(_) => "; later passes may have changed them",
-                None => "",
-            };
-        format!("Recorded {after} later: {}{outside}{further}.", count(replicas, "replica"))
+        let further = match range
+            .filter(|_| !decides)
+            .filter(|_| time.duration_since(self.now()) > period)
+        {
+            Some(_) => "; later passes may have changed them",
+            None => "",
+        };
+        format!(
+            "Recorded {after} later: {}{outside}{further}.",
+            count(replicas, "replica")
+        )
     }
 
     /// Words why the samples may belong to another time than the pass, and what to type.
@@ -242,7 +265,10 @@ impl Words<'_> {
 
     /// Words why the answer is uncertain.
     fn unknown(&self) -> Vec<String> {
-        let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
+        let clock = self
+            .explanation
+            .clock_doubt
+            .filter(|doubt| doubt.alternative().is_some());
         let clock = clock.map(|_| "the time is unknown".to_owned());
         if self.explanation.pass.input.evidence.past.is_some() {
             let sampled = "what lies between two samples is open".to_owned();
@@ -251,7 +277,12 @@ impl Words<'_> {
                 let seconds = (past.doubt + 999) / 1000;
                 format!("the pass may have been up to {seconds}s earlier or later")
             });
-            return self.lacking().into_iter().chain(second).chain([sampled]).collect();
+            return self
+                .lacking()
+                .into_iter()
+                .chain(second)
+                .chain([sampled])
+                .collect();
         }
         let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),
@@ -260,25 +291,47 @@ impl Words<'_> {
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        self.lacking().into_iter().chain(clock).chain(history).collect()
+        self.lacking()
+            .into_iter()
+            .chain(clock)
+            .chain(history)
+            .collect()
     }
 
     /// What the history is inferred from.
     pub(super) fn inferred_from(&self) -> &'static str {
-        if self.explanation.pass.input.evidence.past.is_some() { "samples" } else { "API" }
+        if self.explanation.pass.input.evidence.past.is_some() {
+            "samples"
+        } else {
+            "API"
+        }
     }
 
     /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
-        lacking(&self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec))
+        lacking(
+            &self
+                .explanation
+                .outcome
+                .lacking(&self.explanation.pass.input.snapshot.hpa.spec),
+        )
     }
 
     /// Returns the headline if what decides is unknown here.
     fn unread(&self) -> Headline {
-        let first = self.explanation.outcome.unread.first().map(|unread| &unread.why);
+        let first = self
+            .explanation
+            .outcome
+            .unread
+            .first()
+            .map(|unread| &unread.why);
         match first {
-            Some(Unread::Missing { documents: Documents::Pod }) => Headline::NoPods,
-            Some(Unread::Missing { documents: Documents::Samples }) => Headline::NoSamples,
+            Some(Unread::Missing {
+                documents: Documents::Pod,
+            }) => Headline::NoPods,
+            Some(Unread::Missing {
+                documents: Documents::Samples,
+            }) => Headline::NoSamples,
             Some(Unread::Missing { .. }) => Headline::NoMetrics,
             _ => Headline::MayNotRead,
         }
@@ -294,7 +347,10 @@ impl Words<'_> {
             Err(ScaleError::NoReplicas { target, .. }) => format!(
                 "the manifest of {target} leaves the replicas to the HPA, so how many there are is unknown"
             ),
-            _ => format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown")),
+            _ => format!(
+                "the scale of the target cannot be read: {}",
+                error.unwrap_or("unknown")
+            ),
         }
     }
 
@@ -303,7 +359,12 @@ impl Words<'_> {
         let mut text = String::new();
         for step in self.steps() {
             match step {
-                Step::ChoosePath { path, current, min, max } => match path {
+                Step::ChoosePath {
+                    path,
+                    current,
+                    min,
+                    max,
+                } => match path {
                     Path::Disabled => {
                         return "The target has 0 replicas: the controller ignores it until \
                                 something else scales it up."
@@ -323,7 +384,11 @@ impl Words<'_> {
                     }
                     Path::Metrics => {}
                 },
-                Step::RejectSelector { reason, message, hpas } => {
+                Step::RejectSelector {
+                    reason,
+                    message,
+                    hpas,
+                } => {
                     return match *reason {
                         "AmbiguousSelector" => format!(
                             "Other HPAs select the same pods ({}): the controller does not scale \
@@ -333,7 +398,14 @@ impl Words<'_> {
                         _ => format!("The target's pods cannot be selected: {message}."),
                     };
                 }
-                Step::CombineMetrics { highest, by, invalid, unread, total, accepted } => {
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    invalid,
+                    unread,
+                    total,
+                    accepted,
+                } => {
                     if let (false, 1..) = (accepted, unread) {
                         let lacking = self.lacking().unwrap_or_default();
                         return sentence(&format!(
@@ -345,10 +417,22 @@ impl Words<'_> {
                     }
                     text = self.asks(*by, *highest, *invalid, current);
                 }
-                Step::Stabilize { desired, result, held_by, .. } if desired != result => {
+                Step::Stabilize {
+                    desired,
+                    result,
+                    held_by,
+                    ..
+                } if desired != result => {
                     text += &self.held(*held_by, *desired, *result, current);
                 }
-                Step::Limit { desired, result, rate, min, max, reason } if desired != result => {
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } if desired != result => {
                     text += "; ";
                     text += &self.limited(reason, rate.as_ref(), *min, *max, current);
                 }
@@ -371,7 +455,11 @@ impl Words<'_> {
             let verb = if total == 1 { "cannot" } else { "can" };
             return format!("{which} {verb} be evaluated, so there is no decision.");
         }
-        let rest = if total - invalid == 1 { "the other proposes" } else { "the others propose" };
+        let rest = if total - invalid == 1 {
+            "the other proposes"
+        } else {
+            "the others propose"
+        };
         let total = count(total, "metric");
         format!(
             "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the \
@@ -390,31 +478,36 @@ impl Words<'_> {
         };
         let label = self.label(winner);
         // The second computation, with values assumed for pods without usable metrics, may change nothing.
-        let is_same = proposal.filled.is_none_or(|filled| filled.ratio == proposal.ratio);
+        let is_same = proposal
+            .filled
+            .is_none_or(|filled| filled.ratio == proposal.ratio);
         let mut text = match proposal.because {
             Because::WithinTolerance | Because::FilledWithinTolerance if is_same => {
                 // Averages over the replicas keep the count in the target's status.
-                let keeps = match highest == current {
-                    true => "the replicas".to_owned(),
-                    false => {
-                        format!(
-                            "the {highest} replicas of the target's status, not the {current} of its spec"
-                        )
-                    }
+                let keeps = if highest == current {
+                    "the replicas".to_owned()
+                } else {
+                    format!(
+                        "the {highest} replicas of the target's status, not the {current} of its spec"
+                    )
                 };
-                match self.tells_tolerance() {
-                    true => format!("{label} is within its tolerance, and keeps {keeps}"),
-                    false => format!(
+                if self.tells_tolerance() {
+                    format!("{label} is within its tolerance, and keeps {keeps}")
+                } else {
+                    format!(
                         "{label} is at {} of its target, within the tolerance ({} to {}), and \
                          keeps {keeps}",
                         percent(proposal.ratio),
                         percent(1.0 - winner.tolerance.down),
                         percent(1.0 + winner.tolerance.up),
-                    ),
+                    )
                 }
             }
             Because::FilledWithinTolerance => {
-                let ratio = winner.proposal().and_then(|it| it.filled).map(|it| it.ratio);
+                let ratio = winner
+                    .proposal()
+                    .and_then(|it| it.filled)
+                    .map(|it| it.ratio);
                 format!(
                     "{label} keeps the replicas: with values assumed for the pods that do not count, \
                      it is at {} of its target, within the tolerance",
@@ -447,9 +540,13 @@ impl Words<'_> {
     /// Words above which value a metric below its target adds a replica, if no finding says more of it.
     fn adds_above(&self, metric: &MetricStep) -> Option<String> {
         let pass = self.explanation.pass;
-        let proposal = metric.proposal().filter(|it| it.ratio < 1.0 && it.filled.is_none())?;
+        let proposal = metric
+            .proposal()
+            .filter(|it| it.ratio < 1.0 && it.filled.is_none())?;
         let may_add = proposal.replicas < pass.input.snapshot.hpa.spec.max_replicas;
-        let Borders { scale, now, more, .. } = Borders::find(pass, metric.index)?;
+        let Borders {
+            scale, now, more, ..
+        } = Borders::find(pass, metric.index)?;
         let (above, now) = (more?.checked_sub(1)?, now?);
         (may_add && self.explanation.findings.is_empty()).then(|| {
             format!(
@@ -470,16 +567,22 @@ impl Words<'_> {
         let Some(past) = held_by else {
             return format!("; stabilization changes this to {result}");
         };
-        let compared = if past.replicas > desired { "higher" } else { "lower" };
+        let compared = if past.replicas > desired {
+            "higher"
+        } else {
+            "lower"
+        };
         // The limit on it follows, if there is one.
         let is_limited = self
             .steps()
             .iter()
             .any(|step| matches!(step, Step::Limit { desired, result, .. } if desired != result));
-        let effect = match result > desired {
-            _ if result == current || is_limited => String::new(),
-            true => format!(", which raises the result to {result}"),
-            false => format!(", which lowers the result to {result}"),
+        let effect = if result == current || is_limited {
+            String::new()
+        } else if result > desired {
+            format!(", which raises the result to {result}")
+        } else {
+            format!(", which lowers the result to {result}")
         };
         let replicas = past.replicas;
         match self.explanation.pass.origin(&past) {
@@ -555,13 +658,27 @@ mod tests {
         let why = |usage: &str, max: i32| {
             let cpu = build::resource("cpu", &build::utilization(50));
             let max = json!({"spec": {"maxReplicas": max}});
-            let pass = pass(&with(&state(&[cpu], &[usage]), "HorizontalPodAutoscaler", &max));
+            let pass = pass(&with(
+                &state(&[cpu], &[usage]),
+                "HorizontalPodAutoscaler",
+                &max,
+            ));
             let explanation = Explanation::new(&pass);
             let symbols = Symbols::UNICODE;
-            Words { explanation: &explanation, wide: false, symbols }.verdict().1.remove(0)
+            Words {
+                explanation: &explanation,
+                wide: false,
+                symbols,
+            }
+            .verdict()
+            .1
+            .remove(0)
         };
         let same = "cpu proposes 1, the current number";
-        assert_eq!(why("20m", 4), format!("{same}; it adds a replica above 55% (now 20%)."));
+        assert_eq!(
+            why("20m", 4),
+            format!("{same}; it adds a replica above 55% (now 20%).")
+        );
         assert_eq!(why("20m", 1), format!("{same}."));
     }
 }

@@ -32,15 +32,20 @@ pub(super) struct Answers<'o> {
 impl Answers<'_> {
     /// Whether the target's selector matches an object with these labels.
     fn is_selected(&self, labels: &Labels) -> bool {
-        self.scale.is_some_and(|scale| scale.selector.matches(labels))
+        self.scale
+            .is_some_and(|scale| scale.selector.matches(labels))
     }
 
     /// Returns an answer for each metric. Several saved answers to one request are used once each, in
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
-        let saved = self.saved.iter().filter(|answer| is_key(&answer.hpa, self.hpa));
-        let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> =
-            saved.filter_map(|answer| Some((Request::answered(answer)?, answer))).collect();
+        let saved = self
+            .saved
+            .iter()
+            .filter(|answer| is_key(&answer.hpa, self.hpa));
+        let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> = saved
+            .filter_map(|answer| Some((Request::answered(answer)?, answer)))
+            .collect();
         let mut given: Vec<(Request<'_>, &ApiAnswer<'_>)> = Vec::new();
         let answer = |spec: &'m MetricSpec| {
             let (api, name) = asked(spec);
@@ -74,9 +79,19 @@ impl Answers<'_> {
     /// metrics that were requested when it was saved; an input without a ControllerState has whatever kubectl
     /// was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
-        let Objects { state, lists, pod_metrics, .. } = self.objects;
-        let is_complete = !self.saved.iter().any(|answer| is_key(&answer.hpa, self.hpa));
-        let has_usage = state.as_ref().is_some_and(|state| state.pod_metrics(self.hpa).is_some());
+        let Objects {
+            state,
+            lists,
+            pod_metrics,
+            ..
+        } = self.objects;
+        let is_complete = !self
+            .saved
+            .iter()
+            .any(|answer| is_key(&answer.hpa, self.hpa));
+        let has_usage = state
+            .as_ref()
+            .is_some_and(|state| state.pod_metrics(self.hpa).is_some());
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
         }
@@ -84,7 +99,9 @@ impl Answers<'_> {
         let name = name?;
         // Documents of another namespace say nothing about this one.
         let is_ours = |namespace: &Option<Box<str>>| {
-            namespace.as_deref().is_none_or(|namespace| namespace == self.hpa.namespace)
+            namespace
+                .as_deref()
+                .is_none_or(|namespace| namespace == self.hpa.namespace)
         };
         let (documents, is_there) = match api {
             Api::Resource => {
@@ -93,11 +110,17 @@ impl Answers<'_> {
             }
             Api::Custom => {
                 let mut values = self.objects.metric_values.iter();
-                (Documents::MetricValueList, values.any(|value| value.name == name))
+                (
+                    Documents::MetricValueList,
+                    values.any(|value| value.name == name),
+                )
             }
             Api::External => {
                 let mut values = self.objects.external_values.iter();
-                (Documents::ExternalMetricValueList, values.any(|value| value.metric_name == name))
+                (
+                    Documents::ExternalMetricValueList,
+                    values.any(|value| value.metric_name == name),
+                )
             }
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
@@ -125,9 +148,17 @@ impl Answers<'_> {
         let selected = |value: &&MetricValue| {
             let object = &value.described_object;
             object.kind == "Pod"
-                && self.pod_labels.get(object.name.as_str()).is_some_and(|it| self.is_selected(it))
+                && self
+                    .pod_labels
+                    .get(object.name.as_str())
+                    .is_some_and(|it| self.is_selected(it))
         };
-        MetricAnswer::Pods(self.values(metric).filter(selected).map(MetricValue::of_pod).collect())
+        MetricAnswer::Pods(
+            self.values(metric)
+                .filter(selected)
+                .map(MetricValue::of_pod)
+                .collect(),
+        )
     }
 
     fn object(
@@ -247,26 +278,44 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
     match request {
         Request::Pods(_) => MetricAnswer::Pods(
             values
-                .map(|AnsweredValue { pod, value, timestamp, window, .. }| PodValue {
-                    pod: pod.clone().unwrap_or_default(),
-                    value: value.0,
-                    timestamp: timestamp.unwrap_or(ZERO_TIME),
-                    window: window.unwrap_or_default().0,
-                })
+                .map(
+                    |AnsweredValue {
+                         pod,
+                         value,
+                         timestamp,
+                         window,
+                         ..
+                     }| PodValue {
+                        pod: pod.clone().unwrap_or_default(),
+                        value: value.0,
+                        timestamp: timestamp.unwrap_or(ZERO_TIME),
+                        window: window.unwrap_or_default().0,
+                    },
+                )
                 .collect(),
         ),
         Request::Object(..) => MetricAnswer::Object(
             values
-                .map(|item| ObjectValue { value: item.value.0, timestamp: item.timestamp })
+                .map(|item| ObjectValue {
+                    value: item.value.0,
+                    timestamp: item.timestamp,
+                })
                 .collect(),
         ),
         Request::External(_) => MetricAnswer::External(
             values
-                .map(|AnsweredValue { labels, value, timestamp, .. }| ExternalValue {
-                    labels: labels.clone().unwrap_or_default(),
-                    value: value.0,
-                    timestamp: *timestamp,
-                })
+                .map(
+                    |AnsweredValue {
+                         labels,
+                         value,
+                         timestamp,
+                         ..
+                     }| ExternalValue {
+                        labels: labels.clone().unwrap_or_default(),
+                        value: value.0,
+                        timestamp: *timestamp,
+                    },
+                )
                 .collect(),
         ),
     }
@@ -297,7 +346,11 @@ pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
 /// Returns the name of the object in the request for its metric. A metric of a namespace is requested for
 /// the HPA's own namespace, whatever name is stated.
 pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
-    if object.is_namespace() { &hpa.namespace } else { &object.name }
+    if object.is_namespace() {
+        &hpa.namespace
+    } else {
+        &object.name
+    }
 }
 
 /// Drops an empty selector, which the metrics APIs treat like null.

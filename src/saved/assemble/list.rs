@@ -53,7 +53,12 @@ pub fn assemble_all(
         .hpas
         .iter()
         .filter(wanted)
-        .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
+        .map(|object| {
+            (
+                object.namespace.as_deref().unwrap_or(default_namespace),
+                object,
+            )
+        })
         .collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     each_once(&found)?;
@@ -69,8 +74,9 @@ pub fn assemble_all(
         let place = Place::new(objects, namespace, options, &controller);
         let selected = Selected::of(&place);
         let places = place.hpas.iter().enumerate();
-        let places: HashMap<_, usize> =
-            places.map(|(own, hpa)| (std::ptr::from_ref(hpa.object), own)).collect();
+        let places: HashMap<_, usize> = places
+            .map(|(own, hpa)| (std::ptr::from_ref(hpa.object), own))
+            .collect();
         for (_, object) in found {
             let own = places[&std::ptr::from_ref(*object)];
             let result = input(objects, &place, own, &selected, options, clock);
@@ -107,10 +113,15 @@ pub fn assemble_all(
 fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
     let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
     let repeated = same.filter(|same| same.len() > 1).map(|same| {
-        let places = same.iter().map(|(_, own)| format!("{}:{}", own.origin, own.line));
+        let places = same
+            .iter()
+            .map(|(_, own)| format!("{}:{}", own.origin, own.line));
         let (namespace, own) = same[0];
         let name = named(&own.name);
-        format!("{namespace}/{name} ({})", listed(&places.collect::<Vec<_>>()))
+        format!(
+            "{namespace}/{name} ({})",
+            listed(&places.collect::<Vec<_>>())
+        )
     });
     let repeated: Vec<String> = repeated.collect();
     if repeated.is_empty() {
@@ -127,7 +138,9 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     struct Object {
         metadata: Meta<'static>,
     }
-    decode::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
+    decode::<Object>(json)
+        .ok()
+        .map(|object| object.metadata.labels.into_owned())
 }
 
 /// What the selectors of a namespace's HPAs match, in the order of the HPAs.

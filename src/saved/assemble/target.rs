@@ -43,7 +43,12 @@ fn by_name<'o, T>(objects: &'o [T], name: impl Fn(&'o T) -> &'o str) -> ByName<'
 impl<'o> ScaleLookup<'o> {
     /// Looks among all objects.
     pub(super) fn of(objects: &'o Objects, default_namespace: &'o str) -> Self {
-        let Objects { scales, workloads, state, .. } = objects;
+        let Objects {
+            scales,
+            workloads,
+            state,
+            ..
+        } = objects;
         let errors = state.as_ref().map_or(&[][..], |state| &state.errors);
         Self {
             scales: by_name(scales, |it| &it.metadata.name),
@@ -143,7 +148,10 @@ impl ScaleLookup<'_> {
         if self.is_cluster || workload.states_replicas() {
             return Ok(workload.to_scale(selector));
         }
-        Err(ScaleError::NoReplicas { target: workload.reference(), selector: selector.into() })
+        Err(ScaleError::NoReplicas {
+            target: workload.reference(),
+            selector: selector.into(),
+        })
     }
 
     /// Returns what is assumed about the target's scale if it is derived from an object without a status.
@@ -166,7 +174,9 @@ impl ScaleLookup<'_> {
         let workload = self.workload(hpa).ok()?.into_iter();
         let workload = workload.map(|workload| (&workload.metadata, workload.scale_replicas()));
         // If the two differ, one of them was read before a change.
-        let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
+        let mut same = scales
+            .chain(workload)
+            .filter(|it| it.1 == Some(scale.status_replicas));
         same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
     }
 
@@ -179,7 +189,10 @@ impl ScaleLookup<'_> {
         let named = self.alike(hpa);
         let mut workloads = named.filter(|workload| self.is_target(&workload.metadata, hpa));
         let kind = &hpa.spec.scale_target_ref.kind;
-        once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
+        once(
+            kind,
+            workloads.clone().map(|workload| &*workload.metadata.name),
+        )?;
         Ok(workloads.next())
     }
 
@@ -190,13 +203,19 @@ impl ScaleLookup<'_> {
 
     /// Returns a workload of the target's kind and name in another namespace.
     pub(super) fn elsewhere<'t>(&'t self, hpa: &'t Hpa) -> Option<&'t Workload> {
-        self.alike(hpa).find(|workload| !self.is_target(&workload.metadata, hpa))
+        self.alike(hpa)
+            .find(|workload| !self.is_target(&workload.metadata, hpa))
     }
 
     /// Returns the workloads of the target's kind and name in all namespaces.
     fn alike<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t Workload> + Clone {
         let target = &hpa.spec.scale_target_ref;
-        let named = self.workloads.get(&*target.name).into_iter().flatten().copied();
+        let named = self
+            .workloads
+            .get(&*target.name)
+            .into_iter()
+            .flatten()
+            .copied();
         named.filter(move |workload| is_alike(workload, hpa))
     }
 
@@ -239,7 +258,11 @@ pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
 
 /// Returns the command that saves everything about an HPA, and about a candidate if its flags are given.
 pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
-    let verb = if candidate.is_empty() { "explain" } else { "predict" };
+    let verb = if candidate.is_empty() {
+        "explain"
+    } else {
+        "predict"
+    };
     let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
     format!(
         "`kubectl hpa {verb} {name} -n {namespace}{candidate} --save FILE` saves everything that a pass needs"
@@ -268,8 +291,13 @@ fn lacks_kind(group: &str, kind: &str) -> bool {
         "Service",
         "ServiceAccount",
     ];
-    const APPS: [&str; 5] =
-        ["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+    const APPS: [&str; 5] = [
+        "ControllerRevision",
+        "DaemonSet",
+        "Deployment",
+        "ReplicaSet",
+        "StatefulSet",
+    ];
     let known: &[&str] = match group {
         "" => &CORE,
         "apps" => &APPS,
@@ -278,18 +306,27 @@ fn lacks_kind(group: &str, kind: &str) -> bool {
         _ => return false,
     };
     let kind = kind.strip_suffix("List").unwrap_or(kind);
-    !known.iter().any(|own| *own == kind || own.to_lowercase() == kind)
+    !known
+        .iter()
+        .any(|own| *own == kind || own.to_lowercase() == kind)
 }
 
 /// Whether a built-in workload has no scale: the path does not exist, whatever the name.
 pub(crate) fn is_unscalable(group: &str, kind: &str) -> bool {
     let kind = kind.to_lowercase();
-    matches!((group, &*kind), ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod"))
+    matches!(
+        (group, &*kind),
+        ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod")
+    )
 }
 
 /// Returns the resource of a kind, with its group, as the API server names it. For other than built-in
 /// kinds, the plural is guessed as in Kubernetes.
 pub(crate) fn resource_of(group: &str, kind: &str) -> String {
     let plural = names::plural(kind);
-    if group.is_empty() { plural } else { format!("{plural}.{group}") }
+    if group.is_empty() {
+        plural
+    } else {
+        format!("{plural}.{group}")
+    }
 }

@@ -84,9 +84,15 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
         read_text(&text_of(bytes, "in").unwrap(), "in", &mut objects).unwrap();
         assert_eq!(objects.pods.len(), 1);
     }
-    let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> = "\u{feff}{}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
     let refused = text_of(utf16, "in").unwrap_err();
-    assert_eq!(refused.message, "failed to read in: not text (byte 0 is not UTF-8)");
+    assert_eq!(
+        refused.message,
+        "failed to read in: not text (byte 0 is not UTF-8)"
+    );
 }
 
 #[test]
@@ -103,7 +109,10 @@ fn what_is_read_twice_counts_once_or_is_refused() {
         (vec![answer(&format!("{a},{b}"))], 2),
         (vec![answer(&format!("{a},{b}")), answer(a)], 2),
         (vec![answer(a), answer(&format!("{b},{a},{a}"))], 3),
-        (vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))], 2),
+        (
+            vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))],
+            2,
+        ),
     ] {
         let read = read(&answers.concat()).unwrap();
         assert_eq!(read.external_values.len(), count, "{answers:?}");
@@ -115,8 +124,14 @@ fn a_fault_is_told_with_its_place_and_field() {
     let long = format!("[{}]", "a, ".repeat(100_000));
     for (text, said) in [
         // JSON: by line and column.
-        ("{\"kind\": \"Pod\",\n \"metadata\": }", "in:2:14: expected value"),
-        ("{\"kind\": \"Pod\",\n \"meta", "in:2:6: EOF while parsing a string"),
+        (
+            "{\"kind\": \"Pod\",\n \"metadata\": }",
+            "in:2:14: expected value",
+        ),
+        (
+            "{\"kind\": \"Pod\",\n \"meta",
+            "in:2:6: EOF while parsing a string",
+        ),
         (
             "{\"kind\": \"Pod\",\r\n \"metadata\": {\"ö\": 1, \"name\": 5}}",
             "in:2:31: metadata.name: an integer, expected a string",
@@ -129,7 +144,10 @@ fn a_fault_is_told_with_its_place_and_field() {
             r#"{"items": [{"kind": "Pod"}, {"metadata": {"labels": {"a.b/c": 1}}, "kind": "Pod"}], "kind": "List"}"#,
             "in:1:63: items[1].metadata.labels[a.b/c]: an integer, expected a string",
         ),
-        (r#"{"kind": "Pod", "metadata": ["a"]}"#, "in:1:28: metadata: a list, expected an object"),
+        (
+            r#"{"kind": "Pod", "metadata": ["a"]}"#,
+            "in:1:28: metadata: a list, expected an object",
+        ),
         (
             r#"{"kind": "List", "items": [{"a": 1}]}"#,
             "in:1:35: items[0]: not a Kubernetes object: it has no kind",
@@ -139,7 +157,10 @@ fn a_fault_is_told_with_its_place_and_field() {
             "in:1:27: items: an object, expected a list of Kubernetes objects",
         ),
         // YAML: the same, though its values are read elsewhere.
-        ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
+        (
+            "a: b\n c: d",
+            "in:2:3: mapping values are not allowed in this context",
+        ),
         (
             "kind: Pod\nmetadata:\n  labels:\n    ö: ß\n    x: no\n",
             "in:5:8: metadata.labels.x: a boolean, expected a string",
@@ -148,7 +169,10 @@ fn a_fault_is_told_with_its_place_and_field() {
             "---\n---\nkind: Pod\n---\nkind: List\nitems:\n- kind: Pod\n- kind: PodList\n  items: {}\n",
             "in:9:10: items[1].items: an object, expected a list of Kubernetes objects",
         ),
-        ("kind: Pod\n---\nmetadata: {}\n", "in:3:1: not a Kubernetes object: it has no kind"),
+        (
+            "kind: Pod\n---\nmetadata: {}\n",
+            "in:3:1: not a Kubernetes object: it has no kind",
+        ),
         ("- kind: Pod\n", "in: a list, expected a Kubernetes object"),
         ("hello", "in: a string, expected a Kubernetes object"),
         (&long, "in: a list, expected a Kubernetes object"),
@@ -197,8 +221,14 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         // However deeply nested.
         (&"[".repeat(100_000), "in:1:256: recursion limit exceeded"),
-        (&"- ".repeat(100_000), "in: a list, expected a Kubernetes object"),
-        (&r#"{"a":"#.repeat(100_000), "in:1:500000: EOF while parsing a value"),
+        (
+            &"- ".repeat(100_000),
+            "in: a list, expected a Kubernetes object",
+        ),
+        (
+            &r#"{"a":"#.repeat(100_000),
+            "in:1:500000: EOF while parsing a value",
+        ),
     ] {
         assert_eq!(refusal(text), format!("failed to read {said}"));
     }
@@ -210,14 +240,31 @@ fn the_last_of_equal_keys_counts_in_yaml() {
                 name: c\nspec: {replicas: 1, replicas: 2}\n";
     let objects = read(text).expect("a Scale");
     let scale = &objects.scales[0];
-    assert_eq!((&*scale.metadata.name, &scale.metadata.namespace), ("c", &None));
+    assert_eq!(
+        (&*scale.metadata.name, &scale.metadata.namespace),
+        ("c", &None)
+    );
     assert_eq!(scale.spec.replicas, 2);
-    let keys = ["metadata (line 5)", "metadata.name (line 6)", "spec.replicas (line 7)"];
+    let keys = [
+        "metadata (line 5)",
+        "metadata.name (line 6)",
+        "spec.replicas (line 7)",
+    ];
     let keys = keys.map(str::to_owned).to_vec();
-    assert_eq!(objects.notes, [Note::KeysRepeated { origin: "in".to_owned(), keys, more: 0 }]);
+    assert_eq!(
+        objects.notes,
+        [Note::KeysRepeated {
+            origin: "in".to_owned(),
+            keys,
+            more: 0
+        }]
+    );
     // Errors are about the last one, too.
     let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");
-    assert_eq!(said, "failed to read in:4:18: metadata.name: an integer, expected a string");
+    assert_eq!(
+        said,
+        "failed to read in:4:18: metadata.name: an integer, expected a string"
+    );
 }
 
 #[test]
@@ -237,7 +284,10 @@ fn lists_do_not_nest_without_end() {
 
 #[test]
 fn what_was_read_is_not_repeated_in_full() {
-    for text in ["x".repeat(100_000), format!("kind: {}", "x".repeat(100_000))] {
+    for text in [
+        "x".repeat(100_000),
+        format!("kind: {}", "x".repeat(100_000)),
+    ] {
         match read(&text) {
             Ok(objects) => assert_eq!(objects.skipped.len(), 1),
             Err(e) => assert!(e.message.len() < 500, "{}", e.message.len()),
@@ -247,16 +297,28 @@ fn what_was_read_is_not_repeated_in_full() {
 
 #[test]
 fn yaml_numbers_are_read_as_kubectl_would_send_them() {
-    for (written, replicas) in
-        [("5", 5), ("5.0", 5), ("5e0", 5), ("0x10", 16), ("010", 8), ("0o10", 8), ("1_0", 10)]
-    {
+    for (written, replicas) in [
+        ("5", 5),
+        ("5.0", 5),
+        ("5e0", 5),
+        ("0x10", 16),
+        ("010", 8),
+        ("0o10", 8),
+        ("1_0", 10),
+    ] {
         let text =
             format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
-        assert_eq!(read(&text).unwrap().scales[0].spec.replicas, replicas, "{written}");
+        assert_eq!(
+            read(&text).unwrap().scales[0].spec.replicas,
+            replicas,
+            "{written}"
+        );
     }
-    for (written, said) in
-        [("5.5", "a floating point number"), ("'5'", "a string"), ("yes", "a boolean")]
-    {
+    for (written, said) in [
+        ("5.5", "a floating point number"),
+        ("'5'", "a string"),
+        ("yes", "a boolean"),
+    ] {
         let text =
             format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
         let said =
@@ -267,7 +329,10 @@ fn yaml_numbers_are_read_as_kubectl_would_send_them() {
 
 #[test]
 fn an_input_has_an_end() {
-    assert_eq!(within(&b"abc"[..], 3, 3).expect("as much as may be"), b"abc");
+    assert_eq!(
+        within(&b"abc"[..], 3, 3).expect("as much as may be"),
+        b"abc"
+    );
     for size in [0, 2, 9] {
         let error = within(std::io::repeat(0), size, 3).expect_err("more than may be");
         assert_eq!(error.to_string(), "it has more than 3 bytes");
@@ -280,7 +345,10 @@ fn a_load_is_read_as_it_was_saved() {
     let cell = "[a-z0-9%,;\"\\\\\n\u{7f}-\u{2100}]{0,6}";
     let rows = proptest::collection::vec(proptest::collection::vec(cell, 3), 0..6);
     let notes = [
-        LoadNote::Sampled { step: 30, scrape: None },
+        LoadNote::Sampled {
+            step: 30,
+            scrape: None,
+        },
         LoadNote::Warning("\"partial\"".to_owned()),
         LoadNote::NotRecorded(LoadPart::Ready),
         LoadNote::Throttled(0.1 + 0.2),
@@ -314,7 +382,12 @@ fn only_one_load_can_be_played() {
     let mut objects = Objects::default();
     read_text(load, "one", &mut objects).unwrap();
     let error = read_text(load, "other", &mut objects).unwrap_err();
-    assert!(error.message.ends_with("second Load: only one can be played"), "{error}");
+    assert!(
+        error
+            .message
+            .ends_with("second Load: only one can be played"),
+        "{error}"
+    );
     let odd = load.replace("\"rows\"", "\"lines\"");
     let error = read_text(&odd, "odd", &mut Objects::default()).unwrap_err();
     assert!(error.message.contains("unknown field"), "{error}");
@@ -332,9 +405,21 @@ fn how_pods_are_replaced_is_read_and_saved() {
     let rolling = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}});
     let partition = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
     for (version, kind, spec) in [
-        ("apps/v1", "Deployment", json!({"strategy": rolling, "paused": true})),
-        ("apps/v1", "StatefulSet", json!({"updateStrategy": partition})),
-        ("apps/v1", "StatefulSet", json!({"updateStrategy": {"type": "OnDelete"}})),
+        (
+            "apps/v1",
+            "Deployment",
+            json!({"strategy": rolling, "paused": true}),
+        ),
+        (
+            "apps/v1",
+            "StatefulSet",
+            json!({"updateStrategy": partition}),
+        ),
+        (
+            "apps/v1",
+            "StatefulSet",
+            json!({"updateStrategy": {"type": "OnDelete"}}),
+        ),
         ("apps/v1", "ReplicaSet", json!({})),
         ("argoproj.io/v1alpha1", "Rollout", json!({"paused": false})),
     ] {
@@ -347,18 +432,29 @@ fn how_pods_are_replaced_is_read_and_saved() {
     // A field of another kind does not belong to it.
     let foreign = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"updateStrategy": {"type": "OnDelete"}}});
-    assert_eq!(read(&foreign.to_string()).unwrap().workloads[0].strategy, None);
+    assert_eq!(
+        read(&foreign.to_string()).unwrap().workloads[0].strategy,
+        None
+    );
 }
 
 #[test]
 fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error() {
     let of = |name: &str| super::read_manifests(&name.to_owned());
-    let skipped = Note::DirectorySkipped { path: "tests/charts/rendered".into() };
+    let skipped = Note::DirectorySkipped {
+        path: "tests/charts/rendered".into(),
+    };
     assert!(of("tests/charts").unwrap().notes.contains(&skipped));
     let error = of("examples").err().unwrap();
-    assert_eq!(error.message, "no .json, .yaml or .yml file in the directory examples");
+    assert_eq!(
+        error.message,
+        "no .json, .yaml or .yml file in the directory examples"
+    );
     assert!(
-        error.hint.unwrap().starts_with("name a directory inside it that has an HPA: examples/")
+        error
+            .hint
+            .unwrap()
+            .starts_with("name a directory inside it that has an HPA: examples/")
     );
 }
 
@@ -369,13 +465,18 @@ fn skipped_links_are_noted_in_the_order_of_their_names() {
     let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(inside.path().join("a.json"), "{}").unwrap();
     std::fs::write(outside.path().join("b.json"), "{}").unwrap();
-    let links: Vec<_> = (10..40).map(|at| inside.path().join(format!("{at}.json"))).collect();
+    let links: Vec<_> = (10..40)
+        .map(|at| inside.path().join(format!("{at}.json")))
+        .collect();
     for at in 0..links.len() {
         let link = &links[at * 7 % links.len()];
         std::os::unix::fs::symlink(outside.path().join("b.json"), link).unwrap();
     }
     let mut notes = Vec::new();
     super::expand(inside.path().to_str().unwrap(), &mut notes).unwrap();
-    let expected: Vec<Note> = links.into_iter().map(|path| Note::LinkSkipped { path }).collect();
+    let expected: Vec<Note> = links
+        .into_iter()
+        .map(|path| Note::LinkSkipped { path })
+        .collect();
     assert_eq!(notes, expected);
 }

@@ -26,18 +26,32 @@ use crate::snapshot::note::Note;
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let unique = documents::<Spanned<Document>>(text, DuplicateKeyPolicy::Error);
     let (documents, has_repeated) = match unique {
-        Err(e) if matches!(e.without_snippet(), serde_yaml::Error::DuplicateMappingKey { .. }) => {
-            (documents::<Spanned<Document>>(text, DuplicateKeyPolicy::LastWins), true)
+        Err(e)
+            if matches!(
+                e.without_snippet(),
+                serde_yaml::Error::DuplicateMappingKey { .. }
+            ) =>
+        {
+            (
+                documents::<Spanned<Document>>(text, DuplicateKeyPolicy::LastWins),
+                true,
+            )
         }
         read => (read, false),
     };
     let documents = documents.map_err(|e| {
         let place = e.location().map(place_of);
         let error = unreadable(origin, place, &FieldPath::default(), &message_of(&e));
-        if is_of_helm(text) { error.hint(MANIFESTS_OF_HELM) } else { error }
+        if is_of_helm(text) {
+            error.hint(MANIFESTS_OF_HELM)
+        } else {
+            error
+        }
     })?;
     if documents.is_empty() {
-        return Err(Error::usage(format!("failed to read {origin}: it is empty")));
+        return Err(Error::usage(format!(
+            "failed to read {origin}: it is empty"
+        )));
     }
     for (place, document) in documents.into_iter().enumerate() {
         let (line, _) = place_of(document.referenced);
@@ -60,8 +74,11 @@ pub(super) fn has_no_object(text: &str) -> bool {
         Tree::Map(fields) => fields.iter().any(|(name, _)| name == "kind"),
         Tree::List(_) | Tree::Scalar => false,
     };
-    documents(text.trim_start_matches('\u{feff}'), DuplicateKeyPolicy::LastWins)
-        .is_ok_and(|all| !all.iter().any(states_kind))
+    documents(
+        text.trim_start_matches('\u{feff}'),
+        DuplicateKeyPolicy::LastWins,
+    )
+    .is_ok_and(|all| !all.iter().any(states_kind))
 }
 
 /// What to read instead of the messages of Helm.
@@ -79,11 +96,20 @@ fn repeated(text: &str, origin: &str) -> Option<Note> {
     let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
     let mut found = Vec::new();
     for document in &documents {
-        document.value.repeated(&mut FieldPath::default(), &mut found);
+        document
+            .value
+            .repeated(&mut FieldPath::default(), &mut found);
     }
-    let named = found.iter().take(MAX_NAMED).map(|(path, line)| format!("{path} (line {line})"));
+    let named = found
+        .iter()
+        .take(MAX_NAMED)
+        .map(|(path, line)| format!("{path} (line {line})"));
     let more = found.len().saturating_sub(MAX_NAMED);
-    Some(Note::KeysRepeated { origin: origin.to_owned(), keys: named.collect(), more })
+    Some(Note::KeysRepeated {
+        origin: origin.to_owned(),
+        keys: named.collect(),
+        more,
+    })
 }
 
 /// How many repeated keys of a file are named.
@@ -155,9 +181,10 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     let mut node = documents.get(document)?;
     for step in &path.0 {
         let inner = match (step, &node.value) {
-            (Step::Field(name), Tree::Map(fields)) => {
-                fields.iter().rev().find_map(|(field, value)| (field == name).then_some(value))
-            }
+            (Step::Field(name), Tree::Map(fields)) => fields
+                .iter()
+                .rev()
+                .find_map(|(field, value)| (field == name).then_some(value)),
             (Step::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
         };
@@ -275,7 +302,11 @@ fn message_of(error: &serde_yaml::Error) -> String {
     use serde_yaml::budget::BudgetBreach;
 
     let message = match error.without_snippet() {
-        Yaml::SerdeInvalidType { unexpected, expected, .. } => {
+        Yaml::SerdeInvalidType {
+            unexpected,
+            expected,
+            ..
+        } => {
             return plain(&format!("invalid type: {unexpected}, expected {expected}"));
         }
         // The scanner's texts are fixed, except for a character that it did not expect.

@@ -56,7 +56,11 @@ impl Fault {
 
     /// Returns a fault that occurs before a value is read.
     fn before(message: &impl fmt::Display) -> Self {
-        Self { read: 0, is_value: true, message: json::plain(&message.to_string()) }
+        Self {
+            read: 0,
+            is_value: true,
+            message: json::plain(&message.to_string()),
+        }
     }
 }
 
@@ -115,7 +119,12 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { objects, source, inherited, depth } = self;
+        let Self {
+            objects,
+            source,
+            inherited,
+            depth,
+        } = self;
         let mut api_version = None;
         let mut kind = None;
         // Fields before the kind wait as raw text; usually the kind comes first.
@@ -174,7 +183,8 @@ fn is_kind(text: &str) -> bool {
 fn is_api_version(text: &str) -> bool {
     let (group, version) = text.rsplit_once('/').unwrap_or(("", text));
     let is_name = |text: &str| {
-        text.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c))
+        text.bytes()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c))
     };
     !version.is_empty()
         && group.len() <= 253
@@ -216,7 +226,8 @@ impl Objects {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
             ("autoscaling", "HorizontalPodAutoscaler") => {
-                self.hpas.push(UndecodedHpa::read(fields, source, api_version)?);
+                self.hpas
+                    .push(UndecodedHpa::read(fields, source, api_version)?);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -296,7 +307,9 @@ impl Objects {
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
                 self.lists.insert(Documents::ExternalMetricValueList);
                 let list = Items::deserialize(fields)?;
-                add_answer(&mut self.external_values, list, |value| (&value.metric_name, ""));
+                add_answer(&mut self.external_values, list, |value| {
+                    (&value.metric_name, "")
+                });
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
@@ -356,7 +369,11 @@ impl Objects {
                 // Anything else may be anything that has a field of this name.
                 let is_named = (is_kind(kind) && is_api_version(api_version))
                     || (kind == HPA && api_version.is_empty());
-                let kind = if is_named { (kind, api_version) } else { ("object", "") };
+                let kind = if is_named {
+                    (kind, api_version)
+                } else {
+                    ("object", "")
+                };
                 let kind = (kind.0.to_owned(), kind.1.to_owned());
                 *self.skipped.entry(kind).or_default() += 1;
             }
@@ -394,7 +411,9 @@ fn part<'de, T: Default + Deserialize<'de>, E: Error>(
     name: &str,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    fields.get(name).map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
+    fields
+        .get(name)
+        .map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
 }
 
 /// Reads a value out of order; null is the zero value.
@@ -414,7 +433,11 @@ fn whole<E: Error>(
     kind: &str,
 ) -> Result<String, E> {
     let text = |text: &str| serde_json::to_string(text).map_err(E::custom);
-    let mut json = format!(r#"{{"apiVersion":{},"kind":{}"#, text(api_version)?, text(kind)?);
+    let mut json = format!(
+        r#"{{"apiVersion":{},"kind":{}"#,
+        text(api_version)?,
+        text(kind)?
+    );
     for (name, raw) in fields {
         json += &format!(",{}:{raw}", text(name)?);
     }
@@ -490,25 +513,49 @@ fn workload<E: Error>(
     #[serde(transparent)]
     struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
     let spec: Spec<'_> = part(fields, "spec", source)?;
-    let Spec { replicas, selector, paused, template, workload_ref, .. } = spec;
+    let Spec {
+        replicas,
+        selector,
+        paused,
+        template,
+        workload_ref,
+        ..
+    } = spec;
     let workload_ref = workload_ref.filter(|_| kind == "Rollout" && template.is_none());
-    let scale_down = workload_ref.as_ref().and_then(|it| ScaleDown::read(&it.scale_down));
-    let template_of = workload_ref.map(|WorkloadRef { api_version, kind, name, .. }| {
-        Box::new(CrossVersionObjectReference { kind, name, api_version })
-    });
+    let scale_down = workload_ref
+        .as_ref()
+        .and_then(|it| ScaleDown::read(&it.scale_down));
+    let template_of = workload_ref.map(
+        |WorkloadRef {
+             api_version,
+             kind,
+             name,
+             ..
+         }| {
+            Box::new(CrossVersionObjectReference {
+                kind,
+                name,
+                api_version,
+            })
+        },
+    );
     let strategy = match kind {
         "Deployment" | "Rollout" => spec.strategy,
         "StatefulSet" => spec.update_strategy,
         _ => None,
     };
     let selector = selector.map(|raw| match kind {
-        "ReplicationController" => read_raw(raw, source)
-            .map(|Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() }),
+        "ReplicationController" => read_raw(raw, source).map(|Map(match_labels)| LabelSelector {
+            match_labels,
+            ..LabelSelector::default()
+        }),
         _ => read_raw(raw, source),
     });
     let selector = selector.transpose()?;
     // The API server's default (`SetDefaults_ReplicationController`).
-    let default = template.as_ref().filter(|_| kind == "ReplicationController");
+    let default = template
+        .as_ref()
+        .filter(|_| kind == "ReplicationController");
     let default = default.map(|template| LabelSelector {
         match_labels: template
             .labels
@@ -523,7 +570,13 @@ fn workload<E: Error>(
         None => selector,
     };
     let status: Status = part(fields, "status", source)?;
-    let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } = status;
+    let Status {
+        updated_replicas,
+        update_revision,
+        current_pod_hash,
+        conditions,
+        ..
+    } = status;
     let omitted = status.observed_generation.map(|_| 0);
     let counted = status.replicas.or(omitted).or(status.hpa_replicas);
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
@@ -572,7 +625,11 @@ fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>, key: fn(&T) ->
         earlier.entry(owned(item)).or_default().push(place);
     }
     for item in answer.items.into_iter().flatten() {
-        let places = if earlier.is_empty() { None } else { earlier.get_mut(&owned(&item)) };
+        let places = if earlier.is_empty() {
+            None
+        } else {
+            earlier.get_mut(&owned(&item))
+        };
         let same = places.and_then(|places| {
             let same = places.iter().position(|&place| known[place] == item)?;
             Some(places.remove(same))
@@ -627,9 +684,19 @@ impl<'de> Visitor<'de> for ItemsReader<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { objects, source, inherited, depth } = self;
+        let Self {
+            objects,
+            source,
+            inherited,
+            depth,
+        } = self;
         while items
-            .next_element_seed(ObjectReader { objects: &mut *objects, source, inherited, depth })?
+            .next_element_seed(ObjectReader {
+                objects: &mut *objects,
+                source,
+                inherited,
+                depth,
+            })?
             .is_some()
         {}
         Ok(())
@@ -688,7 +755,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
         match self.current.get() {
             Some(value) => seed
                 .deserialize(json::Objects::new(value, self.source.elements))
-                .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
+                .map_err(|e| {
+                    self.source
+                        .note(value.get(), Fault::from_json(&e, value.get()))
+                }),
             None => self.rest.next_value_seed(seed),
         }
     }

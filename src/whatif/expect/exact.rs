@@ -50,11 +50,17 @@ impl Exact {
         if numerator.bits().max(denominator.bits()) > LONGEST {
             return Err(Lack::Length);
         }
-        Ok(Self { numerator, denominator })
+        Ok(Self {
+            numerator,
+            denominator,
+        })
     }
 
     pub(super) fn int(n: impl Into<BigInt>) -> Self {
-        Self { numerator: n.into(), denominator: 1.into() }
+        Self {
+            numerator: n.into(),
+            denominator: 1.into(),
+        }
     }
 
     fn of(amount: &Amount) -> Result<Self, Lack> {
@@ -70,12 +76,21 @@ impl Exact {
     }
 
     fn negative(self) -> Self {
-        Self { numerator: -self.numerator, ..self }
+        Self {
+            numerator: -self.numerator,
+            ..self
+        }
     }
 
     fn combined(&self, sign: Sign, other: &Self) -> Result<Self, Lack> {
-        let Self { numerator: a, denominator: b } = self;
-        let Self { numerator: c, denominator: d } = other;
+        let Self {
+            numerator: a,
+            denominator: b,
+        } = self;
+        let Self {
+            numerator: c,
+            denominator: d,
+        } = other;
         match sign {
             Sign::Plus => Self::new(a * d + c * b, b * d),
             Sign::Minus => Self::new(a * d - c * b, b * d),
@@ -107,26 +122,37 @@ impl Ord for Exact {
 
 impl Interval {
     fn point(at: Exact) -> Self {
-        Self { min: at.clone(), max: at }
+        Self {
+            min: at.clone(),
+            max: at,
+        }
     }
 
     /// What is known of a field.
     fn of(fact: &Fact) -> Result<Self, Lack> {
         match fact {
-            Fact::Count { min, max } => Ok(Self { min: Exact::int(*min), max: Exact::int(*max) }),
+            Fact::Count { min, max } => Ok(Self {
+                min: Exact::int(*min),
+                max: Exact::int(*max),
+            }),
             Fact::Amount(quantity) => Exact::of(quantity.amount()).map(Self::point),
-            Fact::Fraction { numerator, denominator } => {
-                Exact::new((*numerator).into(), (*denominator).into()).map(Self::point)
-            }
-            Fact::Duration { min, max } => {
-                Ok(Self { min: Exact::int(min.as_nanos()), max: Exact::int(max.as_nanos()) })
-            }
+            Fact::Fraction {
+                numerator,
+                denominator,
+            } => Exact::new((*numerator).into(), (*denominator).into()).map(Self::point),
+            Fact::Duration { min, max } => Ok(Self {
+                min: Exact::int(min.as_nanos()),
+                max: Exact::int(max.as_nanos()),
+            }),
             Fact::Flag(_) | Fact::Unknown(_) => Err(Lack::Field),
         }
     }
 
     fn negative(self) -> Self {
-        Self { min: self.max.negative(), max: self.min.negative() }
+        Self {
+            min: self.max.negative(),
+            max: self.min.negative(),
+        }
     }
 
     /// The results for all numbers of both. They are taken to vary by themselves, even where they
@@ -137,7 +163,11 @@ impl Interval {
             return Err(Lack::Zero);
         }
         // Each is monotonic in both, so the extremes are those of the ends.
-        let ends = [(&self.min, &other.min), (&self.min, &other.max), (&self.max, &other.min)];
+        let ends = [
+            (&self.min, &other.min),
+            (&self.min, &other.max),
+            (&self.max, &other.min),
+        ];
         let mut range = Self::point(self.max.combined(sign, &other.max)?);
         for (one, other) in ends {
             let result = one.combined(sign, other)?;

@@ -111,7 +111,10 @@ impl Fact {
     }
 
     fn duration(length: SignedDuration) -> Self {
-        Self::Duration { min: length, max: length }
+        Self::Duration {
+            min: length,
+            max: length,
+        }
     }
 
     /// Whether it is a single value.
@@ -151,7 +154,10 @@ pub struct Facts<'a> {
 impl<'a> RunFacts<'a> {
     /// What a run comes to that begins with a pass.
     pub fn new(pass: &Pass, totals: &'a Totals) -> Self {
-        Self { totals, doubts: pass.doubts() }
+        Self {
+            totals,
+            doubts: pass.doubts(),
+        }
     }
 
     fn get(&self, field: RunField) -> Fact {
@@ -164,7 +170,8 @@ impl<'a> RunFacts<'a> {
         if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
             return why.into();
         }
-        self.undecided(field).map_or_else(|| self.total(field), Fact::Unknown)
+        self.undecided(field)
+            .map_or_else(|| self.total(field), Fact::Unknown)
     }
 
     /// Why a field says nothing about the spec, where too much of the run stays as it is because
@@ -197,8 +204,13 @@ impl<'a> RunFacts<'a> {
         match field {
             RunField::ReplicaHours => {
                 // 31 bits of replicas times 93 bits of time fit.
-                let numerator = totals.replica_passes().saturating_mul(totals.period.as_nanos());
-                Fact::Fraction { numerator, denominator: SignedDuration::from_hours(1).as_nanos() }
+                let numerator = totals
+                    .replica_passes()
+                    .saturating_mul(totals.period.as_nanos());
+                Fact::Fraction {
+                    numerator,
+                    denominator: SignedDuration::from_hours(1).as_nanos(),
+                }
             }
             RunField::Mean => Fact::Fraction {
                 numerator: totals.replica_passes(),
@@ -207,7 +219,10 @@ impl<'a> RunFacts<'a> {
             RunField::Lowest => Fact::count(totals.lowest),
             RunField::Highest => Fact::count(totals.highest.replicas),
             RunField::AtMax => Fact::duration(totals.at_max()),
-            RunField::Short => Fact::Duration { min: totals.short(), max: totals.short_at_most() },
+            RunField::Short => Fact::Duration {
+                min: totals.short(),
+                max: totals.short_at_most(),
+            },
             RunField::LongestShort => Fact::Duration {
                 min: length(totals.longest_short()),
                 max: length(totals.longest_short_at_most()),
@@ -239,15 +254,32 @@ impl<'a> RunFacts<'a> {
 impl<'a> Facts<'a> {
     /// The facts of a pass.
     pub fn of(pass: &'a Pass) -> Self {
-        let Pass { input, remembered, decision, outlook, elsewhen, .. } = pass;
+        let Pass {
+            input,
+            remembered,
+            decision,
+            outlook,
+            elsewhen,
+            ..
+        } = pass;
         let elsewhen = elsewhen.as_deref();
-        Self { snapshot: &input.snapshot, remembered, decision, outlook, elsewhen, runs: None }
+        Self {
+            snapshot: &input.snapshot,
+            remembered,
+            decision,
+            outlook,
+            elsewhen,
+            runs: None,
+        }
     }
 
     /// The same with what follows: the run that begins with the pass, and the replay.
     #[must_use]
     pub fn with_runs(self, run: RunFacts<'a>, replay: RunFacts<'a>) -> Self {
-        Self { runs: Some([run, replay]), ..self }
+        Self {
+            runs: Some([run, replay]),
+            ..self
+        }
     }
 
     /// Whether a run follows on the pass.
@@ -262,12 +294,19 @@ impl<'a> Facts<'a> {
 
     /// The same as if the time was not in doubt.
     pub(super) fn at_this_time(&self) -> Self {
-        Self { elsewhen: None, ..self.with_doubts(|doubts| doubts.time = false) }
+        Self {
+            elsewhen: None,
+            ..self.with_doubts(|doubts| doubts.time = false)
+        }
     }
 
     fn with_doubts(&self, change: impl Fn(&mut Doubts)) -> Self {
         let mut facts = *self;
-        facts.runs.iter_mut().flatten().for_each(|run| change(&mut run.doubts));
+        facts
+            .runs
+            .iter_mut()
+            .flatten()
+            .for_each(|run| change(&mut run.doubts));
         facts
     }
 
@@ -278,10 +317,17 @@ impl<'a> Facts<'a> {
 
     /// Asks something of the facts as they were if the history was known.
     pub(super) fn with_history<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
-        let remembered = Remembered { possible: None, ..self.remembered.clone() };
+        let remembered = Remembered {
+            possible: None,
+            ..self.remembered.clone()
+        };
         let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
         let facts = self.with_doubts(|doubts| doubts.history = false);
-        ask(&Facts { remembered: &remembered, outlook: &outlook, ..facts })
+        ask(&Facts {
+            remembered: &remembered,
+            outlook: &outlook,
+            ..facts
+        })
     }
 
     /// What is known of a field.
@@ -290,12 +336,21 @@ impl<'a> Facts<'a> {
             return self.run(*of).map_or_else(no_scale, |run| run.get(*field));
         }
         let fact = self.at_one_time(field);
-        let Some(elsewhen) = self.elsewhen else { return fact };
+        let Some(elsewhen) = self.elsewhen else {
+            return fact;
+        };
         match (fact, Self::of(elsewhen).at_one_time(field)) {
             (fact, other) if fact == other => fact,
-            (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
-                Fact::Count { min: min.min(least), max: max.max(most) }
-            }
+            (
+                Fact::Count { min, max },
+                Fact::Count {
+                    min: least,
+                    max: most,
+                },
+            ) => Fact::Count {
+                min: min.min(least),
+                max: max.max(most),
+            },
             _ => Unknown::Time.into(),
         }
     }
@@ -335,9 +390,10 @@ impl<'a> Facts<'a> {
         match field {
             PassField::Desired => self.replicas(|after, _| after),
             PassField::Delta => self.replicas(|after, current| after - current),
-            PassField::Current => {
-                self.decision.replicas_before().map_or_else(no_scale, Fact::count)
-            }
+            PassField::Current => self
+                .decision
+                .replicas_before()
+                .map_or_else(no_scale, Fact::count),
             PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
             PassField::Max => Fact::count(spec.max_replicas),
             PassField::Recommended => match (self.unread(), self.decision.proposal) {
@@ -354,7 +410,9 @@ impl<'a> Facts<'a> {
             }),
             PassField::Missing => self.over_metrics(|metrics| {
                 let rows = metrics.iter().flat_map(|metric| &metric.pods);
-                let missing = rows.filter(|row| row.group == Group::Missing).map(|row| row.pod);
+                let missing = rows
+                    .filter(|row| row.group == Group::Missing)
+                    .map(|row| row.pod);
                 missing.collect::<BTreeSet<_>>().len()
             }),
             PassField::Warnings => self.unless_open(|decision| {
@@ -366,11 +424,15 @@ impl<'a> Facts<'a> {
                 self.unless_open(|decision| Fact::Flag(decision.block().is_some()))
             }
             PassField::Stabilized => self.changed(|step| match step {
-                Step::Stabilize { desired, result, .. } => Some(result.cmp(desired)),
+                Step::Stabilize {
+                    desired, result, ..
+                } => Some(result.cmp(desired)),
                 _ => None,
             }),
             PassField::Limited => self.changed(|step| match step {
-                Step::Limit { desired, result, .. } => Some(result.cmp(desired)),
+                Step::Limit {
+                    desired, result, ..
+                } => Some(result.cmp(desired)),
                 _ => None,
             }),
             PassField::Stale => self.staleness(),
@@ -389,7 +451,11 @@ impl<'a> Facts<'a> {
         let current = &proposal.current;
         let of_nothing = proposal.total.is_some()
             && metric.target.average_value.is_some()
-            && self.snapshot.scale.as_ref().is_ok_and(|scale| scale.status_replicas == 0);
+            && self
+                .snapshot
+                .scale
+                .as_ref()
+                .is_ok_and(|scale| scale.status_replicas == 0);
         let value = match field {
             MetricField::Desired => Some(Fact::count(proposal.replicas)),
             MetricField::Utilization => current.average_utilization.map(Fact::count),
@@ -407,7 +473,8 @@ impl<'a> Facts<'a> {
         if metrics.is_empty() {
             return Unknown::MetricsIgnored.into();
         }
-        self.unread().unwrap_or_else(|| Fact::count(count(&metrics) as i64))
+        self.unread()
+            .unwrap_or_else(|| Fact::count(count(&metrics) as i64))
     }
 
     /// What is unknown here although the controller may have read it, if anything is.
@@ -427,7 +494,10 @@ impl<'a> Facts<'a> {
         }
         let metrics = self.snapshot.metrics.iter().enumerate();
         let unread = metrics.filter_map(|(index, answer)| match answer {
-            MetricAnswer::Unread(why) => Some(UnreadMetric { index, why: why.clone() }),
+            MetricAnswer::Unread(why) => Some(UnreadMetric {
+                index,
+                why: why.clone(),
+            }),
             _ => None,
         });
         self.lacks(&Vec::from_iter(unread))
@@ -457,10 +527,16 @@ impl<'a> Facts<'a> {
         if self.may_fail_to_write() {
             return Unknown::History.into();
         }
-        match (self.outlook.range(self.decision), self.decision.replicas_before()) {
+        match (
+            self.outlook.range(self.decision),
+            self.decision.replicas_before(),
+        ) {
             (Some(Range { min, max }), Some(current)) => {
                 let of = |after: i32| of(after.into(), current.into());
-                Fact::Count { min: of(min), max: of(max) }
+                Fact::Count {
+                    min: of(min),
+                    max: of(max),
+                }
             }
             _ => no_scale(),
         }
@@ -480,7 +556,11 @@ impl<'a> Facts<'a> {
 
     /// Whether the scale cannot be written, and it depends on the history whether the pass tries.
     fn may_fail_to_write(&self) -> bool {
-        let normalizes = self.decision.trace.iter().any(|s| matches!(s, Step::Stabilize { .. }));
+        let normalizes = self
+            .decision
+            .trace
+            .iter()
+            .any(|s| matches!(s, Step::Stabilize { .. }));
         let open = self.remembered.possible.is_some() && normalizes;
         open && self.snapshot.scale_update_error.is_some()
     }
@@ -499,7 +579,9 @@ impl<'a> Facts<'a> {
         }
         let extremes = &self.outlook.extremes;
         let open = self.remembered.possible.is_some() && extremes.is_empty();
-        let mut others = extremes.iter().filter_map(|extreme| extreme.steps.iter().find_map(&of));
+        let mut others = extremes
+            .iter()
+            .filter_map(|extreme| extreme.steps.iter().find_map(&of));
         if open || others.any(|other| other != likely) {
             return Unknown::History.into();
         }
@@ -518,9 +600,10 @@ impl<'a> Facts<'a> {
                         let list = self.snapshot.pod_metrics.iter();
                         list.map(|m| (&*m.name, m.timestamp, m.window)).collect()
                     }
-                    Some(MetricAnswer::Pods(values)) => {
-                        values.iter().map(|v| (&*v.pod, v.timestamp, v.window)).collect()
-                    }
+                    Some(MetricAnswer::Pods(values)) => values
+                        .iter()
+                        .map(|v| (&*v.pod, v.timestamp, v.window))
+                        .collect(),
                     _ => {
                         timeless.get_or_insert(metric);
                         continue;

@@ -247,7 +247,9 @@ pub fn pass_fields() -> impl Iterator<Item = Field> {
 
 /// Those of a metric.
 pub fn metric_fields(metric: &str) -> impl Iterator<Item = Field> {
-    MetricField::ALL.iter().map(|field| Field::Metric(metric.to_owned(), *field))
+    MetricField::ALL
+        .iter()
+        .map(|field| Field::Metric(metric.to_owned(), *field))
 }
 
 /// Those of the runs.
@@ -256,7 +258,9 @@ pub fn run_fields() -> impl Iterator<Item = Field> {
 }
 
 fn fields_of_run(of: RunOf) -> impl Iterator<Item = Field> {
-    RunField::ALL.iter().map(move |field| Field::Run(of, *field))
+    RunField::ALL
+        .iter()
+        .map(move |field| Field::Run(of, *field))
 }
 
 impl Field {
@@ -294,9 +298,9 @@ impl Operand {
             }
             Self::Duration { .. } => Units::of(Unit::Duration),
             Self::Negative(inner) => inner.units(),
-            Self::Chain(first, rest) => rest
-                .iter()
-                .fold(first.units(), |units, (sign, next)| units.combined(*sign, next.units())),
+            Self::Chain(first, rest) => rest.iter().fold(first.units(), |units, (sign, next)| {
+                units.combined(*sign, next.units())
+            }),
         }
     }
 
@@ -305,7 +309,10 @@ impl Operand {
         match self {
             Self::Number(Number { text, .. }) if unit == Unit::Duration => {
                 if let Some(duration) = duration_with_days(text) {
-                    *self = Self::Duration { text: std::mem::take(text), duration };
+                    *self = Self::Duration {
+                        text: std::mem::take(text),
+                        duration,
+                    };
                 }
             }
             Self::Number(_) | Self::Field(_) | Self::Duration { .. } => {}
@@ -348,14 +355,23 @@ pub struct SyntaxError {
 impl Expression {
     /// Reads an expression. The names of metrics are not checked.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        let mut parser = Parser { text, at: 0, depth: 0, fields: Vec::new() };
+        let mut parser = Parser {
+            text,
+            at: 0,
+            depth: 0,
+            fields: Vec::new(),
+        };
         let root = parser.any()?;
         parser.skip_space();
         if parser.at < text.len() {
             return Err(parser.unexpected("`and`, `or` or the end of the expression", JOINED));
         }
         let root = root.condition()?;
-        Ok(Self { text: text.to_owned(), root, fields: parser.fields })
+        Ok(Self {
+            text: text.to_owned(),
+            root,
+            fields: parser.fields,
+        })
     }
 
     /// Whether it is about a run, and not about the first pass alone.
@@ -396,17 +412,26 @@ pub(super) fn find_metric(
     name: &str,
     field: MetricField,
 ) -> Result<usize, (String, String)> {
-    let labels: Vec<String> = spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect();
+    let labels: Vec<String> = spec
+        .metrics
+        .iter()
+        .map(|own| own.label(&spec.metrics))
+        .collect();
     let matching = |by_label: bool| -> Vec<usize> {
         let matches = |place: &usize| {
-            let own = if by_label { &*labels[*place] } else { spec.metrics[*place].name() };
+            let own = if by_label {
+                &*labels[*place]
+            } else {
+                spec.metrics[*place].name()
+            };
             own == name
         };
         (0..labels.len()).filter(matches).collect()
     };
     let written = |places: &[usize]| {
-        let fields =
-            places.iter().map(|place| Field::Metric(labels[*place].clone(), field).to_string());
+        let fields = places
+            .iter()
+            .map(|place| Field::Metric(labels[*place].clone(), field).to_string());
         fields.collect::<Vec<_>>().join(", ")
     };
     let mut found = matching(true);
@@ -415,12 +440,16 @@ pub(super) fn find_metric(
     }
     match &found[..] {
         [place] => Ok(*place),
-        [] if labels.is_empty() => {
-            Err((format!("the HPA has no metric {name:?}"), "it has no metrics".to_owned()))
-        }
+        [] if labels.is_empty() => Err((
+            format!("the HPA has no metric {name:?}"),
+            "it has no metrics".to_owned(),
+        )),
         [] => {
             let all: Vec<usize> = (0..labels.len()).collect();
-            Err((format!("the HPA has no metric {name:?}"), format!("it has {}", written(&all))))
+            Err((
+                format!("the HPA has no metric {name:?}"),
+                format!("it has {}", written(&all)),
+            ))
         }
         several => Err((
             format!("the HPA has {} metrics {name:?}", several.len()),
@@ -497,7 +526,9 @@ impl<'t> Parser<'t> {
         let fields = self.fields.len();
         let left = self.sum()?;
         self.skip_space();
-        let operator = OPERATORS.into_iter().find(|(sign, _)| self.rest().starts_with(sign));
+        let operator = OPERATORS
+            .into_iter()
+            .find(|(sign, _)| self.rest().starts_with(sign));
         let operator = operator.filter(|(sign, _)| {
             // `<>` is not `<` with something after it.
             self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
@@ -518,7 +549,9 @@ impl<'t> Parser<'t> {
             return Err(error(at, "both sides are numbers", fields_hint()));
         }
         let common = left.operand.units().and(right.operand.units());
-        let Some(unit) = common.first() else { return Err(mismatch(&left, &right)) };
+        let Some(unit) = common.first() else {
+            return Err(mismatch(&left, &right));
+        };
         left.operand.settle(unit);
         right.operand.settle(unit);
         let compared = Node::Compare(left.operand, operator, right.operand);
@@ -609,7 +642,11 @@ impl<'t> Parser<'t> {
 
     /// A part that goes from a place to here.
     fn since(&self, at: usize, part: Part) -> Parsed<'t> {
-        Parsed { at, text: self.text[at..self.at].trim_end(), part }
+        Parsed {
+            at,
+            text: self.text[at..self.at].trim_end(),
+            part,
+        }
     }
 
     fn number(&mut self) -> Result<Operand, SyntaxError> {
@@ -638,7 +675,11 @@ impl<'t> Parser<'t> {
         }
         let duration = duration_with_days(&text).ok_or_else(|| {
             let message = format!("{digits:?} is not a number");
-            error(start, message, "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m")
+            error(
+                start,
+                message,
+                "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m",
+            )
         })?;
         Ok(Operand::Duration { text, duration })
     }
@@ -649,10 +690,12 @@ impl<'t> Parser<'t> {
             let word = self.run(is_of_name);
             let (owner, part) = word.split_once('.').unwrap_or((word, ""));
             if let Some((_, of)) = RUNS.into_iter().find(|(name, _)| *name == owner) {
-                return RunField::find(part).map(|field| Field::Run(of, field)).ok_or_else(|| {
-                    let at = self.at - part.len();
-                    unknown_part(at, part, &format!("the {owner}"), fields_of_run(of))
-                });
+                return RunField::find(part)
+                    .map(|field| Field::Run(of, field))
+                    .ok_or_else(|| {
+                        let at = self.at - part.len();
+                        unknown_part(at, part, &format!("the {owner}"), fields_of_run(of))
+                    });
             }
             return PassField::find(word).map(Field::Pass).ok_or_else(|| {
                 let message = match word {
@@ -679,14 +722,16 @@ impl<'t> Parser<'t> {
             }
         };
         let found = MetricField::find(part);
-        found.map(|field| Field::Metric(name.clone(), field)).ok_or_else(|| {
-            let owner = format!("metric {name:?}");
-            let mut error = unknown_part(at, part, &owner, metric_fields(&name));
-            if self.text[start..self.at].contains(['-', '/']) {
-                error.hint += "; put spaces around - and /";
-            }
-            error
-        })
+        found
+            .map(|field| Field::Metric(name.clone(), field))
+            .ok_or_else(|| {
+                let owner = format!("metric {name:?}");
+                let mut error = unknown_part(at, part, &owner, metric_fields(&name));
+                if self.text[start..self.at].contains(['-', '/']) {
+                    error.hint += "; put spaces around - and /";
+                }
+                error
+            })
     }
 
     /// The rest of a name in quotes, in which a backslash stands before quotes and backslashes.
@@ -703,7 +748,11 @@ impl<'t> Parser<'t> {
                 _ => name.push(letter),
             }
         }
-        Err(error(start, "the quotes are not closed", "write metric.\"NAME\".desired"))
+        Err(error(
+            start,
+            "the quotes are not closed",
+            "write metric.\"NAME\".desired",
+        ))
     }
 
     fn rest(&self) -> &'t str {
@@ -732,7 +781,10 @@ impl<'t> Parser<'t> {
 
     fn takes_sign(&mut self, signs: [(&str, Sign); 2]) -> Option<Sign> {
         self.skip_space();
-        signs.into_iter().find(|(text, _)| self.takes(text)).map(|(_, sign)| sign)
+        signs
+            .into_iter()
+            .find(|(text, _)| self.takes(text))
+            .map(|(_, sign)| sign)
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
@@ -747,7 +799,9 @@ impl<'t> Parser<'t> {
 
     /// A sign of another language that stands here, and what is written instead.
     fn slip(&self) -> Option<(&'static str, &'static str)> {
-        SLIPS.into_iter().find(|(sign, _)| self.rest().starts_with(sign))
+        SLIPS
+            .into_iter()
+            .find(|(sign, _)| self.rest().starts_with(sign))
     }
 
     fn unexpected(&self, wanted: &str, hint: impl Into<String>) -> SyntaxError {
@@ -797,7 +851,11 @@ impl<'t> Parsed<'t> {
                     _ => "10",
                 };
                 let message = format!("{text} is {} and must be compared", units.name());
-                Err(error(at, message, format!("write for instance {text} <= {limit}")))
+                Err(error(
+                    at,
+                    message,
+                    format!("write for instance {text} <= {limit}"),
+                ))
             }
         }
     }
@@ -821,24 +879,33 @@ impl<'t> Parsed<'t> {
 /// Two sides that do not count the same.
 fn mismatch(left: &Side<'_>, right: &Side<'_>) -> SyntaxError {
     // Rather the literal is wrong than the field.
-    let (other, wrong) = match left.operand.is_literal() && !right.operand.is_literal() {
-        true => (right, left),
-        false => (left, right),
+    let (other, wrong) = if left.operand.is_literal() && !right.operand.is_literal() {
+        (right, left)
+    } else {
+        (left, right)
     };
     let units = other.operand.units();
     if let Operand::Number(number) = &*wrong.operand
         && units.first() == Some(Unit::Percent)
         && number.is_fraction()
     {
-        let message = format!("{} is in percent, and {} is a fraction", other.text, wrong.text);
+        let message = format!(
+            "{} is in percent, and {} is a fraction",
+            other.text, wrong.text
+        );
         let share = number.quantity.approximate_f64();
         let percent = (share * 1e9).round() / 1e7;
         let hint = format!("write {percent}% for that share, or {share}% for that percentage");
         return error(wrong.at, message, hint);
     }
     let wrong_units = wrong.operand.units();
-    let message =
-        format!("{} is {}, but {} is {}", other.text, units.name(), wrong.text, wrong_units.name());
+    let message = format!(
+        "{} is {}, but {} is {}",
+        other.text,
+        units.name(),
+        wrong.text,
+        wrong_units.name()
+    );
     error(wrong.at, message, units_hint(units.or(wrong_units)))
 }
 
@@ -866,7 +933,10 @@ fn units_hint(units: Units) -> String {
     }
     let durations = fields_of_run(RunOf::Judged).filter(|it| it.unit() == Some(Unit::Duration));
     let durations: Vec<String> = durations.map(|field| field.to_string()).collect();
-    format!("durations are such as 10m or 1h30m, and {}", durations.join(", "))
+    format!(
+        "durations are such as 10m or 1h30m, and {}",
+        durations.join(", ")
+    )
 }
 
 /// A field that a metric or run does not have.
@@ -885,7 +955,11 @@ fn unknown_part(
 }
 
 fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> SyntaxError {
-    SyntaxError { at, message: message.into(), hint: hint.into() }
+    SyntaxError {
+        at,
+        message: message.into(),
+        hint: hint.into(),
+    }
 }
 
 fn fields_hint() -> String {
@@ -934,7 +1008,11 @@ impl fmt::Display for Node {
 
 impl Node {
     fn within(&self, f: &mut fmt::Formatter<'_>, parentheses: bool) -> fmt::Result {
-        if parentheses { write!(f, "({self})") } else { write!(f, "{self}") }
+        if parentheses {
+            write!(f, "({self})")
+        } else {
+            write!(f, "{self}")
+        }
     }
 }
 
@@ -966,7 +1044,11 @@ impl fmt::Display for Operand {
                         Some(Sign::Times) => " * ",
                         Some(Sign::Over) => " / ",
                     })?;
-                    if is_tighter(part) { write!(f, "{part}") } else { write!(f, "({part})") }?;
+                    if is_tighter(part) {
+                        write!(f, "{part}")
+                    } else {
+                        write!(f, "({part})")
+                    }?;
                 }
                 Ok(())
             }
@@ -985,7 +1067,10 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(of, field) => {
-                let of = RUNS.iter().find(|(_, one)| one == of).map_or("", |(name, _)| name);
+                let of = RUNS
+                    .iter()
+                    .find(|(_, one)| one == of)
+                    .map_or("", |(name, _)| name);
                 write!(f, "{of}.{}", field.name())
             }
             Self::Pass(field) => f.write_str(field.name()),

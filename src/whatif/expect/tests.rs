@@ -6,7 +6,9 @@ use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::MetricSpec;
 
 fn parse(text: &str) -> Node {
-    Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}")).root
+    Expression::parse(text)
+        .unwrap_or_else(|e| panic!("{text}: {e:?}"))
+        .root
 }
 
 #[test]
@@ -16,22 +18,49 @@ fn expressions_are_read_as_they_bind() {
         (" desired  ==\n20 ", "desired == 20"),
         ("20 >= desired", "20 >= desired"),
         ("limited", "limited"),
-        ("not limited and not stabilized", "not limited and not stabilized"),
+        (
+            "not limited and not stabilized",
+            "not limited and not stabilized",
+        ),
         ("not desired > 2", "not desired > 2"),
         ("not (limited or blocked)", "not (limited or blocked)"),
         ("((limited))", "limited"),
-        ("limited and blocked or stale", "limited and blocked or stale"),
-        ("limited and (blocked or stale)", "limited and (blocked or stale)"),
-        ("limited or (blocked or stale)", "limited or (blocked or stale)"),
+        (
+            "limited and blocked or stale",
+            "limited and blocked or stale",
+        ),
+        (
+            "limited and (blocked or stale)",
+            "limited and (blocked or stale)",
+        ),
+        (
+            "limited or (blocked or stale)",
+            "limited or (blocked or stale)",
+        ),
         ("not not limited", "not not limited"),
         ("delta != -3", "delta != -3"),
         ("desired < max", "desired < max"),
-        ("metric.cpu.utilization < 80%", "metric.cpu.utilization < 80%"),
-        ("metric.cpu.averageValue >= 250m", "metric.cpu.averageValue >= 250m"),
-        ("metric.queue.depth.value < 1e3", "metric.queue.depth.value < 1e3"),
-        ("metric.a/b:c-d_e.desired > 1", "metric.a/b:c-d_e.desired > 1"),
+        (
+            "metric.cpu.utilization < 80%",
+            "metric.cpu.utilization < 80%",
+        ),
+        (
+            "metric.cpu.averageValue >= 250m",
+            "metric.cpu.averageValue >= 250m",
+        ),
+        (
+            "metric.queue.depth.value < 1e3",
+            "metric.queue.depth.value < 1e3",
+        ),
+        (
+            "metric.a/b:c-d_e.desired > 1",
+            "metric.a/b:c-d_e.desired > 1",
+        ),
         ("metric.\"cpu\".desired > 1", "metric.cpu.desired > 1"),
-        ("metric.\"cpu in \\\"a\\\\\".desired>1", "metric.\"cpu in \\\"a\\\\\".desired > 1"),
+        (
+            "metric.\"cpu in \\\"a\\\\\".desired>1",
+            "metric.\"cpu in \\\"a\\\\\".desired > 1",
+        ),
         ("metric.\"\".value < 1", "metric.\"\".value < 1"),
         ("desired<=current*2", "desired <= current * 2"),
         ("desired<=20-3", "desired <= 20 - 3"),
@@ -41,15 +70,27 @@ fn expressions_are_read_as_they_bind() {
         ("desired - (1 - 2) - 3 > 0", "desired - (1 - 2) - 3 > 0"),
         ("(desired - 1) - 2 > 0", "(desired - 1) - 2 > 0"),
         ("desired + 1 * 2 / 3 > 0", "desired + 1 * 2 / 3 > 0"),
-        ("(desired + 1) * 2 / (3 * max) > 0", "(desired + 1) * 2 / (3 * max) > 0"),
+        (
+            "(desired + 1) * 2 / (3 * max) > 0",
+            "(desired + 1) * 2 / (3 * max) > 0",
+        ),
         ("((desired)) > ((2))", "desired > 2"),
         ("-desired < - -delta", "-desired < --delta"),
         ("- 3 < -(desired + 1)", "-(3) < -(desired + 1)"),
-        ("not (desired) * 2 > 3 or (limited)", "not desired * 2 > 3 or limited"),
+        (
+            "not (desired) * 2 > 3 or (limited)",
+            "not desired * 2 > 3 or limited",
+        ),
         ("((desired > 2) and limited)", "desired > 2 and limited"),
         ("run.short<=1h30m", "run.short <= 1h30m"),
-        ("run.settled and not replay.settled", "run.settled and not replay.settled"),
-        ("run.replicaHours/2 < replay.mean", "run.replicaHours / 2 < replay.mean"),
+        (
+            "run.settled and not replay.settled",
+            "run.settled and not replay.settled",
+        ),
+        (
+            "run.replicaHours/2 < replay.mean",
+            "run.replicaHours / 2 < replay.mean",
+        ),
         ("metric.a-b.desired - 1 > 2", "metric.a-b.desired - 1 > 2"),
         (
             "metric.cpu.utilization * desired / current <= 60%",
@@ -81,10 +122,30 @@ fn what_cannot_be_read_is_shown_where_it_is() {
     let joined = "conditions are joined with and, or, not and parentheses";
     let numbers = "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m";
     for (text, at, message, hint) in [
-        ("", 0, "expected a field or a number, but the expression ends here", pass),
-        ("desired <= ", 11, "expected a field or a number, but the expression ends here", pass),
-        ("desird <= 20", 0, "unknown field \"desird\"", "did you mean desired?"),
-        ("limited and Desired > 2", 12, "unknown field \"Desired\"", "did you mean desired?"),
+        (
+            "",
+            0,
+            "expected a field or a number, but the expression ends here",
+            pass,
+        ),
+        (
+            "desired <= ",
+            11,
+            "expected a field or a number, but the expression ends here",
+            pass,
+        ),
+        (
+            "desird <= 20",
+            0,
+            "unknown field \"desird\"",
+            "did you mean desired?",
+        ),
+        (
+            "limited and Desired > 2",
+            12,
+            "unknown field \"Desired\"",
+            "did you mean desired?",
+        ),
         ("desired <= NaN", 11, "unknown field \"NaN\"", pass),
         ("desired < and", 10, "expected a field, not \"and\"", pass),
         (
@@ -93,7 +154,12 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "desired is a number and must be compared",
             "write for instance desired <= 10",
         ),
-        ("limited or 20", 11, "20 must be compared", "write for instance desired <= 20"),
+        (
+            "limited or 20",
+            11,
+            "20 must be compared",
+            "write for instance desired <= 20",
+        ),
         (
             "limited == true",
             0,
@@ -144,12 +210,32 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "expected `and`, `or` or the end of the expression, not '<'",
             joined,
         ),
-        ("limited)", 7, "expected `and`, `or` or the end of the expression, not ')'", joined),
-        ("(limited", 8, "expected `and`, `or` or `)`, but the expression ends here", joined),
+        (
+            "limited)",
+            7,
+            "expected `and`, `or` or the end of the expression, not ')'",
+            joined,
+        ),
+        (
+            "(limited",
+            8,
+            "expected `and`, `or` or `)`, but the expression ends here",
+            joined,
+        ),
         ("desired <= 20x", 11, "\"20x\" is not a number", numbers),
         ("desired <= 1h2", 11, "\"1h2\" is not a number", numbers),
-        ("desired <= 80%", 11, "desired is a number, but 80% is a percentage", percent),
-        ("80% > desired", 0, "desired is a number, but 80% is a percentage", percent),
+        (
+            "desired <= 80%",
+            11,
+            "desired is a number, but 80% is a percentage",
+            percent,
+        ),
+        (
+            "80% > desired",
+            0,
+            "desired is a number, but 80% is a percentage",
+            percent,
+        ),
         (
             "run.mean <= replay.mean * 90%",
             12,
@@ -162,9 +248,24 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "metric.cpu.utilization is a percentage, but desired is a number",
             percent,
         ),
-        ("run.short < 600", 12, "run.short is a duration, but 600 is a number", durations),
-        ("600 > run.short", 0, "run.short is a duration, but 600 is a number", durations),
-        ("desired <= 1h", 11, "desired is a number, but 1h is a duration", durations),
+        (
+            "run.short < 600",
+            12,
+            "run.short is a duration, but 600 is a number",
+            durations,
+        ),
+        (
+            "600 > run.short",
+            0,
+            "run.short is a duration, but 600 is a number",
+            durations,
+        ),
+        (
+            "desired <= 1h",
+            11,
+            "desired is a number, but 1h is a duration",
+            durations,
+        ),
         (
             "run.short + 5 < 1h",
             12,
@@ -214,12 +315,32 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "run.short is a duration and must be compared",
             "write for instance run.short <= 10m",
         ),
-        ("(desired + 1) && limited", 14, "unexpected \"&&\"", "write and"),
+        (
+            "(desired + 1) && limited",
+            14,
+            "unexpected \"&&\"",
+            "write and",
+        ),
         ("10m < 1h", 0, "both sides are numbers", pass),
         ("run > 2", 3, "missing field of the run", of_run),
-        ("limited or run.max > 2", 15, "the run has no field \"max\"", of_run),
-        ("desired > -", 11, "expected a field or a number, but the expression ends here", pass),
-        ("desired * * 2 > 2", 10, "expected a field or a number, not '*'", pass),
+        (
+            "limited or run.max > 2",
+            15,
+            "the run has no field \"max\"",
+            of_run,
+        ),
+        (
+            "desired > -",
+            11,
+            "expected a field or a number, but the expression ends here",
+            pass,
+        ),
+        (
+            "desired * * 2 > 2",
+            10,
+            "expected a field or a number, not '*'",
+            pass,
+        ),
         (
             "desired % 2 == 0",
             8,
@@ -253,16 +374,37 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
              metric.cpu.value",
         ),
-        ("metric.\"cpu", 0, "the quotes are not closed", "write metric.\"NAME\".desired"),
+        (
+            "metric.\"cpu",
+            0,
+            "the quotes are not closed",
+            "write metric.\"NAME\".desired",
+        ),
         ("größe > 1", 0, "unknown field \"größe\"", pass),
-        ("desired > ∞", 10, "expected a field or a number, not '∞'", pass),
+        (
+            "desired > ∞",
+            10,
+            "expected a field or a number, not '∞'",
+            pass,
+        ),
     ] {
         let error = Expression::parse(text).unwrap_err();
-        let expected = SyntaxError { at, message: message.to_owned(), hint: hint.to_owned() };
+        let expected = SyntaxError {
+            at,
+            message: message.to_owned(),
+            hint: hint.to_owned(),
+        };
         assert_eq!(error, expected, "{text}");
     }
-    for deep in ["(".repeat(100_000), "not ".repeat(100_000), "- ".repeat(100_000)] {
-        assert_eq!(Expression::parse(&deep).unwrap_err().message, "nested deeper than 100");
+    for deep in [
+        "(".repeat(100_000),
+        "not ".repeat(100_000),
+        "- ".repeat(100_000),
+    ] {
+        assert_eq!(
+            Expression::parse(&deep).unwrap_err().message,
+            "nested deeper than 100"
+        );
     }
 }
 
@@ -280,14 +422,21 @@ fn spec() -> HpaSpec {
         ]"#,
     )
     .unwrap();
-    HpaSpec { metrics, ..HpaSpec::default() }
+    HpaSpec {
+        metrics,
+        ..HpaSpec::default()
+    }
 }
 
 #[test]
 fn metrics_are_found_by_label_or_by_name_alone() {
-    for (name, place) in
-        [("cpu", 0), ("cpu in app", 1), ("queue{q=a}", 2), ("queue{q=b}", 3), ("a.b", 4)]
-    {
+    for (name, place) in [
+        ("cpu", 0),
+        ("cpu in app", 1),
+        ("queue{q=a}", 2),
+        ("queue{q=b}", 3),
+        ("a.b", 4),
+    ] {
         let found = syntax::find_metric(&spec(), name, MetricField::Desired);
         assert_eq!(found, Ok(place), "{name}");
     }
@@ -295,7 +444,10 @@ fn metrics_are_found_by_label_or_by_name_alone() {
     let error = check("limited or metric.queue.value > 3");
     assert_eq!(error.at, 11);
     assert_eq!(error.message, "the HPA has 2 metrics \"queue\"");
-    assert_eq!(error.hint, "name one: metric.\"queue{q=a}\".value, metric.\"queue{q=b}\".value");
+    assert_eq!(
+        error.hint,
+        "name one: metric.\"queue{q=a}\".value, metric.\"queue{q=b}\".value"
+    );
     let error = check("metric.cpu.desired < 3 and metric.memory.desired < 3");
     assert_eq!(error.at, 27);
     assert_eq!(error.message, "the HPA has no metric \"memory\"");
@@ -308,13 +460,15 @@ fn metrics_are_found_by_label_or_by_name_alone() {
 
 /// Whether an expression holds where `limited`, `blocked` and `desired` are as given.
 fn truth(text: &str, limited: &Fact, blocked: &Fact, desired: &Fact) -> Truth {
-    Expression::parse(text).unwrap().truth(&|field| match field {
-        Field::Pass(PassField::Limited) => limited.clone(),
-        Field::Pass(PassField::Blocked) => blocked.clone(),
-        Field::Pass(PassField::Desired) => desired.clone(),
-        Field::Pass(PassField::Max) => Fact::Count { min: 10, max: 10 },
-        other => panic!("{other} is not asked for"),
-    })
+    Expression::parse(text)
+        .unwrap()
+        .truth(&|field| match field {
+            Field::Pass(PassField::Limited) => limited.clone(),
+            Field::Pass(PassField::Blocked) => blocked.clone(),
+            Field::Pass(PassField::Desired) => desired.clone(),
+            Field::Pass(PassField::Max) => Fact::Count { min: 10, max: 10 },
+            other => panic!("{other} is not asked for"),
+        })
 }
 
 #[test]
@@ -336,14 +490,26 @@ fn logic_is_that_of_kleene() {
         (False, Unknown, False, Unknown),
         (False, False, False, False),
     ] {
-        let of =
-            |text| truth(text, &fact(a), &fact(b), &Fact::Unknown(super::Unknown::NotComputed));
+        let of = |text| {
+            truth(
+                text,
+                &fact(a),
+                &fact(b),
+                &Fact::Unknown(super::Unknown::NotComputed),
+            )
+        };
         assert_eq!(of("limited and blocked"), and, "{a:?} and {b:?}");
         assert_eq!(of("limited or blocked"), or, "{a:?} or {b:?}");
-        assert_eq!(of("not (limited and blocked)"), of("not limited or not blocked"));
+        assert_eq!(
+            of("not (limited and blocked)"),
+            of("not limited or not blocked")
+        );
     }
     let not = |a| truth("not limited", &fact(a), &fact(a), &fact(a));
-    assert_eq!([not(True), not(Unknown), not(False)], [False, Unknown, True]);
+    assert_eq!(
+        [not(True), not(Unknown), not(False)],
+        [False, Unknown, True]
+    );
 }
 
 #[test]
@@ -393,12 +559,19 @@ fn computed(text: &str) -> (Truth, Option<Lack>) {
     let facts = |field: &Field| match field.to_string().as_str() {
         "run.short" => {
             let length = SignedDuration::from_mins(15);
-            Fact::Duration { min: length, max: length }
+            Fact::Duration {
+                min: length,
+                max: length,
+            }
         }
-        "run.longestShort" => {
-            Fact::Duration { min: SignedDuration::from_mins(5), max: SignedDuration::from_mins(10) }
-        }
-        "run.mean" => Fact::Fraction { numerator: 10, denominator: 3 },
+        "run.longestShort" => Fact::Duration {
+            min: SignedDuration::from_mins(5),
+            max: SignedDuration::from_mins(10),
+        },
+        "run.mean" => Fact::Fraction {
+            numerator: 10,
+            denominator: 3,
+        },
         "metric.cpu.utilization" => Fact::Count { min: 60, max: 60 },
         "desired" => Fact::Count { min: 4, max: 6 },
         "delta" => Fact::Count { min: -2, max: 3 },
@@ -425,7 +598,10 @@ fn arithmetic_is_exact_and_keeps_bounds() {
         ("max * 0.1 + 0.2 == 1.2", True),
         ("0.1 * max / max + 0.2 == 0.3", True),
         ("run.mean * 3 == max", True),
-        ("run.mean * 9007199254740993 > max * 3002399751580331 - 1 + 0.999999999", True),
+        (
+            "run.mean * 9007199254740993 > max * 3002399751580331 - 1 + 0.999999999",
+            True,
+        ),
         ("max * 1e30 + 1 > max * 1e30", True),
         // A range, and negative factors.
         ("desired + 1 <= 7", True),
@@ -485,7 +661,10 @@ fn arithmetic_is_exact_and_keeps_bounds() {
     ] {
         assert_eq!(computed(text), (Unknown, Some(lack)), "{text}");
     }
-    assert_eq!(computed("max / 0 > 1 and max < 2"), (False, Some(Lack::Zero)));
+    assert_eq!(
+        computed("max / 0 > 1 and max < 2"),
+        (False, Some(Lack::Zero))
+    );
 }
 
 #[test]
@@ -537,7 +716,11 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
             })
             .collect();
         let verdict = Verdict::of(&expectations, unchanged);
-        assert_eq!(verdict.exit_code(), code, "{truths:?}, unchanged: {unchanged:?}");
+        assert_eq!(
+            verdict.exit_code(),
+            code,
+            "{truths:?}, unchanged: {unchanged:?}"
+        );
     }
 }
 
@@ -551,7 +734,11 @@ fn shorthands_are_expressions_under_the_names_that_are_typed() {
         assert_eq!(typed.get_name(), name);
     }
     let args = ExpectArgs {
-        fail_on: Condition::value_variants().iter().copied().map(FailOn::Condition).collect(),
+        fail_on: Condition::value_variants()
+            .iter()
+            .copied()
+            .map(FailOn::Condition)
+            .collect(),
         ..ExpectArgs::default()
     };
     let gate = Gate::new(&args).unwrap();
@@ -561,10 +748,16 @@ fn shorthands_are_expressions_under_the_names_that_are_typed() {
 
 #[test]
 fn an_error_says_where_in_which_expression() {
-    let expect = |text: &str| ExpectArgs { expect: vec![text.to_owned()], ..ExpectArgs::default() };
+    let expect = |text: &str| ExpectArgs {
+        expect: vec![text.to_owned()],
+        ..ExpectArgs::default()
+    };
     let error = Gate::new(&expect("limited and desird > 2")).unwrap_err();
     assert_eq!(error.kind.exit_code(), 2);
-    assert_eq!(error.message, "failed to read an expectation: unknown field \"desird\"");
+    assert_eq!(
+        error.message,
+        "failed to read an expectation: unknown field \"desird\""
+    );
     assert_eq!(error.place, Some(("limited and desird > 2".to_owned(), 12)));
     let gate = Gate::new(&expect("metric.rps.desired > 2")).unwrap();
     let error = gate.check(&spec()).unwrap_err();
@@ -572,8 +765,12 @@ fn an_error_says_where_in_which_expression() {
     assert_eq!(error.place, Some(("metric.rps.desired > 2".to_owned(), 0)));
 }
 
-const NUMBERS: [PassField; 4] =
-    [PassField::Desired, PassField::Delta, PassField::Max, PassField::Failed];
+const NUMBERS: [PassField; 4] = [
+    PassField::Desired,
+    PassField::Delta,
+    PassField::Max,
+    PassField::Failed,
+];
 const FLAGS: [PassField; 3] = [PassField::Limited, PassField::Stale, PassField::Blocked];
 
 fn metric_field(fields: &'static [MetricField]) -> impl Strategy<Value = Field> {
@@ -613,7 +810,9 @@ fn numbers() -> impl Strategy<Value = Operand> {
         prop_oneof![
             chain(&[Sign::Plus, Sign::Minus]),
             chain(&[Sign::Times, Sign::Over]),
-            inner.clone().prop_map(|inner| Operand::Negative(Box::new(inner))),
+            inner
+                .clone()
+                .prop_map(|inner| Operand::Negative(Box::new(inner))),
         ]
     })
 }
@@ -624,8 +823,10 @@ fn durations() -> impl Strategy<Value = Operand> {
         let duration = crate::apimachinery::go::parse_duration(&text).unwrap();
         Operand::Duration { text, duration }
     });
-    let leaf =
-        prop_oneof![typed, run_field(&[RunField::Short, RunField::AtMax]).prop_map(Operand::Field)];
+    let leaf = prop_oneof![
+        typed,
+        run_field(&[RunField::Short, RunField::AtMax]).prop_map(Operand::Field)
+    ];
     leaf.prop_recursive(3, 8, 3, |inner| {
         let sign = prop::sample::select(&[Sign::Plus, Sign::Minus]);
         let sum = prop::collection::vec((sign, inner.clone()), 1..3);
@@ -671,7 +872,9 @@ fn node() -> impl Strategy<Value = Node> {
         (durations(), durations()),
         (percentages(), percentages()),
     ];
-    let sides = sides.prop_filter("a field", |(left, right)| has_field(left) || has_field(right));
+    let sides = sides.prop_filter("a field", |(left, right)| {
+        has_field(left) || has_field(right)
+    });
     let compare = (sides, operator)
         .prop_map(|((left, right), sign)| Node::Compare(Box::new(left), sign, Box::new(right)));
     let flag = prop::sample::select(&FLAGS).prop_map(|field| Node::Flag(Field::Pass(field)));
@@ -707,7 +910,10 @@ impl World {
             return Fact::Flag(at >= 0);
         }
         let more = if wider { i64::from(more) } else { 0 };
-        Fact::Count { min: at - more, max: at + i64::from(self.widths[place]) + more / 2 }
+        Fact::Count {
+            min: at - more,
+            max: at + i64::from(self.widths[place]) + more / 2,
+        }
     }
 }
 
@@ -719,7 +925,12 @@ fn world() -> impl Strategy<Value = World> {
         vec(prop_oneof![Just(0), 0..9_u8], 7),
         vec(0..9_u8, 7),
     )
-        .prop_map(|(known, places, widths, more)| World { known, places, widths, more })
+        .prop_map(|(known, places, widths, more)| World {
+            known,
+            places,
+            widths,
+            more,
+        })
 }
 
 proptest! {

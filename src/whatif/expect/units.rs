@@ -66,7 +66,8 @@ impl Units {
     }
 
     fn all(self) -> impl Iterator<Item = Unit> {
-        ALL.into_iter().filter(move |unit| self.and(Self::of(*unit)) != Self::NONE)
+        ALL.into_iter()
+            .filter(move |unit| self.and(Self::of(*unit)) != Self::NONE)
     }
 
     /// The one that is meant.
@@ -82,7 +83,9 @@ impl Units {
 
     /// What the two sides count, so that together they count this. Rather a factor is a number.
     pub(super) fn leading_to(self, wanted: Unit, sign: Sign, other: Self) -> Option<(Unit, Unit)> {
-        let mut pairs = other.all().flat_map(|other| self.all().map(move |one| (one, other)));
+        let mut pairs = other
+            .all()
+            .flat_map(|other| self.all().map(move |one| (one, other)));
         pairs.find(|(one, other)| one.combined(sign, *other) == Some(wanted))
     }
 

@@ -114,9 +114,15 @@ impl Candidate {
             return Err(e.clone());
         }
         let asked = may_be.iter().filter_map(|hpa| hpa.object.as_ref().ok());
-        let asked = asked.flat_map(|object| object.spec.metrics.iter().cloned()).collect();
+        let asked = asked
+            .flat_map(|object| object.spec.metrics.iter().cloned())
+            .collect();
         Ok(Self {
-            origin: if file == "-" { STANDARD_INPUT.to_owned() } else { file.to_owned() },
+            origin: if file == "-" {
+                STANDARD_INPUT.to_owned()
+            } else {
+                file.to_owned()
+            },
             validate,
             workloads: WorkloadManifest::all(objects, validate, |_| true),
             others: objects.others(),
@@ -138,14 +144,23 @@ impl Candidate {
 
     /// The containers of its workloads.
     pub(super) fn containers(&self) -> Vec<Box<str>> {
-        let templates = self.workloads.iter().filter_map(|it| it.object.template.as_deref());
-        templates.flat_map(|it| it.running(false)).map(|own| own.name.clone()).collect()
+        let templates = self
+            .workloads
+            .iter()
+            .filter_map(|it| it.object.template.as_deref());
+        templates
+            .flat_map(|it| it.running(false))
+            .map(|own| own.name.clone())
+            .collect()
     }
 
     /// The same among others, for all of which these metrics were looked up.
     #[must_use]
     pub fn among(self, asked: &[MetricSpec]) -> Self {
-        Self { asked: asked.to_vec(), ..self }
+        Self {
+            asked: asked.to_vec(),
+            ..self
+        }
     }
 
     /// What it is called: a file, a directory, or standard input.
@@ -155,7 +170,11 @@ impl Candidate {
 
     /// The flag that gives it, with its value as a word of a shell.
     pub(super) fn flag(&self) -> (&'static str, String) {
-        let path = if self.origin == STANDARD_INPUT { "-" } else { &self.origin };
+        let path = if self.origin == STANDARD_INPUT {
+            "-"
+        } else {
+            &self.origin
+        };
         ("--hpa", shell_word(path))
     }
 
@@ -179,16 +198,24 @@ impl Candidate {
     ) -> Result<Chosen<'_>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let is_of_it = |namespace: &Option<String>| {
-            namespace.as_ref().is_none_or(|namespace| *namespace == hpa.namespace)
+            namespace
+                .as_ref()
+                .is_none_or(|namespace| *namespace == hpa.namespace)
         };
         // Manifests that are all of other namespaces are compared as if they were of this one.
         let mut namespaces = self.hpas.iter().map(|it| &it.namespace);
-        let mut of_workloads = self.workloads.iter().map(|it| &it.object.metadata.namespace);
+        let mut of_workloads = self
+            .workloads
+            .iter()
+            .map(|it| &it.object.metadata.namespace);
         let is_elsewhere = !namespaces.any(is_of_it) && !of_workloads.any(is_of_it);
         let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| own.is_same(target));
         let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
-        let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
+        let fitting = self
+            .hpas
+            .iter()
+            .filter(|it| here(&it.namespace) && scales_it(it));
         let all_fitting: Vec<&Manifest> = fitting.collect();
         let is_of_other = |it: &&Manifest| {
             it.name != hpa.name && others.iter().any(|other| other.hpa.name == it.name)
@@ -196,26 +223,39 @@ impl Candidate {
         let (of_others, fitting): (Vec<&Manifest>, Vec<&Manifest>) =
             all_fitting.iter().copied().partition(is_of_other);
         let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
-        let mut of_target = self.workloads.iter().filter(|WorkloadManifest { object, .. }| {
-            let Metadata { name, namespace, .. } = &object.metadata;
-            *name == target.name && object.is_kind_of(target) && here(namespace)
-        });
+        let mut of_target = self
+            .workloads
+            .iter()
+            .filter(|WorkloadManifest { object, .. }| {
+                let Metadata {
+                    name, namespace, ..
+                } = &object.metadata;
+                *name == target.name && object.is_kind_of(target) && here(namespace)
+            });
         let workload = of_target.next();
         if let (Some(workload), Some(_)) = (workload, of_target.next()) {
             let (origin, workload) = (&self.origin, workload.object.reference());
-            return Err(Error::usage(format!("{origin}: contains {workload} more than once"))
-                .hint("keep one of them"));
+            return Err(
+                Error::usage(format!("{origin}: contains {workload} more than once"))
+                    .hint("keep one of them"),
+            );
         }
-        let named = || self.hpas.iter().find(|it| here(&it.namespace) && it.name == hpa.name);
+        let named = || {
+            self.hpas
+                .iter()
+                .find(|it| here(&it.namespace) && it.name == hpa.name)
+        };
         let chosen = match (&own[..], &fitting[..], &self.hpas[..]) {
             ([one], ..) | ([], [one], _) => Some(*one),
             ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // One of this name for another target contradicts, whatever else there is.
             ([], [], _) => named(),
             (several @ [_, ..], ..) | ([], several, _) => {
-                let places = several
-                    .iter()
-                    .map(|Manifest { name, origin, line, .. }| format!("{name} ({origin}:{line})"));
+                let places = several.iter().map(
+                    |Manifest {
+                         name, origin, line, ..
+                     }| format!("{name} ({origin}:{line})"),
+                );
                 let places: Vec<String> = places.collect();
                 let (origin, count, places) = (&self.origin, several.len(), listed(&places));
                 return Err(Error::usage(format!(
@@ -233,11 +273,17 @@ impl Candidate {
         });
         let rivals: Vec<&Manifest> = rivals.collect();
         let is_taken = |it: &&Manifest| {
-            chosen.into_iter().chain(rivals.iter().copied()).any(|own| std::ptr::eq(own, *it))
+            chosen
+                .into_iter()
+                .chain(rivals.iter().copied())
+                .any(|own| std::ptr::eq(own, *it))
         };
-        let placed = |reference: String, namespace: &Option<String>| match here(namespace) {
-            true => reference,
-            false => placed(reference, namespace),
+        let placed = |reference: String, namespace: &Option<String>| {
+            if here(namespace) {
+                reference
+            } else {
+                placed(reference, namespace)
+            }
         };
         let hpas = self.hpas.iter().filter(|it| !is_taken(it));
         let hpas = hpas.map(|it| placed(it.reference.clone(), &it.namespace));
@@ -251,7 +297,12 @@ impl Candidate {
             workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
         let all = hpas.chain(workloads).chain(self.others.iter().cloned());
         let all: Vec<String> = all.collect();
-        Ok(Chosen { hpa: chosen, rivals, workload, ignored: all })
+        Ok(Chosen {
+            hpa: chosen,
+            rivals,
+            workload,
+            ignored: all,
+        })
     }
 
     /// Returns the manifests of HPAs for other targets that select pods of the target, too, with the scales of their
@@ -262,8 +313,11 @@ impl Candidate {
         snapshot: &Snapshot,
         surroundings: &Surroundings,
     ) -> Vec<(&Manifest, Scale)> {
-        let is_here =
-            |it: &Manifest| it.namespace.as_ref().is_none_or(|own| *own == snapshot.hpa.namespace);
+        let is_here = |it: &Manifest| {
+            it.namespace
+                .as_ref()
+                .is_none_or(|own| *own == snapshot.hpa.namespace)
+        };
         let is_chosen = |it: &Manifest| {
             let taken = chosen.hpa.into_iter().chain(chosen.rivals.iter().copied());
             taken.into_iter().any(|own| std::ptr::eq(own, it))
@@ -271,14 +325,21 @@ impl Candidate {
         let Ok(Ok(selector)) = snapshot.scale.as_ref().map(|it| it.selector.parsed()) else {
             return Vec::new();
         };
-        let pods = || snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
+        let pods = || {
+            snapshot
+                .pods
+                .iter()
+                .filter(|pod| selector.matches(&pod.labels))
+        };
         let others = self.hpas.iter().filter(|it| is_here(it) && !is_chosen(it));
         let with_scale = others.filter_map(|it| {
             let target = it.target.as_ref()?;
             let mut manifests = self.workloads.iter().map(|own| &own.object);
             let is_target =
                 |own: &&Workload| own.metadata.name == target.name && own.is_kind_of(target);
-            let workload = surroundings.workload(target).or_else(|| manifests.find(is_target))?;
+            let workload = surroundings
+                .workload(target)
+                .or_else(|| manifests.find(is_target))?;
             let own = workload.selector.as_ref()?.to_selector().ok()?;
             let shares = pods().any(|pod| own.matches(&pod.labels));
             shares.then(|| (it, workload.to_scale(own.to_string())))
@@ -290,7 +351,10 @@ impl Candidate {
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
         let hpas = self.hpas.iter().map(|it| match &it.target {
             Some(target) => {
-                format!("{} for {target}", placed(it.reference.clone(), &it.namespace))
+                format!(
+                    "{} for {target}",
+                    placed(it.reference.clone(), &it.namespace)
+                )
             }
             None => placed(it.reference.clone(), &it.namespace),
         });
@@ -302,9 +366,10 @@ impl Candidate {
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
             self.origin
         ));
-        match there.iter().any(|own| own.contains("{{")) {
-            true => error.hint(RENDERED),
-            false => error.hint(format!("it has {}", listed(&there))),
+        if there.iter().any(|own| own.contains("{{")) {
+            error.hint(RENDERED)
+        } else {
+            error.hint(format!("it has {}", listed(&there)))
         }
     }
 }
@@ -320,7 +385,12 @@ fn placed(reference: String, namespace: &Option<String>) -> String {
 impl Manifest {
     /// All HPAs that some objects come to.
     fn all(objects: &Objects, options: &Options, validate: Validate) -> Vec<Self> {
-        let Objects { hpas, scaled_objects, undecoded_scaled_objects, .. } = objects;
+        let Objects {
+            hpas,
+            scaled_objects,
+            undecoded_scaled_objects,
+            ..
+        } = objects;
         let hpas = hpas.iter().map(|hpa| Self::read(hpa, validate));
         let of_keda = scaled_objects.iter().zip(undecoded_scaled_objects);
         let namespace = options.namespace.as_deref();
@@ -364,12 +434,30 @@ impl Manifest {
         let own = &object.metadata.namespace;
         let read = || {
             let made = manifest::hpa_of_keda(whole, namespace, validate)?;
-            let KedaHpa { name, namespace, spec, open, takes_over, env_container, notes } = made;
+            let KedaHpa {
+                name,
+                namespace,
+                spec,
+                open,
+                takes_over,
+                env_container,
+                notes,
+            } = made;
             let namespace = namespace.unwrap_or_default();
-            let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
+            let metadata = ObjectMeta {
+                name,
+                namespace,
+                ..ObjectMeta::default()
+            };
             let version = HpaVersion::V2;
             let status = HpaStatus::default();
-            let hpa = HpaObject { version, metadata, spec, status, notes };
+            let hpa = HpaObject {
+                version,
+                metadata,
+                spec,
+                status,
+                notes,
+            };
             Ok((hpa, open, takes_over, env_container))
         };
         let (object_of_keda, open, takes_over, env_container) = match read() {
@@ -399,8 +487,12 @@ impl Manifest {
     pub(super) fn spec(&self, running: &Hpa) -> Result<(HpaSpec, Vec<Note>), Error> {
         let object = self.object()?;
         let mut spec = object.spec.clone();
-        let notes =
-            OpenMetric::fill(&self.open, &mut spec, Some(&running.spec), &running.namespace);
+        let notes = OpenMetric::fill(
+            &self.open,
+            &mut spec,
+            Some(&running.spec),
+            &running.namespace,
+        );
         let notes = notes.map_err(|e| refused(e, &self.origin))?;
         set_on_decode(&mut spec, object.version);
         Ok((spec, notes))
@@ -432,7 +524,10 @@ impl Manifest {
             (None, false, _) => NotOwned::Refuses,
         };
         hpa.uid.as_ref()?;
-        Some(Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
+        Some(Note::Keda(KedaNote::NotOwned {
+            hpa: hpa.name.clone(),
+            fate,
+        }))
     }
 
     /// The HPA, as the item of an assumption.
@@ -457,15 +552,21 @@ impl Manifest {
     /// Makes sure that the API server would take the metadata, in a namespace. KEDA makes those of its HPAs.
     pub(super) fn check_metadata(&self, namespace: &str) -> Result<(), Error> {
         let metadata = self.object()?.metadata.clone();
-        let causes =
-            validate::of_metadata(&ObjectMeta { namespace: namespace.to_owned(), ..metadata });
+        let causes = validate::of_metadata(&ObjectMeta {
+            namespace: namespace.to_owned(),
+            ..metadata
+        });
         if causes.is_empty() || self.is_of_keda() {
             return Ok(());
         }
-        let invalid = Invalid { name: self.name.clone(), causes };
-        let hint = match self.name.contains("{{") {
-            true => RENDERED,
-            false => "the API server would reject this manifest",
+        let invalid = Invalid {
+            name: self.name.clone(),
+            causes,
+        };
+        let hint = if self.name.contains("{{") {
+            RENDERED
+        } else {
+            "the API server would reject this manifest"
         };
         Err(Error::usage(format!("{}: {invalid}", self.origin)).hint(hint))
     }
@@ -486,7 +587,10 @@ impl Manifest {
     }
 
     fn rejected(&self, causes: Vec<Cause>) -> Error {
-        let invalid = Invalid { name: self.name.clone(), causes };
+        let invalid = Invalid {
+            name: self.name.clone(),
+            causes,
+        };
         if self.is_of_keda() {
             return rejected_of_keda(&self.origin, &invalid);
         }
@@ -554,10 +658,17 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
     };
     let has_hpa = count(objects, options) > 0;
     let mut made: Vec<UndecodedHpa> = Vec::new();
-    let all = objects.scaled_objects.iter().zip(&objects.undecoded_scaled_objects);
+    let all = objects
+        .scaled_objects
+        .iter()
+        .zip(&objects.undecoded_scaled_objects);
     for (object, whole) in all {
         let (name, target) = keda::identity(whole.json.expose());
-        let Metadata { namespace: stated, uid, .. } = &object.metadata;
+        let Metadata {
+            namespace: stated,
+            uid,
+            ..
+        } = &object.metadata;
         let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
         let is_meant = match &options.target {
             Some(wanted) => target.is_some_and(|own| own.is(wanted)),
@@ -566,12 +677,19 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         let is_here =
             options.namespace.is_none() || stated.is_none() || options.namespace == *stated;
         let is_meant = is_meant && is_here && !has_hpa;
-        let has_own = objects.hpas.iter().any(|hpa| hpa.name == name && hpa.namespace == *stated);
+        let has_own = objects
+            .hpas
+            .iter()
+            .any(|hpa| hpa.name == name && hpa.namespace == *stated);
         if !is_meant && (!uid.is_empty() || has_own) {
             continue;
         }
         // An API server has dropped what it does not know.
-        let validate = if uid.is_empty() { options.validate } else { Validate::Warn };
+        let validate = if uid.is_empty() {
+            options.validate
+        } else {
+            Validate::Warn
+        };
         let namespace = options.default_namespace();
         match hpa_of_keda(objects, whole, namespace, validate, is_meant) {
             Ok((hpa, of_keda)) if is_meant => {
@@ -604,7 +722,15 @@ fn hpa_of_keda(
 ) -> Result<(UndecodedHpa, Vec<Note>), Error> {
     let origin = &whole.origin;
     let made = manifest::hpa_of_keda(whole, Some(default_namespace), validate)?;
-    let KedaHpa { name, namespace, mut spec, open, env_container, mut notes, .. } = made;
+    let KedaHpa {
+        name,
+        namespace,
+        mut spec,
+        open,
+        env_container,
+        mut notes,
+        ..
+    } = made;
     let own = namespace.as_deref().unwrap_or(default_namespace);
     match OpenMetric::fill(&open, &mut spec, None, own) {
         Ok(of_metrics) => notes.extend(of_metrics),
@@ -615,7 +741,11 @@ fn hpa_of_keda(
     let scaled = &spec.scale_target_ref;
     let mut workloads = objects.workloads.iter();
     let target = workloads.find(|own| {
-        let Metadata { name, namespace: other, .. } = &own.metadata;
+        let Metadata {
+            name,
+            namespace: other,
+            ..
+        } = &own.metadata;
         *name == scaled.name
             && own.is_kind_of(scaled)
             && (namespace.is_none() || *other == namespace)
@@ -624,13 +754,27 @@ fn hpa_of_keda(
     keda::check_env_container(env_container.as_deref(), template)
         .map_err(|e| refused(e, origin))?;
     let in_namespace = namespace.clone().unwrap_or_default();
-    let hpa = Hpa { name: name.clone(), namespace: in_namespace, spec, ..Hpa::default() };
+    let hpa = Hpa {
+        name: name.clone(),
+        namespace: in_namespace,
+        spec,
+        ..Hpa::default()
+    };
     let json = serde_json::to_value(convert::to_json(&hpa));
     let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
     json["apiVersion"] = "autoscaling/v2".into();
     json["kind"] = "HorizontalPodAutoscaler".into();
     let (origin, line, json) = (origin.clone(), whole.line, json.to_string());
-    Ok((UndecodedHpa { origin, line, name, namespace, json }, notes))
+    Ok((
+        UndecodedHpa {
+            origin,
+            line,
+            name,
+            namespace,
+            json,
+        },
+        notes,
+    ))
 }
 
 /// Makes sure that a spec scales the target that was observed.
@@ -639,18 +783,18 @@ pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Re
     if own.is_same(other) {
         return Ok(());
     }
-    let shown = |it: &CrossVersionObjectReference| match own.to_string() == other.to_string() {
-        true => it.with_group(),
-        false => it.to_string(),
+    let shown = |it: &CrossVersionObjectReference| {
+        if own.to_string() == other.to_string() {
+            it.with_group()
+        } else {
+            it.to_string()
+        }
     };
     let [scales, running] = [other, own].map(shown);
     Err(Error::usage(format!("{origin}: it scales {scales}, but the HPA scales {running}")).hint(
-        match other.name.contains("{{") {
-            true => RENDERED,
-            false => {
+        if other.name.contains("{{") { RENDERED } else {
                 "observations of one target do not apply to another: use -f with the other's objects and the new \
                  HPA, without the running one"
-            }
-        },
+            },
     ))
 }

@@ -25,7 +25,13 @@ pub(super) struct Difference {
 const NONE: &str = "none";
 
 /// The fields of a spec in the order in which they are reported.
-const ORDER: [&str; 5] = ["scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"];
+const ORDER: [&str; 5] = [
+    "scaleTargetRef",
+    "minReplicas",
+    "maxReplicas",
+    "metrics",
+    "behavior",
+];
 
 /// The fields in which a spec differs from the running one.
 pub(super) fn differences(
@@ -75,7 +81,9 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
     let (before, after) = (leaves(running)?, leaves(candidate)?);
     let filled = (leaves(&filled(running))?, leaves(&filled(candidate))?);
     let find = |all: &[Leaf], path: &[Step]| {
-        all.iter().find(|(own, _)| own == path).map(|(_, text)| text.clone())
+        all.iter()
+            .find(|(own, _)| own == path)
+            .map(|(_, text)| text.clone())
     };
     let mut paths: Vec<Vec<Step>> = Vec::new();
     for (path, _) in filled.0.iter().chain(&filled.1) {
@@ -113,7 +121,11 @@ fn leaves(json: &Json, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
             let policies = serde_json::from_value::<Vec<ScalingPolicy>>(json.clone());
             let policies = policies.map(|policies| policies.iter().map(policy).collect());
             let texts: Vec<String> = policies.unwrap_or_else(|_| list.iter().map(plain).collect());
-            let text = if texts.is_empty() { NONE.to_owned() } else { texts.join(", ") };
+            let text = if texts.is_empty() {
+                NONE.to_owned()
+            } else {
+                texts.join(", ")
+            };
             all.push((path.clone(), text));
         }
         value => all.push((path.clone(), plain(value))),
@@ -121,7 +133,11 @@ fn leaves(json: &Json, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
 }
 
 fn policy(policy: &ScalingPolicy) -> String {
-    let ScalingPolicy { type_, value, period_seconds } = policy;
+    let ScalingPolicy {
+        type_,
+        value,
+        period_seconds,
+    } = policy;
     match &**type_ {
         "Percent" => format!("{value}% per {period_seconds}s"),
         "Pods" => format!("{value} pods per {period_seconds}s"),
@@ -131,8 +147,12 @@ fn policy(policy: &ScalingPolicy) -> String {
 
 /// The metrics, each with its target.
 fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
-    let among: Vec<MetricSpec> =
-        running.metrics.iter().chain(&candidate.metrics).cloned().collect();
+    let among: Vec<MetricSpec> = running
+        .metrics
+        .iter()
+        .chain(&candidate.metrics)
+        .cloned()
+        .collect();
     let of = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
     let mut left: Vec<&MetricSpec> = running.metrics.iter().collect();
     let mut all = Vec::new();
@@ -147,13 +167,22 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
         // The value alone does not tell an average from a total.
         let whole = [now, before].map(|it| it.map(|it| it.value.is_some()));
         let typed = matches!(whole, [Some(now), Some(before)] if now != before);
-        let own =
-            Override::new(of(metric), text(now, typed).to_string(), Some(text(before, typed)));
-        all.push(Difference { path: target_path(metric, place).to_vec(), own });
+        let own = Override::new(
+            of(metric),
+            text(now, typed).to_string(),
+            Some(text(before, typed)),
+        );
+        all.push(Difference {
+            path: target_path(metric, place).to_vec(),
+            own,
+        });
     }
     all.extend(left.into_iter().map(|metric| {
         let own = Override::new(of(metric), NONE, Some(text(metric.target(), false)));
-        Difference { path: Vec::new(), own }
+        Difference {
+            path: Vec::new(),
+            own,
+        }
     }));
     all
 }
@@ -169,7 +198,11 @@ fn text(target: Option<&MetricTarget>, typed: bool) -> Reported {
 
 /// The value of a target.
 pub(super) fn reported(target: &MetricTarget) -> Reported {
-    match (target.average_utilization, &target.average_value, &target.value) {
+    match (
+        target.average_utilization,
+        &target.average_value,
+        &target.value,
+    ) {
         (Some(percent), ..) => Reported::Text(format!("{percent}%")),
         (_, Some(value), _) | (.., Some(value)) => Reported::Amount(value.clone()),
         _ => Reported::Text(String::new()),
@@ -183,8 +216,11 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
         *target = MetricTarget::default();
     }
     if let Some(external) = &mut source.external {
-        external.metric.selector =
-            external.metric.selector.take().filter(|s| *s != Default::default());
+        external.metric.selector = external
+            .metric
+            .selector
+            .take()
+            .filter(|s| *s != Default::default());
     }
     source
 }
@@ -194,7 +230,12 @@ pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [Step; 4] {
     let name = |text: &str| Step::Name(text.to_owned());
     let mut source = metric.type_.clone();
     source.get_mut(..1).map(str::make_ascii_lowercase);
-    [name("metrics"), Step::Place(place), Step::Name(source), name("target")]
+    [
+        name("metrics"),
+        Step::Place(place),
+        Step::Name(source),
+        name("target"),
+    ]
 }
 
 /// Whether one path leads to the other, or both to the same.

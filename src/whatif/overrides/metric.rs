@@ -77,7 +77,9 @@ pub fn set_pod(
     if matches!(source, SampleSource::Object(_) | SampleSource::External(_)) {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
-    let observed = samples(snapshot, index, source).into_iter().find(|(name, _)| **name == *pod);
+    let observed = samples(snapshot, index, source)
+        .into_iter()
+        .find(|(name, _)| **name == *pod);
     let one = |wanted: &Pod| *wanted.name == *pod;
     let to = match (value, observed) {
         (Value::Missing, _) => None,
@@ -93,7 +95,10 @@ pub fn set_pod(
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
-            let row = step.pods.iter().find(|row| one(&snapshot.pods[row.pod as usize]));
+            let row = step
+                .pods
+                .iter()
+                .find(|row| one(&snapshot.pods[row.pod as usize]));
             let request = row.and_then(|row| row.request);
             let request = request.ok_or_else(|| metric.no_request(pod))?;
             Some(metric.part(*ratio, request.into())?)
@@ -102,7 +107,9 @@ pub fn set_pod(
     if to.is_some() {
         fill(snapshot, index, source, one);
     }
-    change(snapshot, index, source, |name, observed| if name == pod { to } else { Some(observed) });
+    change(snapshot, index, source, |name, observed| {
+        if name == pod { to } else { Some(observed) }
+    });
     Ok(())
 }
 
@@ -133,22 +140,42 @@ impl<'s> Dial<'s> {
         let specs = &snapshot.hpa.spec.metrics;
         let asked = |place: usize| {
             let spec = &specs[place];
-            (&spec.type_, spec.described_object(), spec.name(), spec.container(), spec.selector())
+            (
+                &spec.type_,
+                spec.described_object(),
+                spec.name(),
+                spec.container(),
+                spec.selector(),
+            )
         };
         let same = |place: &usize| *place != index && asked(*place) == asked(index);
         let also = (0..specs.len()).filter(same).collect();
         let filled = samples(snapshot, index, &metric.source).is_empty();
         let mut changed = snapshot.clone();
         let percent = metric.is_utilization(snapshot);
-        let nothing = if percent { Value::Share(Ratio::percent(0)) } else { Value::Amount(0) };
+        let nothing = if percent {
+            Value::Share(Ratio::percent(0))
+        } else {
+            Value::Amount(0)
+        };
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
-        let parts = percent.then(|| metric.parts(&changed, &nothing, decision)).transpose();
+        let parts = percent
+            .then(|| metric.parts(&changed, &nothing, decision))
+            .transpose();
         let parts = parts.map_err(|e| match metric.failure(&changed) {
             Some(message) => Error { message, ..e },
             None => e,
         })?;
-        Ok(Self { observed: snapshot, metric, parts, filled, also, reach: 1, changed })
+        Ok(Self {
+            observed: snapshot,
+            metric,
+            parts,
+            filled,
+            also,
+            reach: 1,
+            changed,
+        })
     }
 
     /// The usage of a container in all pods, under the metric of whole pods at a place.
@@ -168,8 +195,13 @@ impl<'s> Dial<'s> {
         let mut with = snapshot.clone();
         let (mut metric, parts, filled, mut changed) =
             in_container(&mut with, whole, container, |own, place| {
-                let Dial { metric, parts, filled, changed, .. } =
-                    Dial::new(own, place, &super::look(own))?;
+                let Dial {
+                    metric,
+                    parts,
+                    filled,
+                    changed,
+                    ..
+                } = Dial::new(own, place, &super::look(own))?;
                 Ok::<_, Error>((metric, parts, filled, changed))
             })?;
         if changed.metrics[metric.index] == MetricAnswer::PodMetrics {
@@ -181,7 +213,15 @@ impl<'s> Dial<'s> {
         metric.index = whole;
         let reach = of_pods / parts_of(&parts).max(1) + 1;
         let reach = reach.try_into().unwrap_or(i64::MAX);
-        Ok(Self { observed: snapshot, metric, parts, filled, also: Vec::new(), reach, changed })
+        Ok(Self {
+            observed: snapshot,
+            metric,
+            parts,
+            filled,
+            also: Vec::new(),
+            reach,
+            changed,
+        })
     }
 
     /// How much further its values reach than those of the metric at its place: a container that requests
@@ -218,7 +258,15 @@ impl<'s> Dial<'s> {
     ///
     /// The value is larger than any metric can be.
     pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
-        let Self { observed, metric, parts, filled, also, changed, .. } = self;
+        let Self {
+            observed,
+            metric,
+            parts,
+            filled,
+            also,
+            changed,
+            ..
+        } = self;
         if matches!(metric.source, SampleSource::Resource { .. }) && !*filled {
             // Each container keeps its part of what was observed.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
@@ -267,9 +315,15 @@ impl Metric {
         let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label(metrics));
         if source == SampleSource::None {
             let type_ = &spec.type_;
-            return Err(Error::usage(format!("a metric of the type {type_} cannot be overridden")));
+            return Err(Error::usage(format!(
+                "a metric of the type {type_} cannot be overridden"
+            )));
         }
-        Ok(Self { index, source, label })
+        Ok(Self {
+            index,
+            source,
+            label,
+        })
     }
 
     /// One value for the whole workload.
@@ -290,14 +344,25 @@ impl Metric {
             Value::Share(_) | Value::Missing => return Err(self.no_share()),
         };
         *answer = match (&self.source, &*answer) {
-            (SampleSource::Object(_), _) => {
-                MetricAnswer::Object(vec![ObjectValue { value, ..ObjectValue::default() }])
-            }
+            (SampleSource::Object(_), _) => MetricAnswer::Object(vec![ObjectValue {
+                value,
+                ..ObjectValue::default()
+            }]),
             (_, MetricAnswer::External(values)) => {
-                let labels = values.first().map(|value| value.labels.clone()).unwrap_or_default();
-                MetricAnswer::External(vec![ExternalValue { labels, value, timestamp: None }])
+                let labels = values
+                    .first()
+                    .map(|value| value.labels.clone())
+                    .unwrap_or_default();
+                MetricAnswer::External(vec![ExternalValue {
+                    labels,
+                    value,
+                    timestamp: None,
+                }])
             }
-            _ => MetricAnswer::External(vec![ExternalValue { value, ..ExternalValue::default() }]),
+            _ => MetricAnswer::External(vec![ExternalValue {
+                value,
+                ..ExternalValue::default()
+            }]),
         };
         Ok(())
     }
@@ -309,7 +374,9 @@ impl Metric {
         value: &Value,
         decision: &Decision,
     ) -> Result<(), Error> {
-        let Self { index, ref source, .. } = *self;
+        let Self {
+            index, ref source, ..
+        } = *self;
         if matches!((value, source), (Value::Share(_), SampleSource::Pods)) {
             return Err(self.no_share());
         }
@@ -318,10 +385,14 @@ impl Metric {
             if matches!(value, Value::Scale(_)) {
                 return Err(self.nothing_observed());
             }
-            let selector = known_selector(snapshot)
-                .map_err(|e| Error { message: format!("{}: {}", self.label, e.message), ..e })?;
+            let selector = known_selector(snapshot).map_err(|e| Error {
+                message: format!("{}: {}", self.label, e.message),
+                ..e
+            })?;
             let was = snapshot.metrics[index].clone();
-            fill(snapshot, index, source, |pod| is_running(pod) && selector.matches(&pod.labels));
+            fill(snapshot, index, source, |pod| {
+                is_running(pod) && selector.matches(&pod.labels)
+            });
             if samples(snapshot, index, source).is_empty() {
                 return Err(self.no_pods(snapshot, &selector, &was));
             }
@@ -348,8 +419,11 @@ impl Metric {
         decision: Option<&Decision>,
     ) -> Result<Vec<Part>, Error> {
         let step = self.step(snapshot, value, decision)?;
-        let rows: HashMap<&str, &PodRow> =
-            step.pods.iter().map(|row| (&*snapshot.pods[row.pod as usize].name, row)).collect();
+        let rows: HashMap<&str, &PodRow> = step
+            .pods
+            .iter()
+            .map(|row| (&*snapshot.pods[row.pod as usize].name, row))
+            .collect();
         let part = |(pod, observed): (Box<str>, i64)| {
             let row = rows.get(&*pod);
             let whole = match (value, row) {
@@ -363,7 +437,10 @@ impl Metric {
                 _ => Part::OfCounted(whole),
             })
         };
-        samples(snapshot, self.index, &self.source).into_iter().map(part).collect()
+        samples(snapshot, self.index, &self.source)
+            .into_iter()
+            .map(part)
+            .collect()
     }
 
     /// Sets each value to the same share of its part.
@@ -381,7 +458,9 @@ impl Metric {
             Part::OfRest(whole) => rest.next(*whole),
             Part::Stays(observed) => Some(*observed),
         });
-        let assumed = assumed.collect::<Option<Vec<i64>>>().ok_or_else(|| self.too_large())?;
+        let assumed = assumed
+            .collect::<Option<Vec<i64>>>()
+            .ok_or_else(|| self.too_large())?;
         let mut assumed = assumed.into_iter();
         change(snapshot, self.index, &self.source, |_, _| assumed.next());
         Ok(())
@@ -390,9 +469,11 @@ impl Metric {
     /// Whether the controller compares it with a share of the requests: the fields decide.
     fn is_utilization(&self, snapshot: &Snapshot) -> bool {
         matches!(self.source, SampleSource::Resource { .. })
-            && snapshot.hpa.spec.metrics[self.index].target().is_some_and(|target| {
-                target.average_value.is_none() && target.average_utilization.is_some()
-            })
+            && snapshot.hpa.spec.metrics[self.index]
+                .target()
+                .is_some_and(|target| {
+                    target.average_value.is_none() && target.average_utilization.is_some()
+                })
     }
 
     /// Why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if it can,
@@ -419,7 +500,11 @@ impl Metric {
     ) -> Result<Cow<'d, MetricStep>, Error> {
         let serves = |step: &&MetricStep| {
             let needless = !matches!(value, Value::Share(_));
-            !step.pods.is_empty() && step.pods.iter().all(|row| needless || row.request.is_some())
+            !step.pods.is_empty()
+                && step
+                    .pods
+                    .iter()
+                    .all(|row| needless || row.request.is_some())
         };
         let known = decision.and_then(|decision| decision.metric(self.index));
         if let Some(step) = known.filter(serves) {
@@ -432,10 +517,13 @@ impl Metric {
             self.unknown_pods(error.unwrap_or("there are none"))
         })?;
         match &step.result {
-            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => Err(
-                Error::usage(format!("{}: a percentage cannot be used: {}", self.label, e.message))
-                    .hint(self.without_request()),
-            ),
+            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => {
+                Err(Error::usage(format!(
+                    "{}: a percentage cannot be used: {}",
+                    self.label, e.message
+                ))
+                .hint(self.without_request()))
+            }
             _ => Ok(Cow::Owned(step.clone())),
         }
     }
@@ -446,23 +534,31 @@ impl Metric {
     }
 
     fn too_large(&self) -> Error {
-        Error::usage(format!("{} would be larger than any metric can be", self.label))
+        Error::usage(format!(
+            "{} would be larger than any metric can be",
+            self.label
+        ))
     }
 
     fn nothing_observed(&self) -> Error {
-        Error::usage(format!("{}: there is no observed value to change", self.label)).hint(
-            match &self.source {
-                SampleSource::Resource { .. } => {
-                    format!("give a value such as 80% or {}", self.amount())
-                }
-                _ => format!("give a value such as {}", self.amount()),
-            },
-        )
+        Error::usage(format!(
+            "{}: there is no observed value to change",
+            self.label
+        ))
+        .hint(match &self.source {
+            SampleSource::Resource { .. } => {
+                format!("give a value such as 80% or {}", self.amount())
+            }
+            _ => format!("give a value such as {}", self.amount()),
+        })
     }
 
     fn no_share(&self) -> Error {
-        Error::usage(format!("{} is not a resource, so it has no request", self.label))
-            .hint("use an amount such as 30, or a change such as +20% or x2")
+        Error::usage(format!(
+            "{} is not a resource, so it has no request",
+            self.label
+        ))
+        .hint("use an amount such as 30, or a change such as +20% or x2")
     }
 
     fn no_request(&self, pod: &str) -> Error {
@@ -485,37 +581,53 @@ impl Metric {
 
     /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
     fn no_pods(&self, snapshot: &Snapshot, selector: &Selector, was: &MetricAnswer) -> Error {
-        let pods = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
+        let pods = snapshot
+            .pods
+            .iter()
+            .filter(|pod| selector.matches(&pod.labels));
         let has_pods = pods.clone().next().is_some();
         let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
         match (&self.source, was) {
-            (SampleSource::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
+            (
+                SampleSource::Resource {
+                    container: Some(name),
+                    ..
+                },
+                _,
+            ) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
                 let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();
-                Error::usage(format!("{}: no running pod has a container {name}", self.label))
-                    .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
+                Error::usage(format!(
+                    "{}: no running pod has a container {name}",
+                    self.label
+                ))
+                .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
             }
             (_, MetricAnswer::Unread(Unread::Refused { .. })) => {
                 self.unknown_pods("you may not read them")
             }
-            (_, MetricAnswer::Unread(Unread::Missing { .. })) if !has_pods => {
-                self.unknown_pods("the input has none of them").hint(WITHOUT_PODS)
-            }
+            (_, MetricAnswer::Unread(Unread::Missing { .. })) if !has_pods => self
+                .unknown_pods("the input has none of them")
+                .hint(WITHOUT_PODS),
             _ => {
                 let error =
                     Error::usage(format!("{}: no pod of the target is running", self.label));
-                match has_pods {
-                    true => error,
-                    false => error.hint(
+                if has_pods {
+                    error
+                } else {
+                    error.hint(
                         "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
-                    ),
+                    )
                 }
             }
         }
     }
 
     fn unknown_pods(&self, why: &str) -> Error {
-        Error::usage(format!("{}: the pods of the target are unknown: {why}", self.label))
+        Error::usage(format!(
+            "{}: the pods of the target are unknown: {why}",
+            self.label
+        ))
     }
 }
 
@@ -551,14 +663,20 @@ struct Spread {
 impl Spread {
     fn of(ratio: Ratio, value: &Value) -> Self {
         let down = matches!(value, Value::Share(_)) && !ratio.is_whole_percent();
-        Self { ratio, down, whole: 0, part: 0 }
+        Self {
+            ratio,
+            down,
+            whole: 0,
+            part: 0,
+        }
     }
 
     fn next(&mut self, whole: i64) -> Option<i64> {
         self.whole = self.whole.checked_add(whole.into())?;
-        let part = match self.down {
-            true => self.ratio.whole_of(self.whole)?,
-            false => self.ratio.of(self.whole)?,
+        let part = if self.down {
+            self.ratio.whole_of(self.whole)?
+        } else {
+            self.ratio.of(self.whole)?
         };
         let next = part - std::mem::replace(&mut self.part, part);
         next.try_into().ok()
@@ -602,10 +720,16 @@ pub(in crate::whatif) fn in_container<T>(
     let container = container.to_owned();
     metrics.push(MetricSpec {
         type_: "ContainerResource".to_owned(),
-        container_resource: Some(ContainerResourceMetricSource { name, target, container }),
+        container_resource: Some(ContainerResourceMetricSource {
+            name,
+            target,
+            container,
+        }),
         ..MetricSpec::default()
     });
-    snapshot.metrics.insert(place, snapshot.metrics[whole].clone());
+    snapshot
+        .metrics
+        .insert(place, snapshot.metrics[whole].clone());
     // Before 1.30, the controller looks at such metrics only with its gate.
     let gate = std::mem::replace(&mut snapshot.controller.gates.container_metrics, true);
     let seen = look(snapshot, place);
@@ -623,7 +747,11 @@ pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Optio
     let samples = samples(snapshot, index, &SampleSource::of(&snapshot.hpa, spec));
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
     let binary = spec.is_resource() && spec.name() == "memory";
-    let format = if binary { Format::BinarySI } else { Format::DecimalSI };
+    let format = if binary {
+        Format::BinarySI
+    } else {
+        Format::DecimalSI
+    };
     Some(Reported::Amount(Quantity::from_milli(value, format)))
 }
 
@@ -637,7 +765,10 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
         average_utilization: Some(100),
         ..MetricTarget::default()
     };
-    if let Some(own) = probe.hpa.spec.metrics[index].target_mut().filter(|_| of_resource) {
+    if let Some(own) = probe.hpa.spec.metrics[index]
+        .target_mut()
+        .filter(|_| of_resource)
+    {
         *own = target;
     }
     probe.hpa.spec.metrics.swap(0, index);

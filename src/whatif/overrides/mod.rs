@@ -130,7 +130,10 @@ impl Override {
 
     /// The same of what only happens in the assumption, or replaces more than one value.
     pub(super) fn event(item: impl Into<String>, assumed: impl Into<String>) -> Self {
-        Self { is_observable: false, ..Self::new(item, assumed, None) }
+        Self {
+            is_observable: false,
+            ..Self::new(item, assumed, None)
+        }
     }
 
     /// What was observed, as people read it; none of what only happens in the assumption.
@@ -143,12 +146,18 @@ impl Override {
 
     /// That it is about a metric, for which this was typed.
     pub(super) fn of_metric(self, place: usize, typed: &str) -> Self {
-        Self { metric: Some((place, typed.to_owned())), ..self }
+        Self {
+            metric: Some((place, typed.to_owned())),
+            ..self
+        }
     }
 
     /// That it is about the values of a metric, which may be one of a container that the spec does not have.
     pub(super) fn of(self, id: MetricId) -> Self {
-        Self { id: Some(id), ..self }
+        Self {
+            id: Some(id),
+            ..self
+        }
     }
 
     /// Whether it is about the values of a metric.
@@ -170,7 +179,10 @@ impl Override {
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
-        Self { pods: pods.into_iter().collect(), ..self }
+        Self {
+            pods: pods.into_iter().collect(),
+            ..self
+        }
     }
 }
 
@@ -198,9 +210,16 @@ impl Assumptions {
             let left = leave(&mut input.snapshot, &was, partition);
             input.surroundings.leave_behind(target, left);
         }
-        let Input { snapshot, notes, surroundings, .. } = &mut input;
+        let Input {
+            snapshot,
+            notes,
+            surroundings,
+            ..
+        } = &mut input;
         let supposed = surroundings.supposed.as_ref();
-        let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes, supposed)?;
+        let chosen = self
+            .pods
+            .apply(snapshot, decision, &mut overrides, notes, supposed)?;
 
         let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
         let observed = is_as_observed.then_some(decision);
@@ -220,14 +239,21 @@ impl Assumptions {
         values.share(snapshot);
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods is also that of the container.
-        let whole = self.metrics.iter().filter(|own| own.wanted.container.is_none());
-        let whole: Vec<usize> =
-            whole.filter_map(|own| own.places(snapshot).ok()).flatten().collect();
+        let whole = self
+            .metrics
+            .iter()
+            .filter(|own| own.wanted.container.is_none());
+        let whole: Vec<usize> = whole
+            .filter_map(|own| own.places(snapshot).ok())
+            .flatten()
+            .collect();
         let is_stated = |name: &str| !matters(metrics, name, |place| whole.contains(&place));
         drop_known(snapshot, is_stated, notes);
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.
-            input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+            input
+                .notes
+                .retain(|note| !matches!(note, Note::RolloutFirst { .. }));
             // Nor was anything observed but what the manifest states.
             for own in &mut overrides {
                 own.is_observable &= own.observed.is_some();
@@ -260,10 +286,19 @@ impl Assumptions {
 /// Leaves the pods as they were that a StatefulSet does not replace, because their ordinals are below its partition.
 /// The pods are the same in both snapshots, and in the same order. Returns how many these are.
 fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
-    let Ok(selector) = known_selector(was) else { return 0 };
+    let Ok(selector) = known_selector(was) else {
+        return 0;
+    };
     let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
-    let ordinals = was.pods.iter().filter(of_target).filter_map(|pod| Pod::ordinal(&pod.name));
-    let first = ordinals.min().unwrap_or(0).saturating_add(partition.unsigned_abs().into());
+    let ordinals = was
+        .pods
+        .iter()
+        .filter(of_target)
+        .filter_map(|pod| Pod::ordinal(&pod.name));
+    let first = ordinals
+        .min()
+        .unwrap_or(0)
+        .saturating_add(partition.unsigned_abs().into());
     let stays = |name: &str| Pod::ordinal(name).is_some_and(|own| own < first);
     let mut left = 0;
     for (pod, was) in snapshot.pods.iter_mut().zip(&was.pods) {
@@ -290,8 +325,11 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     if let Some(percent) = current.average_utilization {
         return Some(Reported::Text(format!("{percent}%")));
     }
-    let value =
-        proposal.total.as_ref().or(current.value.as_ref()).or(current.average_value.as_ref());
+    let value = proposal
+        .total
+        .as_ref()
+        .or(current.value.as_ref())
+        .or(current.average_value.as_ref());
     value.cloned().map(Reported::Amount)
 }
 

@@ -50,16 +50,24 @@ fn named(
     typed: &str,
     form: impl Fn() -> Error,
 ) -> Result<NamedMetric, Error> {
-    let of_container = text.split_once('=').filter(|(before, _)| !before.contains('{'));
+    let of_container = text
+        .split_once('=')
+        .filter(|(before, _)| !before.contains('{'));
     let (container, text) = match of_container {
         Some(("", _)) => return Err(form()),
         Some((container, rest)) => (Some(container.to_owned()), rest),
         None => (None, text),
     };
     // A name may have braces, too; a selector has none within.
-    let (name, selector) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
+    let (name, selector) = match text
+        .strip_suffix('}')
+        .and_then(|text| text.rsplit_once('{'))
+    {
         // A brace that is not closed begins a selector.
-        None if text.rsplit_once('{').is_some_and(|(_, rest)| !rest.contains('}')) => {
+        None if text
+            .rsplit_once('{')
+            .is_some_and(|(_, rest)| !rest.contains('}')) =>
+        {
             return Err(form());
         }
         None => (text, None),
@@ -76,7 +84,9 @@ fn named(
     };
     // No name of a metric has a slash, and the domain before one in the name of a resource has small letters.
     let typed = name.split_once('/').and_then(|(before, name)| {
-        let type_ = METRIC_SOURCE_TYPES.into_iter().find(|type_| *type_ == before)?;
+        let type_ = METRIC_SOURCE_TYPES
+            .into_iter()
+            .find(|type_| *type_ == before)?;
         Some((Some(type_), name))
     });
     let (type_, name) = typed.unwrap_or((None, name));
@@ -85,7 +95,15 @@ fn named(
     }
     let is_unquoted = false;
     let name = name.to_owned();
-    Ok(NamedMetric { type_, name, container, object, selector, braced, is_unquoted })
+    Ok(NamedMetric {
+        type_,
+        name,
+        container,
+        object,
+        selector,
+        braced,
+        is_unquoted,
+    })
 }
 
 /// Where the values of a metric are.
@@ -129,7 +147,9 @@ impl NamedMetric {
     /// Whether it is a resource of the pods or of a container in them.
     pub(in crate::whatif) fn is_of_resource(&self, resource: &str) -> bool {
         self.name == resource
-            && self.type_.is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
+            && self
+                .type_
+                .is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
     }
 
     /// Finds its values; `typed` is what names it.
@@ -140,7 +160,10 @@ impl NamedMetric {
     pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
         let whole = self.whole(&snapshot.hpa.spec.metrics);
         let Some((whole, container)) = whole.zip(self.container.as_deref()) else {
-            return Ok(Meant { places: self.places(snapshot)?, container: None });
+            return Ok(Meant {
+                places: self.places(snapshot)?,
+                container: None,
+            });
         };
         has_container(&of_target(snapshot)?, container, false, typed).map_err(|e| {
             if self.is_unquoted {
@@ -150,7 +173,10 @@ impl NamedMetric {
                 e
             }
         })?;
-        Ok(Meant { places: vec![whole], container: Some(container.to_owned()) })
+        Ok(Meant {
+            places: vec![whole],
+            container: Some(container.to_owned()),
+        })
     }
 
     /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, `NAME on KIND/OBJECT`, or `CONTAINER=NAME`.
@@ -171,7 +197,10 @@ impl NamedMetric {
     ///
     /// Those of [`Self::read`].
     pub(in crate::whatif) fn of_column(title: &str, is_unquoted: bool) -> Result<Self, Error> {
-        Ok(Self { is_unquoted, ..Self::read(title, "")? })
+        Ok(Self {
+            is_unquoted,
+            ..Self::read(title, "")?
+        })
     }
 
     /// Its place in the spec; the first where the spec has it several times.
@@ -181,7 +210,10 @@ impl NamedMetric {
     /// There is no such metric, or it cannot be told which.
     pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
         let places = self.places(snapshot)?;
-        places.first().copied().ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
+        places
+            .first()
+            .copied()
+            .ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
     }
 
     pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
@@ -202,12 +234,22 @@ impl NamedMetric {
             }
             self.type_.is_none_or(|own| spec.type_ == own)
                 && spec.name() == self.name
-                && self.object.as_ref().is_none_or(|own| is_of_object(spec, own))
-                && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))
-                && self.selector.as_ref().is_none_or(|own| spec.selector() == *own)
+                && self
+                    .object
+                    .as_ref()
+                    .is_none_or(|own| is_of_object(spec, own))
+                && self
+                    .container
+                    .as_deref()
+                    .is_none_or(|own| spec.container() == Some(own))
+                && self
+                    .selector
+                    .as_ref()
+                    .is_none_or(|own| spec.selector() == *own)
         };
-        let mut found: Vec<usize> =
-            (0..metrics.len()).filter(|&place| fits(&metrics[place])).collect();
+        let mut found: Vec<usize> = (0..metrics.len())
+            .filter(|&place| fits(&metrics[place]))
+            .collect();
         // Without a container the pod as a whole is meant, where the HPA looks at it.
         let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));
         if self.container.is_none() && found.iter().any(of_pods) {
@@ -229,16 +271,21 @@ impl NamedMetric {
         match labels.len() {
             0 => {
                 let there: Vec<String> = metrics.iter().map(|own| own.label(metrics)).collect();
-                let wanted = match self.is_unquoted {
-                    true => "such metric".to_owned(),
-                    false => format!("metric {self}"),
+                let wanted = if self.is_unquoted {
+                    "such metric".to_owned()
+                } else {
+                    format!("metric {self}")
                 };
                 Err(Error::usage(format!("the HPA has no {wanted}"))
                     .hint(format!("it has {}", there.join(", "))))
             }
             1 => Ok(found),
             _ => {
-                let wanted = if self.is_unquoted { "it".to_owned() } else { self.to_string() };
+                let wanted = if self.is_unquoted {
+                    "it".to_owned()
+                } else {
+                    self.to_string()
+                };
                 Err(Error::usage(format!("{wanted} is ambiguous: {}", labels.join(", ")))
                 .hint(
                     "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30' or 'NAME{}=30' for none, the \

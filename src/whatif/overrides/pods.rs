@@ -43,9 +43,10 @@ pub(super) enum Replicas {
 impl Replicas {
     pub(super) fn read(text: &str) -> Result<Self, Error> {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let number: Option<i32> = match digits.bytes().all(|c| c.is_ascii_digit()) {
-            true => text.parse().ok(),
-            false => None,
+        let number: Option<i32> = if digits.bytes().all(|c| c.is_ascii_digit()) {
+            text.parse().ok()
+        } else {
+            None
         };
         match number {
             Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
@@ -122,16 +123,22 @@ impl Which {
             return text.parse().map(Self::Count).map_err(too_large);
         }
         let of_a_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-        match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(of_a_name) {
-            true => Ok(Self::Named(text.to_owned())),
-            false => Err(form()),
+        if text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(of_a_name) {
+            Ok(Self::Named(text.to_owned()))
+        } else {
+            Err(form())
         }
     }
 }
 
 impl PodChanges {
     pub(super) fn is_none(&self) -> bool {
-        let Self { replicas, unready, missing, pending } = self;
+        let Self {
+            replicas,
+            unready,
+            missing,
+            pending,
+        } = self;
         replicas.is_none() && unready.is_empty() && missing.is_empty() && pending.is_empty()
     }
 
@@ -146,20 +153,28 @@ impl PodChanges {
     ) -> Result<Vec<(Box<str>, State)>, Error> {
         if let Some(replicas) = self.replicas {
             of_target(snapshot)?;
-            let before = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+            let before = snapshot
+                .scale
+                .as_ref()
+                .map_or(0, |scale| scale.spec_replicas);
             let count = replicas.after(before)?;
             scale_to(snapshot, count, decision, notes)?;
             let (assumed, result) = match replicas {
                 Replicas::To(_) => (count.to_string(), None),
-                Replicas::By(change) => {
-                    (format!("{change:+}"), Some(Reported::Text(count.to_string())))
-                }
+                Replicas::By(change) => (
+                    format!("{change:+}"),
+                    Some(Reported::Text(count.to_string())),
+                ),
             };
             let stated = supposed.map_or(Some(before), |pods| pods.stated);
             let observed = stated.map(|count| Reported::Text(count.to_string()));
             let is_observable = observed.is_some();
             let own = Override::new("replicas", assumed, observed);
-            overrides.push(Override { result, is_observable, ..own });
+            overrides.push(Override {
+                result,
+                is_observable,
+                ..own
+            });
         }
         let lists = [
             (State::Unready, &self.unready),
@@ -167,15 +182,18 @@ impl PodChanges {
             (State::Pending, &self.pending),
         ];
         let mut chosen: Vec<(Box<str>, State)> = Vec::new();
-        let all = lists.iter().flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
+        let all = lists
+            .iter()
+            .flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
         for (state, which) in all.clone() {
             let Which::Named(name) = which else { continue };
             named(snapshot, name)?;
             if let Some((_, other)) = chosen.iter().find(|(pod, _)| **pod == **name) {
                 let (state, other) = (state.word(), other.word());
-                return Err(Error::usage(match state == other {
-                    true => format!("{name} is named twice"),
-                    false => format!("{name} cannot be both {other} and {state}"),
+                return Err(Error::usage(if state == other {
+                    format!("{name} is named twice")
+                } else {
+                    format!("{name} cannot be both {other} and {state}")
                 }));
             }
             chosen.push((name.as_str().into(), state));
@@ -186,7 +204,9 @@ impl PodChanges {
             uncounted(snapshot, decision)
         };
         for (state, which) in all {
-            let Which::Count(count) = *which else { continue };
+            let Which::Count(count) = *which else {
+                continue;
+            };
             let mut free = of_target(snapshot)?;
             free.retain(|pod| {
                 let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
@@ -208,7 +228,9 @@ impl PodChanges {
             }
             // The last by name, but first those whose state makes a difference.
             free.sort_by_key(|pod| !uncounted.contains(&pod.name));
-            let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
+            let last = free[free.len() - count..]
+                .iter()
+                .map(|pod| (pod.name.clone(), state));
             let last: Vec<_> = last.collect();
             chosen.extend(last);
         }
@@ -217,7 +239,10 @@ impl PodChanges {
         }
         for (state, _) in lists {
             let word = state.flag().trim_start_matches('-');
-            let own = chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| name.clone());
+            let own = chosen
+                .iter()
+                .filter(|(_, s)| *s == state)
+                .map(|(name, _)| name.clone());
             let names: Vec<Box<str>> = own.collect();
             if !names.is_empty() {
                 let item = Override::event(format!("{word} pods"), names.join(", "));
@@ -245,8 +270,11 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 /// The pods of the target, by name.
 pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     let selector = known_selector(snapshot)?;
-    let mut pods: Vec<&Shared<Pod>> =
-        snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
+    let mut pods: Vec<&Shared<Pod>> = snapshot
+        .pods
+        .iter()
+        .filter(|pod| selector.matches(&pod.labels))
+        .collect();
     pods.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(pods)
 }
@@ -264,7 +292,10 @@ pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
 
 /// Whether a pod is up and ready.
 pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
-    is_running(pod) && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
+    is_running(pod)
+        && pod
+            .ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True)
 }
 
 /// Puts a pod in a state, as it would be with every metric.
@@ -274,7 +305,9 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
         match state {
             State::Unready => be_unready(pod, *now),
             State::Pending => {
-                let started = pod.start_time.filter(|since| *since != Timestamp::UNIX_EPOCH);
+                let started = pod
+                    .start_time
+                    .filter(|since| *since != Timestamp::UNIX_EPOCH);
                 be_unready(pod, *now);
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
@@ -306,11 +339,16 @@ pub(crate) fn make_ready(
     decision: &Decision,
     wanted: impl Fn(&Pod) -> bool,
 ) {
-    let lacks = decision.metrics().filter(|step| !step.is_total()).flat_map(|step| &step.pods);
+    let lacks = decision
+        .metrics()
+        .filter(|step| !step.is_total())
+        .flat_map(|step| &step.pods);
     let lacks = lacks.filter(|row| row.value.is_none());
     let lacks = lacks.filter_map(|row| snapshot.pods.get(row.pod as usize));
     // A metric of a resource that fails for want of a pod's value has no rows.
-    let failed = decision.metrics().filter(|step| step.is_resource() && step.pods.is_empty());
+    let failed = decision
+        .metrics()
+        .filter(|step| step.is_resource() && step.pods.is_empty());
     let failed: Vec<&MetricStep> = failed.collect();
     let measured = Measured::of(&snapshot.pod_metrics);
     let is_measured = |pod: &Pod| {
@@ -319,12 +357,16 @@ pub(crate) fn make_ready(
             own.is_some_and(|it| it.usage(&step.name, step.container.as_deref()).is_some())
         })
     };
-    let unmeasured = snapshot.pods.iter().filter(|pod| !failed.is_empty() && !is_measured(pod));
+    let unmeasured = snapshot
+        .pods
+        .iter()
+        .filter(|pod| !failed.is_empty() && !is_measured(pod));
     let lacks = lacks.chain(unmeasured).filter(|pod| wanted(pod));
     let lacks: BTreeSet<_> = lacks.map(|pod| pod.name.clone()).collect();
-    let counted = match lacks.is_empty() {
-        true => Vec::new(),
-        false => counted(snapshot, decision),
+    let counted = if lacks.is_empty() {
+        Vec::new()
+    } else {
+        counted(snapshot, decision)
     };
     for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
         be_ready(pod);
@@ -340,7 +382,9 @@ pub(crate) fn make_ready(
 /// Makes some pods unready, and so since their start.
 pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
     let Snapshot { pods, now, .. } = snapshot;
-    pods.iter_mut().filter(|pod| wanted(pod)).for_each(|pod| be_unready(pod, *now));
+    pods.iter_mut()
+        .filter(|pod| wanted(pod))
+        .for_each(|pod| be_unready(pod, *now));
 }
 
 /// Gives the target as many pods as it has replicas, unless they are more than can be assumed, or there is
@@ -355,16 +399,23 @@ pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i
 fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
     let uncounted = uncounted(snapshot, decision);
     let pods = of_target(snapshot).unwrap_or_default().into_iter();
-    pods.filter(|pod| !uncounted.contains(&pod.name)).cloned().collect()
+    pods.filter(|pod| !uncounted.contains(&pod.name))
+        .cloned()
+        .collect()
 }
 
 /// Makes a pod unready. The controller takes it for unready for good only if it never was ready.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
     // Of a pod that is assumed, nothing says when it started.
-    let since = pod.start_time.filter(|since| *since != Timestamp::UNIX_EPOCH).unwrap_or(now);
+    let since = pod
+        .start_time
+        .filter(|since| *since != Timestamp::UNIX_EPOCH)
+        .unwrap_or(now);
     pod.start_time = Some(since);
-    pod.ready =
-        Some(ReadyCondition { status: ConditionStatus::False, last_transition_time: since });
+    pod.ready = Some(ReadyCondition {
+        status: ConditionStatus::False,
+        last_transition_time: since,
+    });
 }
 
 /// Makes a pod ready, and so for long.
@@ -399,8 +450,11 @@ fn scale_to(
     let stays = |pod: &&Shared<Pod>| {
         pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
     };
-    let mut pods: Vec<Shared<Pod>> =
-        of_target(snapshot)?.into_iter().filter(stays).cloned().collect();
+    let mut pods: Vec<Shared<Pod>> = of_target(snapshot)?
+        .into_iter()
+        .filter(stays)
+        .cloned()
+        .collect();
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
         // The last of the list go: first by name, and what does not count behind all that does.
@@ -433,8 +487,10 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
         own = look(snapshot);
         &own
     };
-    let rows =
-        decision.metrics().flat_map(|step| &step.pods).filter(|row| row.group != Group::Ready);
+    let rows = decision
+        .metrics()
+        .flat_map(|step| &step.pods)
+        .filter(|row| row.group != Group::Ready);
     let rows = rows.filter_map(|row| snapshot.pods.get(row.pod as usize));
     let unready = snapshot.pods.iter().filter(|pod| !is_ready(pod));
     rows.chain(unready).map(|pod| pod.name.clone()).collect()
@@ -444,41 +500,67 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
     let counted: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
-    let of_usage = snapshot.pod_metrics.iter().filter(|item| counted.contains(&item.name));
+    let of_usage = snapshot
+        .pod_metrics
+        .iter()
+        .filter(|item| counted.contains(&item.name));
     let of_usage: Vec<&PodMetrics> = of_usage.map(|item| &**item).collect();
     if let Some(first) = of_usage.first() {
         let averages = first.containers.iter().map(|container| {
             let of = |resource| {
                 let same = |item: &&PodMetrics| {
-                    item.containers.iter().find(|c| c.name == container.name)?.get(resource)
+                    item.containers
+                        .iter()
+                        .find(|c| c.name == container.name)?
+                        .get(resource)
                 };
                 Average::of(of_usage.iter().filter_map(same))
             };
-            container.usage.iter().map(|(resource, _)| of(resource)).collect()
+            container
+                .usage
+                .iter()
+                .map(|(resource, _)| of(resource))
+                .collect()
         });
         usage = Some((PodMetrics::clone(first), averages.collect()));
     }
     let of_metric = |answer: &MetricAnswer| match answer {
         MetricAnswer::Pods(values) => {
             let own = || values.iter().filter(|value| counted.contains(&value.pod));
-            Some((own().next()?.clone(), Average::of(own().map(|value| value.value))))
+            Some((
+                own().next()?.clone(),
+                Average::of(own().map(|value| value.value)),
+            ))
         }
         _ => None,
     };
     let values: Vec<Option<(PodValue, Average)>> = snapshot.metrics.iter().map(of_metric).collect();
     let prefix = format!("{}-assumed-", model.name);
-    let taken = snapshot.pods.iter().filter(|pod| pod.name.starts_with(&prefix));
+    let taken = snapshot
+        .pods
+        .iter()
+        .filter(|pod| pod.name.starts_with(&prefix));
     let taken: HashSet<Box<str>> = taken.map(|pod| pod.name.clone()).collect();
     let names = (1..).map(|n| format!("{prefix}{n}").into_boxed_str());
-    let names: Vec<_> = names.filter(|name| !taken.contains(name)).take(count).collect();
+    let names: Vec<_> = names
+        .filter(|name| !taken.contains(name))
+        .take(count)
+        .collect();
     for (place, name) in names.into_iter().enumerate() {
-        let mut pod = Pod { name: name.clone(), node: None, ..model.clone() };
+        let mut pod = Pod {
+            name: name.clone(),
+            node: None,
+            ..model.clone()
+        };
         if !is_ready(model) {
             be_ready(&mut pod);
         }
         snapshot.pods.push(pod.into());
         if let Some((first, averages)) = &usage {
-            let mut item = PodMetrics { name: name.clone(), ..first.clone() };
+            let mut item = PodMetrics {
+                name: name.clone(),
+                ..first.clone()
+            };
             for (container, averages) in item.containers.iter_mut().zip(averages) {
                 for ((_, milli), average) in container.usage.iter_mut().zip(averages) {
                     *milli = average.at(place);
@@ -489,7 +571,11 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
         for (answer, own) in snapshot.metrics.iter_mut().zip(&values) {
             if let (MetricAnswer::Pods(values), Some((first, average))) = (answer, own) {
                 let value = average.at(place);
-                values.push(PodValue { pod: name.clone(), value, ..first.clone() });
+                values.push(PodValue {
+                    pod: name.clone(),
+                    value,
+                    ..first.clone()
+                });
             }
         }
     }
@@ -517,6 +603,8 @@ impl Average {
             count => -(-(self.sum * places)).div_euclid(count),
         };
         let place = place as i128;
-        (up_to(place + 1) - up_to(place)).try_into().unwrap_or(i64::MAX)
+        (up_to(place + 1) - up_to(place))
+            .try_into()
+            .unwrap_or(i64::MAX)
     }
 }

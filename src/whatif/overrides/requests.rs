@@ -53,7 +53,10 @@ impl NewRequest {
     fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
         match &self.container {
             None => Some(&pod.requests),
-            Some(name) => pod.running(true).find(|own| own.name == *name).map(|own| &own.requests),
+            Some(name) => pod
+                .running(true)
+                .find(|own| own.name == *name)
+                .map(|own| &own.requests),
         }
     }
 
@@ -63,7 +66,9 @@ impl NewRequest {
 
     /// What a pod requests then, if it is not what it requests now.
     fn new_request(&self, pod: &Pod) -> Result<Option<Option<Amount>>, Error> {
-        let Some(requests) = self.requests(pod) else { return Ok(None) };
+        let Some(requests) = self.requests(pod) else {
+            return Ok(None);
+        };
         let before = requests.get(&self.resource);
         let after = match (&self.to, before) {
             (RequestChange::To(amount), _) => Some(amount.clone()),
@@ -72,7 +77,9 @@ impl NewRequest {
                 let milli = milli.and_then(|milli| i64::try_from(milli).ok());
                 let milli = milli.ok_or_else(|| {
                     let item = self.item();
-                    Error::usage(format!("the {item} would be larger than any request can be"))
+                    Error::usage(format!(
+                        "the {item} would be larger than any request can be"
+                    ))
                 })?;
                 Some(Amount::int(milli, -3))
             }
@@ -87,7 +94,10 @@ impl NewRequest {
     ///
     /// A request would be larger than any can be.
     pub fn changes<'p>(&self, mut pods: impl Iterator<Item = &'p Pod>) -> Result<bool, Error> {
-        pods.try_fold(false, |any, pod| Ok(any || self.new_request(pod)?.is_some()))
+        pods.try_fold(
+            false,
+            |any, pod| Ok(any || self.new_request(pod)?.is_some()),
+        )
     }
 
     /// That a pod is to request so much more than it was observed to that a unit may have been forgotten, or
@@ -102,11 +112,21 @@ impl NewRequest {
         const MUCH: [i64; 2] = [100_000, 1 << 40];
         let quantity = |milli| Quantity::from_milli(milli, format_of(&self.resource));
         for (was, pod) in pods {
-            let after = self.new_request(pod)?.unwrap_or_else(|| self.request(pod).cloned());
-            let Some(after) = after.map(|after| after.milli_value()) else { continue };
-            let before = self.request(was).map(Amount::milli_value).filter(|before| *before > 0);
-            let much =
-                if &*self.resource == "cpu" { MUCH[0] } else { MUCH[1].saturating_mul(1000) };
+            let after = self
+                .new_request(pod)?
+                .unwrap_or_else(|| self.request(pod).cloned());
+            let Some(after) = after.map(|after| after.milli_value()) else {
+                continue;
+            };
+            let before = self
+                .request(was)
+                .map(Amount::milli_value)
+                .filter(|before| *before > 0);
+            let much = if &*self.resource == "cpu" {
+                MUCH[0]
+            } else {
+                MUCH[1].saturating_mul(1000)
+            };
             if before.map_or(after >= much, |before| after / MANY >= before) {
                 return Ok(Some(Note::RequestFar {
                     item: self.item(),
@@ -122,9 +142,14 @@ impl NewRequest {
 
     /// Gives it to a pod, whose containers run with it.
     fn set(&self, pod: &mut Pod) -> Result<(), Error> {
-        let Some(after) = self.new_request(pod)? else { return Ok(()) };
+        let Some(after) = self.new_request(pod)? else {
+            return Ok(());
+        };
         let own = |requests: &mut Requests| {
-            let place = requests.0.iter().position(|(name, _)| *name == self.resource);
+            let place = requests
+                .0
+                .iter()
+                .position(|(name, _)| *name == self.resource);
             match (place, after) {
                 (Some(place), Some(amount)) => requests.0[place].1 = amount,
                 (None, Some(amount)) => requests.0.push((self.resource.clone(), amount)),
@@ -150,19 +175,29 @@ impl NewRequest {
 
     /// What it is about, in words.
     fn item(&self) -> String {
-        let Self { container, resource, .. } = self;
-        format!("{resource} request of {}", container.as_deref().unwrap_or("the pods"))
+        let Self {
+            container,
+            resource,
+            ..
+        } = self;
+        format!(
+            "{resource} request of {}",
+            container.as_deref().unwrap_or("the pods")
+        )
     }
 
     /// What some pods request, if any does.
     fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
-        let requests: BTreeSet<i64> =
-            pods.filter_map(|pod| self.request(pod)).map(Amount::milli_value).collect();
+        let requests: BTreeSet<i64> = pods
+            .filter_map(|pod| self.request(pod))
+            .map(Amount::milli_value)
+            .collect();
         let quantity = |milli: &i64| Quantity::from_milli(*milli, format_of(&self.resource));
         let (least, most) = (requests.first()?, requests.last()?);
-        Some(match least == most {
-            true => Reported::Amount(quantity(least)),
-            false => Reported::Text(format!("{} to {}", quantity(least), quantity(most))),
+        Some(if least == most {
+            Reported::Amount(quantity(least))
+        } else {
+            Reported::Text(format!("{} to {}", quantity(least), quantity(most)))
         })
     }
 }
@@ -183,15 +218,29 @@ pub(super) fn set_requests(
     if new.is_empty() {
         return Ok(());
     }
-    let Input { snapshot, surroundings, notes, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        notes,
+        ..
+    } = input;
     let selector = known_selector(snapshot)?;
     let mut any = false;
     for own in new {
         let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(own, pod);
-        let pods = || snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_meant(pod));
+        let pods = || {
+            snapshot
+                .pods
+                .iter()
+                .map(|pod| &**pod)
+                .filter(|pod| is_meant(pod))
+        };
         // What is typed goes before a template.
         overrides.retain(|it| it.item != own.item());
-        let both = was.iter().map(|pod| &**pod).zip(snapshot.pods.iter().map(|pod| &**pod));
+        let both = was
+            .iter()
+            .map(|pod| &**pod)
+            .zip(snapshot.pods.iter().map(|pod| &**pod));
         let both = || both.clone().filter(|(_, pod)| is_meant(pod));
         let observed = own.reported(both().map(|(was, _)| was));
         any |= own.changes(pods())?;
@@ -201,7 +250,10 @@ pub(super) fn set_requests(
         for pod in of_target {
             own.set(pod)?;
         }
-        let templates = surroundings.workloads.iter_mut().filter_map(|it| it.template.as_mut());
+        let templates = surroundings
+            .workloads
+            .iter_mut()
+            .filter_map(|it| it.template.as_mut());
         for template in templates.filter(|template| selector.matches(&template.labels)) {
             own.set(template)?;
         }
@@ -259,7 +311,9 @@ pub(super) fn set_typed(
     for pod in pods.iter().filter(|pod| counts_as_whole(pod, None, &rules)) {
         for (NewRequest { resource, .. }, flag) in new.iter().zip(&flags) {
             let sum = aggregate_request(pod, resource);
-            let Some((sum, whole)) = sum.zip(pod.requests.get(resource)) else { continue };
+            let Some((sum, whole)) = sum.zip(pod.requests.get(resource)) else {
+                continue;
+            };
             if sum > *whole {
                 let quantity = |amount: &Amount| {
                     Quantity::from_milli(amount.milli_value(), format_of(resource))
@@ -331,9 +385,17 @@ impl TypedRequest {
             }
             Err(e) => return Err(refused(format!("{text}: {e}")).hint(FORMS)),
         };
-        unit::check_amount(resource, false, text, |value| format!("--request {item}={value}"))
-            .map_err(refused)?;
-        Ok(Self { container, resource: resource_name(resource), to, text: text.to_owned(), flag })
+        unit::check_amount(resource, false, text, |value| {
+            format!("--request {item}={value}")
+        })
+        .map_err(refused)?;
+        Ok(Self {
+            container,
+            resource: resource_name(resource),
+            to,
+            text: text.to_owned(),
+            flag,
+        })
     }
 
     fn refused(&self, why: &str) -> Error {
@@ -341,9 +403,17 @@ impl TypedRequest {
     }
 
     fn new_request(&self, container: Option<Box<str>>) -> NewRequest {
-        let Self { resource, to, text, .. } = self.clone();
+        let Self {
+            resource, to, text, ..
+        } = self.clone();
         let lacks_unit = &*resource == "cpu" && text.bytes().all(|c| c.is_ascii_digit());
-        NewRequest { container, resource, to, text, lacks_unit }
+        NewRequest {
+            container,
+            resource,
+            to,
+            text,
+            lacks_unit,
+        }
     }
 
     /// What the pods are given. Without a container, a change is one of every request, and an amount that
@@ -353,7 +423,13 @@ impl TypedRequest {
         snapshot: &Snapshot,
         pods: &[&Shared<Pod>],
     ) -> Result<Vec<NewRequest>, Error> {
-        let Self { container, resource, to, text, flag } = self;
+        let Self {
+            container,
+            resource,
+            to,
+            text,
+            flag,
+        } = self;
         let is_change = matches!(to, RequestChange::Times(_));
         let controller = &snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
@@ -373,7 +449,9 @@ impl TypedRequest {
             let own = self.new_request(Some(name.clone()));
             if is_change && pods.iter().all(|pod| own.request(pod).is_none()) {
                 let why = format!("{name} requests no {resource}");
-                return Err(self.refused(&why).hint("give an amount, such as 250m or 512Mi"));
+                return Err(self
+                    .refused(&why)
+                    .hint("give an amount, such as 250m or 512Mi"));
             }
             return Ok(vec![own]);
         }
@@ -381,11 +459,15 @@ impl TypedRequest {
         if is_change {
             let whole = pods.iter().any(|pod| states_whole(&pod)).then_some(None);
             let each = names(containers(pods, true).filter(requests));
-            let all = whole.into_iter().chain(each.into_iter().map(|it| Some(it.into())));
+            let all = whole
+                .into_iter()
+                .chain(each.into_iter().map(|it| Some(it.into())));
             let all: Vec<NewRequest> = all.map(|it| self.new_request(it)).collect();
             if all.is_empty() {
                 let why = format!("the pods request no {resource}");
-                return Err(self.refused(&why).hint("give an amount, such as 250m or 512Mi"));
+                return Err(self
+                    .refused(&why)
+                    .hint("give an amount, such as 250m or 512Mi"));
             }
             return Ok(all);
         }
@@ -394,7 +476,11 @@ impl TypedRequest {
         }
         let requesting = names(containers(pods, false).filter(requests));
         let all = names(containers(pods, false));
-        let candidates = if requesting.len() == 1 { requesting } else { all };
+        let candidates = if requesting.len() == 1 {
+            requesting
+        } else {
+            all
+        };
         match &Vec::from_iter(candidates)[..] {
             [] => Err(self.refused("the target has no pods")),
             [one] => Ok(vec![self.new_request(Some((*one).into()))]),
@@ -431,7 +517,9 @@ pub(super) fn has_container(
     if known.is_empty() {
         return Err(Error::usage(format!("{typed}: the target has no pods")));
     }
-    let error = Error::usage(format!("{typed}: no pod of the target has a container {name}"));
+    let error = Error::usage(format!(
+        "{typed}: no pod of the target has a container {name}"
+    ));
     Err(match nearest(name, known.iter().copied()) {
         Some(meant) => error.hint(format!("did you mean {meant}?")),
         None => error.hint(format!("they have {}", Vec::from_iter(known).join(", "))),

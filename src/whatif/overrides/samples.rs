@@ -17,7 +17,10 @@ use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::whatif) enum SampleSource {
     /// The usage of each pod, or of one of its containers.
-    Resource { name: String, container: Option<String> },
+    Resource {
+        name: String,
+        container: Option<String>,
+    },
     /// A value for each pod.
     Pods,
     /// A value for an object, which is asked for in these words.
@@ -36,13 +39,14 @@ impl SampleSource {
                 container: spec.container().map(str::to_owned),
             },
             MetricSource::Pods(_) => Self::Pods,
-            MetricSource::Object(ObjectMetricSource { described_object: object, .. }) => {
-                Self::Object(format!(
-                    "{}.custom.metrics.k8s.io {}",
-                    resource_of(object.group(), &object.kind),
-                    described_name(object, hpa)
-                ))
-            }
+            MetricSource::Object(ObjectMetricSource {
+                described_object: object,
+                ..
+            }) => Self::Object(format!(
+                "{}.custom.metrics.k8s.io {}",
+                resource_of(object.group(), &object.kind),
+                described_name(object, hpa)
+            )),
             MetricSource::External(source) => Self::External(source.metric.name.clone()),
             MetricSource::Unknown => Self::None,
         }
@@ -53,7 +57,10 @@ impl SampleSource {
         match (self, other) {
             (
                 Self::Resource { name, container },
-                Self::Resource { name: other, container: of_other },
+                Self::Resource {
+                    name: other,
+                    container: of_other,
+                },
             ) => name == other && container.is_some() != of_other.is_some(),
             _ => false,
         }
@@ -86,9 +93,10 @@ pub(in crate::whatif) fn samples(
             };
             snapshot.pod_metrics.iter().filter_map(used).collect()
         }
-        (MetricAnswer::Pods(values), _) => {
-            values.iter().map(|value| (value.pod.clone(), value.value)).collect()
-        }
+        (MetricAnswer::Pods(values), _) => values
+            .iter()
+            .map(|value| (value.pod.clone(), value.value))
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -126,9 +134,19 @@ pub(super) fn fill(
     source: &SampleSource,
     wanted: impl Fn(&Pod) -> bool,
 ) {
-    let Snapshot { now, hpa, pods, pod_metrics, metrics, .. } = snapshot;
+    let Snapshot {
+        now,
+        hpa,
+        pods,
+        pod_metrics,
+        metrics,
+        ..
+    } = snapshot;
     let wanted = pods.iter().filter(|pod| wanted(pod));
-    let failed = matches!(metrics[index], MetricAnswer::Failed(_) | MetricAnswer::Unread(_));
+    let failed = matches!(
+        metrics[index],
+        MetricAnswer::Failed(_) | MetricAnswer::Unread(_)
+    );
     match source {
         SampleSource::Resource { name, container } => {
             let container = container.as_deref();
@@ -145,7 +163,10 @@ pub(super) fn fill(
                 let item = &mut pod_metrics[place];
                 for own in pod.running(false) {
                     if !item.containers.iter().any(|usage| usage.name == own.name) {
-                        let usage = ContainerUsage { name: own.name.clone(), usage: Usage::new() };
+                        let usage = ContainerUsage {
+                            name: own.name.clone(),
+                            usage: Usage::new(),
+                        };
                         item.containers.push(usage);
                     }
                 }
@@ -166,14 +187,20 @@ pub(super) fn fill(
             if failed {
                 metrics[index] = MetricAnswer::Pods(Vec::new());
             }
-            let MetricAnswer::Pods(values) = &mut metrics[index] else { return };
+            let MetricAnswer::Pods(values) = &mut metrics[index] else {
+                return;
+            };
             let there: HashSet<Box<str>> = values.iter().map(|value| value.pod.clone()).collect();
-            values.extend(wanted.filter(|pod| !there.contains(&pod.name)).map(|pod| PodValue {
-                pod: pod.name.clone(),
-                value: 0,
-                timestamp: *now,
-                window: SignedDuration::ZERO,
-            }));
+            values.extend(
+                wanted
+                    .filter(|pod| !there.contains(&pod.name))
+                    .map(|pod| PodValue {
+                        pod: pod.name.clone(),
+                        value: 0,
+                        timestamp: *now,
+                        window: SignedDuration::ZERO,
+                    }),
+            );
         }
         SampleSource::Object(_) | SampleSource::External(_) | SampleSource::None => {}
     }
@@ -199,7 +226,10 @@ pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
         }
         Ok(selector) => selector.parsed().cloned().map_err(ToString::to_string),
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
-        Err(e) => Err(format!("the input has no {}", e.lacking().unwrap_or_default())),
+        Err(e) => Err(format!(
+            "the input has no {}",
+            e.lacking().unwrap_or_default()
+        )),
     }
 }
 
@@ -216,7 +246,10 @@ fn set_usage(
     observed: i64,
     changed: Option<i64>,
 ) {
-    let own = pod.containers.iter_mut().filter(|c| container.is_none_or(|n| n == &*c.name));
+    let own = pod
+        .containers
+        .iter_mut()
+        .filter(|c| container.is_none_or(|n| n == &*c.name));
     let Some(changed) = changed else {
         for usage in own {
             usage.usage.retain(|(name, _)| name != resource);
@@ -232,9 +265,9 @@ fn set_usage(
         // If nothing is used, the first container represents all.
         let part = match observed {
             ..=0 => changed,
-            _ => {
-                (i128::from(changed) * before / i128::from(observed)).try_into().unwrap_or(changed)
-            }
+            _ => (i128::from(changed) * before / i128::from(observed))
+                .try_into()
+                .unwrap_or(changed),
         };
         *milli = part - given;
         given = part;

@@ -85,10 +85,17 @@ impl SpecChanges {
         }
         for text in &typed.fields {
             let field = Field::read(text)?;
-            if let Some(other) = fields.iter().find(|other| overlap(&other.path, &field.path)) {
-                return Err(Error::usage(match other.item == field.item {
-                    true => format!("{} is set twice", field.item),
-                    false => format!("{} and {} are both set, and overlap", other.item, field.item),
+            if let Some(other) = fields
+                .iter()
+                .find(|other| overlap(&other.path, &field.path))
+            {
+                return Err(Error::usage(if other.item == field.item {
+                    format!("{} is set twice", field.item)
+                } else {
+                    format!(
+                        "{} and {} are both set, and overlap",
+                        other.item, field.item
+                    )
                 }));
             }
             fields.push(field);
@@ -104,10 +111,19 @@ impl SpecChanges {
             let target = NewTarget::read(value, text)?;
             targets.push((
                 wanted,
-                TypedTarget { target, text: value.to_owned(), typed: text.clone() },
+                TypedTarget {
+                    target,
+                    text: value.to_owned(),
+                    typed: text.clone(),
+                },
             ));
         }
-        Ok(Self { candidate: None, keeps_template: false, fields, targets })
+        Ok(Self {
+            candidate: None,
+            keeps_template: false,
+            fields,
+            targets,
+        })
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -121,8 +137,13 @@ impl SpecChanges {
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
         let before = input.snapshot.hpa.spec.clone();
-        let Snapshot { hpa, other_hpas, .. } = &input.snapshot;
-        let chosen = self.candidate.as_ref().map(|own| (own, own.choose(hpa, other_hpas)));
+        let Snapshot {
+            hpa, other_hpas, ..
+        } = &input.snapshot;
+        let chosen = self
+            .candidate
+            .as_ref()
+            .map(|own| (own, own.choose(hpa, other_hpas)));
         let chosen = match chosen {
             Some((candidate, chosen)) => Some((candidate, chosen?)),
             None => None,
@@ -137,7 +158,13 @@ impl SpecChanges {
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some((_, Chosen { workload: Some(workload), .. })) = &chosen
+        if let Some((
+            _,
+            Chosen {
+                workload: Some(workload),
+                ..
+            },
+        )) = &chosen
             && !self.keeps_template
         {
             template::apply(input, workload, overrides)?;
@@ -159,7 +186,15 @@ impl SpecChanges {
         }
         let mut spec = snapshot.hpa.spec.clone();
         let mut taken: Vec<usize> = Vec::new();
-        for (wanted, TypedTarget { target, text, typed }) in &self.targets {
+        for (
+            wanted,
+            TypedTarget {
+                target,
+                text,
+                typed,
+            },
+        ) in &self.targets
+        {
             for place in wanted.places(snapshot)? {
                 let metric = typed.strip_suffix(&**text).unwrap_or(typed);
                 unit::check(&spec.metrics[place], text, |value| {
@@ -179,7 +214,10 @@ impl SpecChanges {
                     )));
                 }
                 let source = source_of(&spec.metrics[place]);
-                let running = before.metrics.iter().find(|metric| source_of(metric) == source);
+                let running = before
+                    .metrics
+                    .iter()
+                    .find(|metric| source_of(metric) == source);
                 let observed = running.and_then(MetricSpec::target).map(reported);
                 target.set(&mut spec.metrics[place], &label)?;
                 paths.push(path.to_vec());
@@ -201,7 +239,11 @@ impl SpecChanges {
             }
             field.set(&mut json)?;
             field.check_inside(&json)?;
-            overrides.push(Override::new(&*field.item, &*field.text, observed.map(Reported::Text)));
+            overrides.push(Override::new(
+                &*field.item,
+                &*field.text,
+                observed.map(Reported::Text),
+            ));
         }
         let text = json.to_string();
         let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
@@ -225,7 +267,15 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
         }
-        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[], &[], false)?;
+        update(
+            snapshot,
+            spec,
+            HpaVersion::V2,
+            "the changed spec",
+            &[],
+            &[],
+            false,
+        )?;
         same_target(before, &snapshot.hpa.spec, "--set scaleTargetRef")?;
         Ok(paths)
     }
@@ -239,15 +289,26 @@ fn replace(
     input: &mut Input,
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Difference>, Error> {
-    let Input { snapshot, surroundings, notes, stated_memory, is_new_hpa, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        notes,
+        stated_memory,
+        is_new_hpa,
+        ..
+    } = input;
     let note = |origin: &str, note: &Note| Note::OfManifest {
         origin: origin.to_owned(),
         note: Box::new(note.clone()),
     };
     let neighbours = candidate.neighbours(chosen, snapshot, surroundings);
     let is_neighbour = |it: &&String| neighbours.iter().any(|(own, _)| own.reference == **it);
-    let objects: Vec<String> =
-        chosen.ignored.iter().filter(|it| !is_neighbour(it)).cloned().collect();
+    let objects: Vec<String> = chosen
+        .ignored
+        .iter()
+        .filter(|it| !is_neighbour(it))
+        .cloned()
+        .collect();
     let ignored = (!objects.is_empty()).then_some(Note::ManifestNotAlone { objects });
     let of_all = candidate.skipped.iter().chain(&ignored);
     notes.extend(of_all.map(|own| note(candidate.origin(), own)));
@@ -272,7 +333,13 @@ fn replace(
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;
-    notes.extend(object.notes.iter().chain(&named).map(|own| note(origin, own)));
+    notes.extend(
+        object
+            .notes
+            .iter()
+            .chain(&named)
+            .map(|own| note(origin, own)),
+    );
     let hpa = &snapshot.hpa;
     let namespace = match &*object.metadata.namespace {
         "" => &hpa.namespace,
@@ -290,29 +357,56 @@ fn replace(
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
         let beside = !manifest.is_of_keda();
-        notes.push(Note::ManifestOfNewHpa { manifest: key, hpa: hpa.key(), beside });
+        notes.push(Note::ManifestOfNewHpa {
+            manifest: key,
+            hpa: hpa.key(),
+            beside,
+        });
     } else if key != hpa.key() {
-        notes.push(Note::ManifestOfNamespace { manifest: key, hpa: hpa.key() });
+        notes.push(Note::ManifestOfNamespace {
+            manifest: key,
+            hpa: hpa.key(),
+        });
     }
-    notes.extend(manifest.ownership(&snapshot.hpa).map(|own| note(origin, &own)));
+    notes.extend(
+        manifest
+            .ownership(&snapshot.hpa)
+            .map(|own| note(origin, &own)),
+    );
     let of_keda = manifest.is_of_keda();
     let (also, unknown) = (&candidate.asked, manifest.unknown());
-    let moved = update(snapshot, spec, object.version, origin, also, &unknown, of_keda)?;
+    let moved = update(
+        snapshot,
+        spec,
+        object.version,
+        origin,
+        also,
+        &unknown,
+        of_keda,
+    )?;
     notes.extend(moved.iter().map(|own| note(origin, own)));
     add_rivals(chosen, snapshot)?;
     let differences = differences(&before, &snapshot.hpa.spec)?;
-    let nothing = if differences.is_empty() { ", which changes nothing" } else { "" };
+    let nothing = if differences.is_empty() {
+        ", which changes nothing"
+    } else {
+        ""
+    };
     overrides.push(Override::event(MANIFEST, format!("from {origin}{nothing}")));
     Ok(differences)
 }
 
 /// Adds the other HPAs for the same target, or replaces them.
 fn add_rivals(chosen: &Chosen<'_>, snapshot: &mut Snapshot) -> Result<(), Error> {
-    let Ok(scale) = snapshot.scale.clone() else { return Ok(()) };
+    let Ok(scale) = snapshot.scale.clone() else {
+        return Ok(());
+    };
     for rival in &chosen.rivals {
         let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
         snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
-        snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
+        snapshot
+            .other_hpas
+            .extend(OtherHpa::of(rival, scale.clone()));
     }
     Ok(())
 }
@@ -351,7 +445,11 @@ fn update(
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
     if let Some(Dropped { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
-        let path = if of_keda { keda::path_of(path) } else { path.clone() };
+        let path = if of_keda {
+            keda::path_of(path)
+        } else {
+            path.clone()
+        };
         return Err(Error::usage(format!(
             "{origin}: {path}: {} drops this field unless the feature gate {gate} is on",
             controller.version
@@ -377,7 +475,10 @@ fn update(
     moved.retain(|(to, _)| !is_running(&updated.spec.metrics[*to]));
     let notes = moved.iter().map(|(to, from)| {
         let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
-        Note::Keda(KedaNote::Moved { metric: metric.to_owned(), running: running.to_owned() })
+        Note::Keda(KedaNote::Moved {
+            metric: metric.to_owned(),
+            running: running.to_owned(),
+        })
     });
     let notes = notes.collect();
     let mut answers = Vec::new();
@@ -385,9 +486,15 @@ fn update(
         let source = source_of(metric);
         let same = known.iter().position(|known| *known == source);
         // All resources are read from one answer.
-        let moved = moved.iter().find(|(to, _)| *to == index).map(|(_, from)| *from);
+        let moved = moved
+            .iter()
+            .find(|(to, _)| *to == index)
+            .map(|(_, from)| *from);
         let place = moved.or(same).or_else(|| {
-            known.iter().position(MetricSpec::is_resource).filter(|_| metric.is_resource())
+            known
+                .iter()
+                .position(MetricSpec::is_resource)
+                .filter(|_| metric.is_resource())
         });
         let answer = place.and_then(|place| snapshot.metrics.get(place)).cloned();
         // The name of a trigger's metric may not have been known when answers were asked for.
@@ -436,23 +543,37 @@ impl NewTarget {
         let (type_, own) = match self {
             Self::Percent(percent) if of_resource => (
                 "Utilization",
-                MetricTarget { average_utilization: Some(*percent), ..MetricTarget::default() },
+                MetricTarget {
+                    average_utilization: Some(*percent),
+                    ..MetricTarget::default()
+                },
             ),
             Self::Percent(_) => {
-                return Err(Error::usage(format!("--target: {self} is not a target of {label}"))
-                    .hint(
+                return Err(
+                    Error::usage(format!("--target: {self} is not a target of {label}")).hint(
                         "only resources can have a percentage as target: use an amount such as 30",
-                    ));
+                    ),
+                );
             }
-            Self::Amount(amount) if whole => {
-                ("Value", MetricTarget { value: Some(amount.clone()), ..MetricTarget::default() })
-            }
+            Self::Amount(amount) if whole => (
+                "Value",
+                MetricTarget {
+                    value: Some(amount.clone()),
+                    ..MetricTarget::default()
+                },
+            ),
             Self::Amount(amount) => (
                 "AverageValue",
-                MetricTarget { average_value: Some(amount.clone()), ..MetricTarget::default() },
+                MetricTarget {
+                    average_value: Some(amount.clone()),
+                    ..MetricTarget::default()
+                },
             ),
         };
-        *target = MetricTarget { type_: type_.to_owned(), ..own };
+        *target = MetricTarget {
+            type_: type_.to_owned(),
+            ..own
+        };
         Ok(())
     }
 }
@@ -486,7 +607,9 @@ impl Field {
             steps.push(Step::Name(name.to_owned()));
             while let Some(after) = rest.strip_prefix('[') {
                 let (place, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
-                let place = place.parse().map_err(|_| form("an index is not a number"))?;
+                let place = place
+                    .parse()
+                    .map_err(|_| form("an index is not a number"))?;
                 steps.push(Step::Place(place));
                 rest = further;
             }
@@ -496,14 +619,29 @@ impl Field {
         }
         // What is no JSON is text: a quantity, a word.
         let json = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
-        Ok(Self { path: steps, value: json, item: path.to_owned(), text: value.to_owned() })
+        Ok(Self {
+            path: steps,
+            value: json,
+            item: path.to_owned(),
+            text: value.to_owned(),
+        })
     }
 
     /// Whether a spec may have it: some value stays there.
     fn is_of_spec(&self, spec: &Json) -> Result<bool, Error> {
-        for probe in [json!(1), json!("1"), json!({}), json!([{}]), json!({"1": "1"})] {
+        for probe in [
+            json!(1),
+            json!("1"),
+            json!({}),
+            json!([{}]),
+            json!({"1": "1"}),
+        ] {
             let mut probed = spec.clone();
-            Self { value: probe, ..self.clone() }.set(&mut probed)?;
+            Self {
+                value: probe,
+                ..self.clone()
+            }
+            .set(&mut probed)?;
             let read = crate::apimachinery::json::decode::<HpaSpec>(&probed.to_string());
             if let Ok(spec) = read
                 && self.find(&to_json(&spec)?).is_some()
@@ -525,7 +663,10 @@ impl Field {
             Err(_) => None,
         };
         let error = Error::usage(format!("--set {}: the spec has no such field", self.item));
-        match meant.as_deref().and_then(|meant| meant.strip_prefix("spec.")) {
+        match meant
+            .as_deref()
+            .and_then(|meant| meant.strip_prefix("spec."))
+        {
             Some(meant) => error.hint(format!("did you mean {meant}?")),
             None => error.hint(
                 "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
@@ -564,7 +705,9 @@ impl Field {
                         *at = Json::Object(Map::new());
                     }
                     let fields = at.as_object_mut().ok_or_else(|| {
-                        Error::usage(format!("--set {item}: the parent of {name} is not an object"))
+                        Error::usage(format!(
+                            "--set {item}: the parent of {name} is not an object"
+                        ))
                     })?;
                     fields.entry(name).or_insert(Json::Null)
                 }

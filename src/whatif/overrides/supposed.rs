@@ -58,7 +58,11 @@ pub fn suppose_pods(
     if !input.surroundings.lacks_pods {
         return state_replicas(&mut input.snapshot, assumptions);
     }
-    let Input { snapshot, surroundings, .. } = &*input;
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = &*input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let own = surroundings.workload(target);
@@ -80,10 +84,16 @@ pub fn suppose_pods(
         }
         (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
         (Err(_), _) if is_unscalable(target.group(), &target.kind) => {
-            let message =
-                format!("the kind {} has no scale: {target} cannot be scaled", target.kind);
+            let message = format!(
+                "the kind {} has no scale: {target} cannot be scaled",
+                target.kind
+            );
             let hint = "point scaleTargetRef at an object that has the subresource scale";
-            return if needs_none { Ok(()) } else { Err(Error::usage(message).hint(hint)) };
+            return if needs_none {
+                Ok(())
+            } else {
+                Err(Error::usage(message).hint(hint))
+            };
         }
         (Err(_), _) => {
             let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
@@ -92,15 +102,21 @@ pub fn suppose_pods(
         }
     };
     let known = known.filter(|_| workload.is_none_or(Workload::states_replicas));
-    let stated = known.as_ref().map(|scale| scale.spec_replicas).filter(|_| candidate.is_none());
+    let stated = known
+        .as_ref()
+        .map(|scale| scale.spec_replicas)
+        .filter(|_| candidate.is_none());
     let scale = match (typed, known) {
-        (Some(replicas), _) => {
-            Some(Scale { spec_replicas: replicas, status_replicas: replicas, selector })
-        }
+        (Some(replicas), _) => Some(Scale {
+            spec_replicas: replicas,
+            status_replicas: replicas,
+            selector,
+        }),
         // The status of a workload that its controller has not seen yet.
-        (None, Some(scale)) if scale.status_replicas == 0 => {
-            Some(Scale { status_replicas: scale.spec_replicas, ..scale })
-        }
+        (None, Some(scale)) if scale.status_replicas == 0 => Some(Scale {
+            status_replicas: scale.spec_replicas,
+            ..scale
+        }),
         (None, known) => known,
     };
     if scale.is_none() && needs_none {
@@ -111,11 +127,13 @@ pub fn suppose_pods(
     }
     let Some(scale) = scale else {
         let is_change = matches!(assumptions.pods.replicas, Some(Replicas::By(_)));
-        let (change, hint) = match is_change {
-            true => {
-                (", so --replicas cannot change them", "state their number, such as --replicas 3")
-            }
-            false => ("", "state them with --replicas"),
+        let (change, hint) = if is_change {
+            (
+                ", so --replicas cannot change them",
+                "state their number, such as --replicas 3",
+            )
+        } else {
+            ("", "state them with --replicas")
         };
         let message = format!("the replicas of {target} are unknown{change}");
         return Err(Error::usage(message).hint(match workload {
@@ -123,7 +141,9 @@ pub fn suppose_pods(
             None => or_manifest(hint, target),
         }));
     };
-    let Ok(required) = scale.selector.parsed() else { return Ok(()) };
+    let Ok(required) = scale.selector.parsed() else {
+        return Ok(());
+    };
     if let Some(manifest) = candidate {
         manifest.notes()?;
     }
@@ -131,7 +151,10 @@ pub fn suppose_pods(
         (Some(template), None) => (SupposedTemplate::OfTarget, as_pod(template)),
         (Some(template), Some(WorkloadManifest { object, origin, .. })) => {
             let (workload, origin) = (object.reference(), origin.clone());
-            (SupposedTemplate::OfCandidate { workload, origin }, as_pod(template))
+            (
+                SupposedTemplate::OfCandidate { workload, origin },
+                as_pod(template),
+            )
         }
         (None, _) => bare(assumptions, &snapshot.hpa, workload, values)?,
     };
@@ -142,30 +165,49 @@ pub fn suppose_pods(
     let prefix = format!("{}-assumed", target.name);
     let replicas = scale.status_replicas;
     let count = usize::try_from(replicas).unwrap_or_default();
-    let supposed = SupposedPods { count: replicas, stated, template };
+    let supposed = SupposedPods {
+        count: replicas,
+        stated,
+        template,
+    };
     let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
     let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
     let elsewhere = workload.and_then(template_elsewhere);
 
     let was = snapshot.clone();
-    let Input { snapshot, surroundings, basis, notes, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        basis,
+        notes,
+        ..
+    } = input;
     snapshot.pods = (1..=count)
-        .map(|n| Pod { name: format!("{prefix}-{n}").into(), ..pod.clone() }.into())
+        .map(|n| {
+            Pod {
+                name: format!("{prefix}-{n}").into(),
+                ..pod.clone()
+            }
+            .into()
+        })
         .collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
         let key = rival.key();
         notes.retain(|note| !matches!(note, Note::UnknownSelector { hpa, .. } if *hpa == key));
-        snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
+        snapshot
+            .other_hpas
+            .extend(OtherHpa::of(rival, scale.clone()));
     }
     snapshot.scale = Ok(scale);
     if count == 0 {
         // Then there is nothing to measure.
         for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics) {
             if answer.is_missing() && !spec.is_total() {
-                *answer = match spec.is_resource() {
-                    true => MetricAnswer::PodMetrics,
-                    false => MetricAnswer::Pods(Vec::new()),
+                *answer = if spec.is_resource() {
+                    MetricAnswer::PodMetrics
+                } else {
+                    MetricAnswer::Pods(Vec::new())
                 };
             }
         }
@@ -183,13 +225,17 @@ pub fn suppose_pods(
 
 /// Answers metrics of a container that the pods do not have: whatever they use, none of it is the container's.
 fn answer_for_no_container(snapshot: &mut Snapshot) {
-    let Some(pod) = snapshot.pods.first() else { return };
+    let Some(pod) = snapshot.pods.first() else {
+        return;
+    };
     let has = |name: &str| pod.running(false).any(|own| *own.name == *name);
     let metrics = snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics);
     let lacking = metrics.filter(|(spec, answer)| {
         answer.is_missing() && spec.container().is_some_and(|own| !has(own))
     });
-    let answered = lacking.map(|(_, answer)| *answer = MetricAnswer::PodMetrics).count();
+    let answered = lacking
+        .map(|(_, answer)| *answer = MetricAnswer::PodMetrics)
+        .count();
     if answered > 0 && snapshot.pod_metrics.is_empty() {
         let items = snapshot.pods.iter();
         let items = items.map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into());
@@ -199,10 +245,16 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
 
 /// Gives the target of pods that the input has the replicas that are typed, if it states none.
 fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<(), Error> {
-    let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else { return Ok(()) };
+    let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
+        return Ok(());
+    };
     if let Some(typed @ Replicas::To(_)) = assumptions.pods.replicas {
         let (replicas, selector) = (typed.after(0)?, selector.clone());
-        snapshot.scale = Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector });
+        snapshot.scale = Ok(Scale {
+            spec_replicas: replicas,
+            status_replicas: replicas,
+            selector,
+        });
     }
     Ok(())
 }
@@ -217,11 +269,19 @@ fn of_candidates<'v>(
     assumptions: &Assumptions,
     values: &Values<'v>,
 ) -> Result<Option<&'v WorkloadManifest>, Error> {
-    let chosen = values.candidates.iter().filter_map(|candidate| candidate.choose(hpa, &[]).ok());
+    let chosen = values
+        .candidates
+        .iter()
+        .filter_map(|candidate| candidate.choose(hpa, &[]).ok());
     let all: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
-    let Some(first) = all.first() else { return Ok(None) };
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
     let reference = first.object.reference();
-    if let Some(other) = all.iter().find(|other| !is_same_pod(&first.object, &other.object)) {
+    if let Some(other) = all
+        .iter()
+        .find(|other| !is_same_pod(&first.object, &other.object))
+    {
         let (one, other) = (&first.origin, &other.origin);
         let message = format!(
             "{one} and {other} have different pods for {reference}, and nothing says which of them run now"
@@ -247,7 +307,10 @@ fn of_candidates<'v>(
 fn is_same_pod(one: &Workload, other: &Workload) -> bool {
     let pod = |own: &Workload| {
         let template = own.template.as_deref().map(as_pod);
-        template.map(|template| Pod { labels: Labels::default().into(), ..template })
+        template.map(|template| Pod {
+            labels: Labels::default().into(),
+            ..template
+        })
     };
     pod(one) == pod(other)
 }
@@ -255,25 +318,43 @@ fn is_same_pod(one: &Workload, other: &Workload) -> bool {
 /// Adds to a hint that the manifest of a target says the same, if it does: the replicas and the pods of a custom
 /// resource may be anywhere in it.
 fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
-    match has_own_scale(target.group(), &target.kind) {
-        true => format!("{hint}, or add the manifest of the target with another -f"),
-        false => hint.to_owned(),
+    if has_own_scale(target.group(), &target.kind) {
+        format!("{hint}, or add the manifest of the target with another -f")
+    } else {
+        hint.to_owned()
     }
 }
 
 /// Notes that a Rollout takes its template from another object, which is unknown.
 fn template_elsewhere(rollout: &Workload) -> Option<Note> {
-    let of = rollout.template_of.as_ref().filter(|_| rollout.template.is_none())?;
+    let of = rollout
+        .template_of
+        .as_ref()
+        .filter(|_| rollout.template.is_none())?;
     let (workload, of) = (rollout.reference(), of.to_string());
-    Some(Note::TemplateElsewhere { workload, of, is_assumed: true })
+    Some(Note::TemplateElsewhere {
+        workload,
+        of,
+        is_assumed: true,
+    })
 }
 
 /// Returns the scale of a workload from its manifest.
 fn scale_of(workload: &Workload) -> Scale {
-    let selector = workload.selector.as_ref().and_then(|own| own.to_selector().ok());
-    let selector = selector.map(|own| own.to_string()).unwrap_or_default().into();
+    let selector = workload
+        .selector
+        .as_ref()
+        .and_then(|own| own.to_selector().ok());
+    let selector = selector
+        .map(|own| own.to_string())
+        .unwrap_or_default()
+        .into();
     let replicas = workload.wanted();
-    Scale { spec_replicas: replicas, status_replicas: replicas, selector }
+    Scale {
+        spec_replicas: replicas,
+        status_replicas: replicas,
+        selector,
+    }
 }
 
 /// Notes that the status of a workload has replicas that are not ready.
@@ -281,7 +362,11 @@ fn some_not_ready(workload: &Workload) -> Option<Note> {
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
     let target = workload.reference();
-    (ready < replicas).then_some(Note::SomeNotReady { target, replicas, ready })
+    (ready < replicas).then_some(Note::SomeNotReady {
+        target,
+        replicas,
+        ready,
+    })
 }
 
 /// A pod of which nothing is known but the HPA: with the containers that metrics and flags name, and requests of
@@ -294,8 +379,14 @@ fn bare(
 ) -> Result<(SupposedTemplate, Pod), Error> {
     let metrics = || hpa.spec.metrics.iter().chain(values.also);
     let of_metrics = metrics().filter_map(MetricSpec::container);
-    let of_values = assumptions.metrics.iter().filter_map(|own| own.wanted.container.as_deref());
-    let of_requests = assumptions.requests.iter().filter_map(|own| own.container());
+    let of_values = assumptions
+        .metrics
+        .iter()
+        .filter_map(|own| own.wanted.container.as_deref());
+    let of_requests = assumptions
+        .requests
+        .iter()
+        .filter_map(|own| own.container());
     let mut names: BTreeSet<&str> = of_metrics.chain(of_values).chain(of_requests).collect();
     let named = names.iter().map(|name| (*name).into()).collect();
     if names.is_empty() {
@@ -304,8 +395,13 @@ fn bare(
     let mut requests = Requests::default();
     for spec in metrics().filter(|spec| spec.is_resource()) {
         let resource = spec.name();
-        let is_share = spec.target().is_some_and(|own| own.average_utilization.is_some());
-        let is_typed = assumptions.requests.iter().any(|own| own.resource() == resource);
+        let is_share = spec
+            .target()
+            .is_some_and(|own| own.average_utilization.is_some());
+        let is_typed = assumptions
+            .requests
+            .iter()
+            .any(|own| own.resource() == resource);
         if !is_share || is_typed || requests.get(resource).is_some() {
             continue;
         }
@@ -322,7 +418,9 @@ fn bare(
             ));
         }
         let amount = if resource == "memory" { 1 << 30 } else { 1 };
-        requests.0.push((resource_name(resource), Amount::int(amount, 0)));
+        requests
+            .0
+            .push((resource_name(resource), Amount::int(amount, 0)));
     }
     let containers = names.into_iter().map(|name| Container {
         name: name.into(),
@@ -330,8 +428,17 @@ fn bare(
         limits: Requests::default(),
         restart_always: false,
     });
-    let pod = Pod { containers: Vec::from_iter(containers).into(), ..Pod::default() };
-    Ok((SupposedTemplate::Unknown { containers: named, requests }, pod))
+    let pod = Pod {
+        containers: Vec::from_iter(containers).into(),
+        ..Pod::default()
+    };
+    Ok((
+        SupposedTemplate::Unknown {
+            containers: named,
+            requests,
+        },
+        pod,
+    ))
 }
 
 /// What gives a resource an amount, if anything does.

@@ -71,26 +71,59 @@ pub(super) fn apply(
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
     let mut notes = manifest.notes()?;
-    let WorkloadManifest { object: manifest, origin, bare_cores, .. } = manifest;
+    let WorkloadManifest {
+        object: manifest,
+        origin,
+        bare_cores,
+        ..
+    } = manifest;
     let reference = manifest.reference();
     let namespace = &input.snapshot.hpa.namespace;
-    if let Some(own) = manifest.metadata.namespace.as_ref().filter(|own| *own != namespace) {
+    if let Some(own) = manifest
+        .metadata
+        .namespace
+        .as_ref()
+        .filter(|own| *own != namespace)
+    {
         let (own, namespace) = (own.clone(), namespace.clone());
-        notes.push(Note::WorkloadElsewhere { workload: reference.clone(), own, namespace });
+        notes.push(Note::WorkloadElsewhere {
+            workload: reference.clone(),
+            own,
+            namespace,
+        });
     }
-    if let Some(of) = manifest.template_of.as_ref().filter(|_| manifest.template.is_none()) {
+    if let Some(of) = manifest
+        .template_of
+        .as_ref()
+        .filter(|_| manifest.template.is_none())
+    {
         let (workload, of) = (reference.clone(), of.to_string());
-        notes.push(Note::TemplateElsewhere { workload, of, is_assumed: false });
+        notes.push(Note::TemplateElsewhere {
+            workload,
+            of,
+            is_assumed: false,
+        });
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     let replicas = manifest.replicas;
-    input.surroundings.manifest_replicas =
-        replicas.map(|replicas| ManifestReplicas { origin: origin.clone(), replicas });
+    input.surroundings.manifest_replicas = replicas.map(|replicas| ManifestReplicas {
+        origin: origin.clone(),
+        replicas,
+    });
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
-    let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
-    let is_same_object = manifest.metadata.namespace.as_ref().is_none_or(|own| own == namespace);
+    let Ok(selector) = known_selector(&input.snapshot) else {
+        return Ok(());
+    };
+    let is_same_object = manifest
+        .metadata
+        .namespace
+        .as_ref()
+        .is_none_or(|own| own == namespace);
     if is_same_object && runs(input) {
-        let own = input.surroundings.workload(&target).and_then(|own| own.selector.as_ref());
+        let own = input
+            .surroundings
+            .workload(&target)
+            .and_then(|own| own.selector.as_ref());
         let own = own.and_then(|own| own.to_selector().ok());
         keep_selector(manifest, own.as_ref().unwrap_or(&selector), origin)?;
     }
@@ -99,7 +132,10 @@ pub(super) fn apply(
         && let Some(running) = input.surroundings.workload(&target)
         && let Some(stated) = resets_replicas(&running.metadata)
     {
-        notes.push(Note::ReplicasReset { workload: reference.clone(), stated });
+        notes.push(Note::ReplicasReset {
+            workload: reference.clone(),
+            stated,
+        });
     }
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
         input.notes.extend(Note::of_manifest(origin, notes));
@@ -110,18 +146,32 @@ pub(super) fn apply(
     let is_own = |pod: &Pod| selector.matches(&pod.labels);
     let keeps_pods = is_own(&template);
     let before = overrides.len();
-    overrides.push(Override::event(TEMPLATE, format!("of {reference} from {origin}")));
+    overrides.push(Override::event(
+        TEMPLATE,
+        format!("of {reference} from {origin}"),
+    ));
     let was = input.snapshot.pods.clone();
-    let pods: Vec<&Pod> = was.iter().map(|pod| &**pod).filter(|pod| is_own(pod)).collect();
+    let pods: Vec<&Pod> = was
+        .iter()
+        .map(|pod| &**pod)
+        .filter(|pod| is_own(pod))
+        .collect();
     let made: Vec<Made<'_>> = by_template(input, running.as_ref(), &pods)
         .into_iter()
         .map(|(before, pods)| Made::new(before, &pods, &template, keeps_pods))
         .collect();
-    notes.extend(kept_beside(&made, &template, &input.snapshot.hpa.spec.metrics));
+    notes.extend(kept_beside(
+        &made,
+        &template,
+        &input.snapshot.hpa.spec.metrics,
+    ));
     let elsewhere: BTreeSet<_> = made.iter().flat_map(Made::set_elsewhere).collect();
     let elsewhere = elsewhere.into_iter();
     notes.extend(
-        elsewhere.map(|(container, resource)| Note::RequestSetElsewhere { container, resource }),
+        elsewhere.map(|(container, resource)| Note::RequestSetElsewhere {
+            container,
+            resource,
+        }),
     );
     let mut requests: Vec<NewRequest> = Vec::new();
     for own in made.iter().flat_map(Made::requests) {
@@ -147,10 +197,15 @@ pub(super) fn apply(
     });
     let unmeasured: Vec<String> = unmeasured.collect();
     if !unmeasured.is_empty() {
-        notes.push(Note::UsageUnknown { containers: unmeasured });
+        notes.push(Note::UsageUnknown {
+            containers: unmeasured,
+        });
     }
     overrides.extend(changes.into_iter().map(Change::own));
-    let changed = made.iter().map(|own| own.make(&mut input.snapshot)).filter(|changed| *changed);
+    let changed = made
+        .iter()
+        .map(|own| own.make(&mut input.snapshot))
+        .filter(|changed| *changed);
     if changed.count() > 0 {
         let note = Note::rollout_first(reference);
         if !input.notes.contains(&note) {
@@ -176,7 +231,10 @@ pub(crate) fn matters(
     container: &str,
     is_stated: impl Fn(usize) -> bool,
 ) -> bool {
-    let mut metrics = metrics.iter().enumerate().filter(|(_, own)| own.is_resource());
+    let mut metrics = metrics
+        .iter()
+        .enumerate()
+        .filter(|(_, own)| own.is_resource());
     metrics
         .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
 }
@@ -189,12 +247,19 @@ pub(crate) fn drop_known(
     notes: &mut Vec<Note>,
 ) {
     let is_measured = |container: &String| {
-        let mut measured = snapshot.pod_metrics.iter().flat_map(|item| &item.containers);
+        let mut measured = snapshot
+            .pod_metrics
+            .iter()
+            .flat_map(|item| &item.containers);
         measured.any(|own| *own.name == **container) || is_stated(container)
     };
     notes.retain_mut(|note| {
-        let Note::OfManifest { note, .. } = note else { return true };
-        let Note::UsageUnknown { containers } = &mut **note else { return true };
+        let Note::OfManifest { note, .. } = note else {
+            return true;
+        };
+        let Note::UsageUnknown { containers } = &mut **note else {
+            return true;
+        };
         containers.retain(|container| !is_measured(container));
         !containers.is_empty()
     });
@@ -223,14 +288,18 @@ impl<'p> Made<'p> {
                 add(new_requests(before, template, true));
                 // Of a container that was injected so far, the template now states the requests.
                 let is_new = |own: &NewRequest| {
-                    own.container.as_deref().is_some_and(|name| find(before, name).is_none())
+                    own.container
+                        .as_deref()
+                        .is_some_and(|name| find(before, name).is_none())
                 };
                 for pod in pods {
                     let all = new_requests(pod, template, false).into_iter();
                     add(all.filter(is_new).collect());
                 }
             }
-            None => pods.iter().for_each(|pod| add(new_requests(pod, template, false))),
+            None => pods
+                .iter()
+                .for_each(|pod| add(new_requests(pod, template, false))),
         }
         let model = before.as_ref().or(pods.first().copied());
         let changes = model.map(|model| changes(model, template, before.is_some(), keeps_pods));
@@ -240,7 +309,12 @@ impl<'p> Made<'p> {
         };
         changes.retain(|own| !matches!(own, Change::Add(_, container) if has_all(container)));
         let pods = pods.iter().map(|pod| (&*pod.name, *pod)).collect();
-        Self { before, pods, requests, changes }
+        Self {
+            before,
+            pods,
+            requests,
+            changes,
+        }
     }
 
     /// Whether a pod has another request than the template that it was made of: what has set it, such as a
@@ -249,7 +323,8 @@ impl<'p> Made<'p> {
         let Some(stated) = self.before.as_ref().and_then(|before| new.request(before)) else {
             return false;
         };
-        new.request(pod).is_some_and(|own| own.milli_value() != stated.milli_value())
+        new.request(pod)
+            .is_some_and(|own| own.milli_value() != stated.milli_value())
     }
 
     /// Whether a request becomes that of a pod.
@@ -265,15 +340,22 @@ impl<'p> Made<'p> {
     /// The requests that any of the pods is given, or all if there are none.
     fn requests(&self) -> impl Iterator<Item = &NewRequest> {
         let is_given = |new: &&NewRequest| {
-            self.pods.is_empty() || self.pods.values().any(|pod| !self.is_set_elsewhere(new, pod))
+            self.pods.is_empty()
+                || self
+                    .pods
+                    .values()
+                    .any(|pod| !self.is_set_elsewhere(new, pod))
         };
         self.requests.iter().filter(is_given)
     }
 
     /// The containers, `None` for the pod as a whole, and resources whose requests something else sets.
     fn set_elsewhere(&self) -> impl Iterator<Item = (Option<Box<str>>, ResourceName)> {
-        let is_set =
-            |new: &&NewRequest| self.pods.values().any(|pod| self.is_set_elsewhere(new, pod));
+        let is_set = |new: &&NewRequest| {
+            self.pods
+                .values()
+                .any(|pod| self.is_set_elsewhere(new, pod))
+        };
         let all = self.requests.iter().filter(is_set);
         all.map(|new| (new.container.clone(), new.resource.clone()))
     }
@@ -284,7 +366,11 @@ impl<'p> Made<'p> {
         if self.changes.is_empty() || self.pods.is_empty() {
             return false;
         }
-        for pod in snapshot.pods.iter_mut().filter(|pod| self.pods.contains_key(&*pod.name)) {
+        for pod in snapshot
+            .pods
+            .iter_mut()
+            .filter(|pod| self.pods.contains_key(&*pod.name))
+        {
             self.changes.iter().for_each(|change| change.make(pod));
         }
         let gone = self.changes.iter().filter_map(|change| match change {
@@ -309,7 +395,11 @@ fn by_template<'p>(
     running: Option<&Pod>,
     pods: &[&'p Pod],
 ) -> Vec<(Option<Pod>, Vec<&'p Pod>)> {
-    let Input { snapshot, surroundings, .. } = input;
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = input;
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in pods {
         if let Some(revision) = pod.revision() {
@@ -326,7 +416,10 @@ fn by_template<'p>(
         let place = match pod.revision().filter(|_| !is_current(pod)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
-                let owner = pod.owner.as_deref().and_then(|owner| surroundings.owner(owner));
+                let owner = pod
+                    .owner
+                    .as_deref()
+                    .and_then(|owner| surroundings.owner(owner));
                 // The template of the target itself is that of the current revision.
                 let owner = owner.filter(|it| !it.is_kind_of(target));
                 let template = owner.and_then(|it| it.template.as_deref()).map(as_pod);
@@ -341,7 +434,10 @@ fn by_template<'p>(
 
 /// Takes away the label that a ReplicaSet adds to its template.
 fn without_revision(mut pod: Pod) -> Pod {
-    let labels = pod.labels.iter().filter(|(key, _)| !REVISION_LABELS.contains(key));
+    let labels = pod
+        .labels
+        .iter()
+        .filter(|(key, _)| !REVISION_LABELS.contains(key));
     pod.labels = labels.collect::<Labels>().into();
     pod
 }
@@ -364,21 +460,35 @@ fn kept_beside(made: &[Made<'_>], template: &Pod, metrics: &[MetricSpec]) -> Opt
         }
     }
     let is_any = !kept.is_empty() || !requests.is_empty();
-    is_any.then_some(Note::KeptBesideTemplate { containers: kept, requests })
+    is_any.then_some(Note::KeptBesideTemplate {
+        containers: kept,
+        requests,
+    })
 }
 
 /// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
 /// not state them any more. The API server keeps what it applied if someone else owns it as well.
 fn resets_replicas(running: &Metadata) -> Option<StatedReplicas> {
-    let owners = || running.managed_fields.iter().filter(|it| it.owns(SpecField::Replicas));
+    let owners = || {
+        running
+            .managed_fields
+            .iter()
+            .filter(|it| it.owns(SpecField::Replicas))
+    };
     let is_only = owners().count() == 1;
     let resets = |it: &&ManagedFieldsEntry| {
         let is_of_manifest =
             it.manager == "kubectl-client-side-apply" || Tool::of_manager(&it.manager).is_some();
-        !it.is_of_scale() && if it.is_applied() { is_only } else { is_of_manifest }
+        !it.is_of_scale()
+            && if it.is_applied() {
+                is_only
+            } else {
+                is_of_manifest
+            }
     };
-    let manager =
-        owners().find(resets).map(|it| StatedReplicas::Manager(it.manager.as_str().into()));
+    let manager = owners()
+        .find(resets)
+        .map(|it| StatedReplicas::Manager(it.manager.as_str().into()));
     // Who scales takes the field from its owner, but not from what was applied last.
     let is_applied = running.annotations.last_applied_states_replicas();
     manager.or(is_applied.then_some(StatedReplicas::LastApplied))
@@ -392,7 +502,10 @@ fn runs(input: &Input) -> bool {
 
 /// Makes sure that a manifest keeps the selector: workloads in `apps` cannot change theirs.
 fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Result<(), Error> {
-    let selector = manifest.selector.as_ref().and_then(|own| own.to_selector().ok());
+    let selector = manifest
+        .selector
+        .as_ref()
+        .and_then(|own| own.to_selector().ok());
     let differs = |own: &Selector| own.normalized() != running.normalized();
     let Some(selector) = selector.filter(|own| manifest.group == "apps" && differs(own)) else {
         return Ok(());
@@ -412,7 +525,10 @@ fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Resul
 /// (`SetDefaults_Pod`, `defaultPodRequests`).
 pub(super) fn as_pod(template: &Pod) -> Pod {
     let mut pod = template.clone();
-    for Container { requests, limits, .. } in pod.containers_mut() {
+    for Container {
+        requests, limits, ..
+    } in pod.containers_mut()
+    {
         for (resource, limit) in &limits.0 {
             if requests.get(resource).is_none() {
                 requests.0.push((resource.clone(), limit.clone()));
@@ -425,7 +541,11 @@ pub(super) fn as_pod(template: &Pod) -> Pod {
     let of_containers = ["cpu", "memory"].into_iter();
     let of_containers = of_containers
         .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
-    let own = pod.limits.0.iter().filter(|(resource, _)| is_pod_level_resource(resource));
+    let own = pod
+        .limits
+        .0
+        .iter()
+        .filter(|(resource, _)| is_pod_level_resource(resource));
     let defaults: Vec<_> = of_containers.chain(own.cloned()).collect();
     for (resource, amount) in defaults {
         if pod.requests.get(&resource).is_none() {
@@ -448,14 +568,20 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(List, &'p Container)> {
 /// The requests that a pod has and the same container of a template lacks, of the resources that metrics are
 /// about: container and resource.
 fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
-    let resources = metrics.iter().filter(|spec| spec.is_resource()).map(MetricSpec::name);
+    let resources = metrics
+        .iter()
+        .filter(|spec| spec.is_resource())
+        .map(MetricSpec::name);
     let resources: BTreeSet<&str> = resources.collect();
     let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
     let kept = both.flat_map(|(own, new)| {
         let is_kept = |resource: &&&str| {
             own.requests.get(resource).is_some() && new.requests.get(resource).is_none()
         };
-        resources.iter().filter(is_kept).map(|it| (own.name.to_string(), (*it).to_owned()))
+        resources
+            .iter()
+            .filter(is_kept)
+            .map(|it| (own.name.to_string(), (*it).to_owned()))
     });
     kept.collect()
 }
@@ -465,12 +591,19 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(Stri
 fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
     let pairs = containers(template).filter_map(|(_, container)| {
         let (_, before) = find(before, &container.name)?;
-        Some((Some(container.name.clone()), &before.requests, &container.requests))
+        Some((
+            Some(container.name.clone()),
+            &before.requests,
+            &container.requests,
+        ))
     });
     let whole = (None, &before.requests, &template.requests);
     let mut all = Vec::new();
     for (container, before, after) in pairs.chain([whole]) {
-        let changed = after.0.iter().filter(|(resource, now)| before.get(resource) != Some(now));
+        let changed = after
+            .0
+            .iter()
+            .filter(|(resource, now)| before.get(resource) != Some(now));
         all.extend(changed.map(|(resource, now)| NewRequest {
             container: container.clone(),
             resource: resource.clone(),
@@ -478,14 +611,20 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             text: Quantity::from_milli(now.milli_value(), format_of(resource)).to_string(),
             lacks_unit: false,
         }));
-        let gone = before.0.iter().filter(|(resource, _)| after.get(resource).is_none());
-        all.extend(gone.filter(|_| is_template).map(|(resource, _)| NewRequest {
-            container: container.clone(),
-            resource: resource.clone(),
-            to: RequestChange::Gone,
-            text: "none".to_owned(),
-            lacks_unit: false,
-        }));
+        let gone = before
+            .0
+            .iter()
+            .filter(|(resource, _)| after.get(resource).is_none());
+        all.extend(
+            gone.filter(|_| is_template)
+                .map(|(resource, _)| NewRequest {
+                    container: container.clone(),
+                    resource: resource.clone(),
+                    to: RequestChange::Gone,
+                    text: "none".to_owned(),
+                    lacks_unit: false,
+                }),
+        );
     }
     all
 }
@@ -533,10 +672,18 @@ fn changes(before: &Pod, template: &Pod, is_template: bool, keeps_pods: bool) ->
             .iter()
             .filter(|(key, _)| is_template && template.labels.get(key).is_none());
         let gone = gone.map(|(key, _)| (key, None));
-        all.extend(new.map(|(key, value)| (key, Some(value))).chain(gone).map(|(key, value)| {
-            let before = before.labels.get(key).map(Into::into);
-            Change::Label { key: key.into(), value: value.map(Into::into), before }
-        }));
+        all.extend(
+            new.map(|(key, value)| (key, Some(value)))
+                .chain(gone)
+                .map(|(key, value)| {
+                    let before = before.labels.get(key).map(Into::into);
+                    Change::Label {
+                        key: key.into(),
+                        value: value.map(Into::into),
+                        before,
+                    }
+                }),
+        );
     }
     all
 }
@@ -552,13 +699,19 @@ impl Change {
             Self::Remove(list, container) => {
                 list.of_mut(pod).retain(|own| own.name != container.name);
             }
-            Self::Move { from: (from, _), to: (to, container) } => {
+            Self::Move {
+                from: (from, _),
+                to: (to, container),
+            } => {
                 let list = from.of_mut(pod);
                 let Some(place) = list.iter().position(|own| own.name == container.name) else {
                     return;
                 };
                 let own = list.remove(place);
-                let own = Container { restart_always: container.restart_always, ..own };
+                let own = Container {
+                    restart_always: container.restart_always,
+                    ..own
+                };
                 to.of_mut(pod).push(own);
             }
             Self::Label { key, value, .. } => {
@@ -581,7 +734,10 @@ impl Change {
                 let item = format!("{} {}", list.sort(container), container.name);
                 Override::new(item, none(), text(words(&container.requests)))
             }
-            Self::Move { from, to: (list, container) } => {
+            Self::Move {
+                from,
+                to: (list, container),
+            } => {
                 let sort = |list: List, container: &Container| list.sort(container).to_owned();
                 let item = format!("container {}", container.name);
                 Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
@@ -599,7 +755,10 @@ impl Change {
 fn words(requests: &Requests) -> String {
     let all = requests.0.iter();
     let all = all.map(|(resource, own)| {
-        format!("{resource} {}", Quantity::from_milli(own.milli_value(), format_of(resource)))
+        format!(
+            "{resource} {}",
+            Quantity::from_milli(own.milli_value(), format_of(resource))
+        )
     });
     let all: Vec<String> = all.collect();
     if all.is_empty() {
@@ -630,7 +789,10 @@ mod tests {
         let server_side = entry("kubectl", "Apply", "");
         for (entries, resets) in [
             (vec![by_apply.clone()], Some("kubectl-client-side-apply")),
-            (vec![controller.clone(), by_apply], Some("kubectl-client-side-apply")),
+            (
+                vec![controller.clone(), by_apply],
+                Some("kubectl-client-side-apply"),
+            ),
             (vec![entry("helm", "Update", "")], Some("helm")),
             (vec![server_side.clone()], Some("kubectl")),
             // The value of another owner stays.
@@ -654,7 +816,10 @@ mod tests {
         };
         let stated = r#"{"kind":"Deployment","spec":{"replicas":3,"template":{}}}"#;
         assert_eq!(applied(stated), Some(StatedReplicas::LastApplied));
-        assert_eq!(applied(r#"{"kind":"Deployment","spec":{"template":{}}}"#), None);
+        assert_eq!(
+            applied(r#"{"kind":"Deployment","spec":{"template":{}}}"#),
+            None
+        );
         assert_eq!(applied("no manifest"), None);
     }
 }

@@ -69,7 +69,13 @@ impl Assumptions {
 
     /// Whether nothing is assumed of pods, their requests and metrics.
     pub(super) fn needs_no_pods(&self) -> bool {
-        let Self { requests, pods, metrics, of_pods, .. } = self;
+        let Self {
+            requests,
+            pods,
+            metrics,
+            of_pods,
+            ..
+        } = self;
         requests.is_empty() && pods.is_none() && metrics.is_empty() && of_pods.is_empty()
     }
 
@@ -86,10 +92,19 @@ impl Assumptions {
     /// The same with the spec and the requests as they are.
     #[must_use]
     pub fn without_candidate(&self) -> Self {
-        let elsewhere = self.spec.candidate.as_ref().map(|own| own.metrics().to_vec());
+        let elsewhere = self
+            .spec
+            .candidate
+            .as_ref()
+            .map(|own| own.metrics().to_vec());
         let elsewhere = elsewhere.unwrap_or_default();
         let spec = SpecChanges::default();
-        let mut own = Self { spec, requests: Vec::new(), elsewhere, ..self.clone() };
+        let mut own = Self {
+            spec,
+            requests: Vec::new(),
+            elsewhere,
+            ..self.clone()
+        };
         own.flags.retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
         own.without_containers(self)
     }
@@ -98,9 +113,16 @@ impl Assumptions {
     #[must_use]
     pub fn with_running_template(&self) -> Option<Self> {
         let is_other = !self.requests.is_empty()
-            || self.spec.candidate.as_ref().is_some_and(Candidate::has_workloads);
+            || self
+                .spec
+                .candidate
+                .as_ref()
+                .is_some_and(Candidate::has_workloads);
         is_other.then(|| {
-            let mut running = Self { requests: Vec::new(), ..self.clone() };
+            let mut running = Self {
+                requests: Vec::new(),
+                ..self.clone()
+            };
             running.spec.keeps_template = true;
             running.without_containers(self)
         })
@@ -109,12 +131,19 @@ impl Assumptions {
     /// The same where the pods may lack the containers of another's candidate.
     fn without_containers(self, other: &Self) -> Self {
         let containers_elsewhere = other.spec.candidate.as_ref().map(Candidate::containers);
-        Self { containers_elsewhere: containers_elsewhere.unwrap_or_default(), ..self }
+        Self {
+            containers_elsewhere: containers_elsewhere.unwrap_or_default(),
+            ..self
+        }
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
     pub fn workload(&self, hpa: &Hpa) -> Option<&Workload> {
-        self.candidate()?.choose(hpa, &[]).ok()?.workload.map(|own| &own.object)
+        self.candidate()?
+            .choose(hpa, &[])
+            .ok()?
+            .workload
+            .map(|own| &own.object)
     }
 
     /// The same from a number of replicas on, if there is one, unless another one is assumed.
@@ -181,11 +210,16 @@ impl Assumptions {
             of_pods.push((pod.to_owned(), Assigned::read(rest, "--pod", text)?));
         }
         let which = |flag: &str, list: &[String]| {
-            list.iter().map(|text| Which::read(flag, text)).collect::<Result<Vec<_>, Error>>()
+            list.iter()
+                .map(|text| Which::read(flag, text))
+                .collect::<Result<Vec<_>, Error>>()
         };
         Ok(Self {
             spec: SpecChanges::read(typed)?,
-            requests: requests.iter().map(|it| TypedRequest::read(it)).collect::<Result<_, _>>()?,
+            requests: requests
+                .iter()
+                .map(|it| TypedRequest::read(it))
+                .collect::<Result<_, _>>()?,
             pods: PodChanges {
                 replicas: replicas.as_deref().map(Replicas::read).transpose()?,
                 unready: which("--unready", unready)?,
@@ -227,7 +261,10 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
         Validate::Ignore => Some("--validate=ignore"),
     };
     let words = |(flag, values): (&'static str, &Vec<String>)| {
-        values.iter().map(|value| (flag, shell_word(value))).collect::<Vec<_>>()
+        values
+            .iter()
+            .map(|value| (flag, shell_word(value)))
+            .collect::<Vec<_>>()
     };
     let validate = validate.map(|flag| (flag, String::new()));
     all.into_iter().flat_map(words).chain(validate).collect()
@@ -249,7 +286,12 @@ impl Assigned {
             };
             Error::usage(message).hint(format!("a value is {FORMS}"))
         })?;
-        Ok(Self { wanted, value, text: text.to_owned(), flag: format!("{flag} {typed}") })
+        Ok(Self {
+            wanted,
+            value,
+            text: text.to_owned(),
+            flag: format!("{flag} {typed}"),
+        })
     }
 
     /// Makes sure that the value has a unit that the metric has.
@@ -262,10 +304,13 @@ impl Assigned {
 
     /// Whether it is about one of these containers, and no pod of the target has it.
     pub(super) fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
-        let Some(own) = self.wanted.container.as_deref() else { return false };
+        let Some(own) = self.wanted.container.as_deref() else {
+            return false;
+        };
         containers.iter().any(|it| **it == *own)
             && of_target(snapshot).is_ok_and(|pods| {
-                pods.iter().all(|pod| pod.running(false).all(|it| *it.name != *own))
+                pods.iter()
+                    .all(|pod| pod.running(false).all(|it| *it.name != *own))
             })
     }
 

@@ -50,7 +50,14 @@ impl<'d> Values<'d> {
         known: Option<&'d Decision>,
     ) -> Self {
         let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { was, decision, known, taken, of_pods, wholes }
+        Self {
+            was,
+            decision,
+            known,
+            taken,
+            of_pods,
+            wholes,
+        }
     }
 
     /// Sets the value of a metric, or of a container that has none of its own.
@@ -95,7 +102,10 @@ impl<'d> Values<'d> {
             }
             let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
-            Ok(Override { result, ..Override::new(label, assigned.words(), observed).of(id) })
+            Ok(Override {
+                result,
+                ..Override::new(label, assigned.words(), observed).of(id)
+            })
         })
     }
 
@@ -126,7 +136,12 @@ impl<'d> Values<'d> {
             }
         }
         let is_missing = assigned.value == Value::Missing;
-        self.taken.push(Taken { source, id, label: label.clone(), is_missing });
+        self.taken.push(Taken {
+            source,
+            id,
+            label: label.clone(),
+            is_missing,
+        });
         Ok(label)
     }
 
@@ -139,7 +154,10 @@ impl<'d> Values<'d> {
         chosen: &[(Box<str>, State)],
     ) -> Result<Override, Error> {
         named(snapshot, pod)?;
-        if let Some(state) = chosen.iter().find(|(name, _)| **name == *pod).map(|(_, s)| s)
+        if let Some(state) = chosen
+            .iter()
+            .find(|(name, _)| **name == *pod)
+            .map(|(_, s)| s)
             && *state != State::Unready
         {
             return Err(Error::usage(format!(
@@ -154,7 +172,9 @@ impl<'d> Values<'d> {
             copy_answer(snapshot, &places);
             return Ok(own);
         };
-        let own = of_target(snapshot)?.into_iter().filter(|own| *own.name == *pod);
+        let own = of_target(snapshot)?
+            .into_iter()
+            .filter(|own| *own.name == *pod);
         has_container(&Vec::from_iter(own), container, false, &assigned.flag)?;
         self.check_not_missing(snapshot, whole, pod, assigned)?;
         in_container(snapshot, whole, container, |snapshot, place| {
@@ -209,12 +229,17 @@ impl<'d> Values<'d> {
     /// Lets the metrics that the input lacks read the usage that was set for others: of pods whose containers all
     /// have one, and of the only container of pods.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
-        let Ok(pods) = of_target(snapshot) else { return };
+        let Ok(pods) = of_target(snapshot) else {
+            return;
+        };
         let is_single = pods.iter().all(|pod| pod.running(false).nth(1).is_none());
         for place in 0..snapshot.hpa.spec.metrics.len() {
             let spec = &snapshot.hpa.spec.metrics[place];
             let source = SampleSource::of(&snapshot.hpa, spec);
-            let is_shared = self.taken.iter().any(|own| own.source.shares_usage(&source));
+            let is_shared = self
+                .taken
+                .iter()
+                .any(|own| own.source.shares_usage(&source));
             let is_known = is_shared && (is_single || spec.container().is_none());
             if !is_known || !snapshot.metrics[place].is_missing() {
                 continue;
@@ -241,11 +266,15 @@ impl<'d> Values<'d> {
             }
             let (label, name) = (spec.label(metrics), spec.name());
             let measured = snapshot.pod_metrics.iter().flat_map(|pod| &pod.containers);
-            let unknown = measured.filter(|own| own.get(name).is_none()).map(|own| &*own.name);
+            let unknown = measured
+                .filter(|own| own.get(name).is_none())
+                .map(|own| &*own.name);
             let unknown: BTreeSet<&str> = unknown.collect();
             let unknown = Vec::from_iter(unknown).join(", ");
-            return Err(Error::usage(format!("{label}: the usage of {unknown} is unknown"))
-                .hint("set the usage of every container, or of the pods"));
+            return Err(
+                Error::usage(format!("{label}: the usage of {unknown} is unknown"))
+                    .hint("set the usage of every container, or of the pods"),
+            );
         }
         Ok(())
     }
@@ -254,7 +283,10 @@ impl<'d> Values<'d> {
 impl<'t> Part<'t> {
     fn of(assigned: &'t Assigned, snapshot: &Snapshot) -> Option<Self> {
         let whole = assigned.wanted.whole(&snapshot.hpa.spec.metrics)?;
-        Some(Self { whole, container: assigned.wanted.container.as_deref()? })
+        Some(Self {
+            whole,
+            container: assigned.wanted.container.as_deref()?,
+        })
     }
 }
 

@@ -95,11 +95,25 @@ impl<'s> Search<'s> {
         index: usize,
     ) -> Self {
         let spec = &snapshot.hpa.spec;
-        let current = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+        let current = snapshot
+            .scale
+            .as_ref()
+            .map_or(0, |scale| scale.spec_replicas);
         let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
         let seen = BTreeMap::new();
         let counted = current.into();
-        Self { snapshot, remembered, dial, index, current, min, max, counted, end: 0, seen }
+        Self {
+            snapshot,
+            remembered,
+            dial,
+            index,
+            current,
+            min,
+            max,
+            counted,
+            end: 0,
+            seen,
+        }
     }
 
     /// Finds every value at which something changes that the thresholds tell apart.
@@ -169,19 +183,26 @@ impl<'s> Search<'s> {
         let wanted = beyond.unwrap_or(0).max(guess);
         // What is far away would leave no room for what changes.
         let near = now.filter(|now| *now / 2 <= wanted);
-        let to = near.unwrap_or(0).max(wanted.saturating_add(wanted / 10)).min(self.end);
+        let to = near
+            .unwrap_or(0)
+            .max(wanted.saturating_add(wanted / 10))
+            .min(self.end);
         let afford = LOOKS / self.snapshot.pods.len().max(1);
         let steps = i32::try_from(afford).unwrap_or(STEPS).clamp(FEWEST, STEPS);
         let stride = self.max.max(0) / steps + 1;
         let all = (0..=self.max).step_by(stride as usize);
-        let mut places: Vec<i64> = all.map(|count| self.guess_for(guess, count.into())).collect();
+        let mut places: Vec<i64> = all
+            .map(|count| self.guess_for(guess, count.into()))
+            .collect();
         places.retain(|place| *place <= to);
         places.push(to);
         self.ask_at(&places)?;
         // Whatever is beyond the upper bound comes to the same.
         let beyond = self.max.saturating_add(1);
         let counts = |seen: &Probe| {
-            let proposal = seen.proposal.map(|proposal| proposal.min(beyond).div_euclid(stride));
+            let proposal = seen
+                .proposal
+                .map(|proposal| proposal.min(beyond).div_euclid(stride));
             (proposal, seen.replicas.div_euclid(stride))
         };
         self.refine(to, |_, seen| (seen.classes.clone(), counts(seen)))?;
@@ -192,12 +213,21 @@ impl<'s> Search<'s> {
             let new = Some(counts(seen));
             if new != last {
                 last = new;
-                let Probe { proposal, replicas, .. } = *seen;
+                let Probe {
+                    proposal, replicas, ..
+                } = *seen;
                 let proposal = proposal.map(|proposal| proposal.min(beyond));
-                steps.push(Point { from: *from, proposal, replicas });
+                steps.push(Point {
+                    from: *from,
+                    proposal,
+                    replicas,
+                });
             }
         }
-        Ok(Curve { span: Span { from: 0, to }, steps })
+        Ok(Curve {
+            span: Span { from: 0, to },
+            steps,
+        })
     }
 
     pub(super) fn bounds(&self) -> (i32, i32) {
@@ -220,11 +250,18 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn lowest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
-        self.seen.iter().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
+        self.seen
+            .iter()
+            .find(|(_, seen)| holds(seen))
+            .map(|(value, _)| *value)
     }
 
     pub(super) fn highest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
-        self.seen.iter().rev().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
+        self.seen
+            .iter()
+            .rev()
+            .find(|(_, seen)| holds(seen))
+            .map(|(value, _)| *value)
     }
 
     /// What each value does.
@@ -232,15 +269,25 @@ impl<'s> Search<'s> {
         let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         let open = self.remembered.is_open() || unread;
         let mut bands: Vec<Band> = Vec::new();
-        let places: Vec<(i64, Probe)> =
-            self.seen.iter().map(|(value, it)| (*value, it.clone())).collect();
+        let places: Vec<(i64, Probe)> = self
+            .seen
+            .iter()
+            .map(|(value, it)| (*value, it.clone()))
+            .collect();
         for (place, (value, seen)) in places.iter().enumerate() {
             let effect = self.effect(seen);
             match bands.last_mut() {
                 Some(band) if band.effect == effect => band.span.to = *value,
                 _ => {
-                    let span = Span { from: *value, to: *value };
-                    bands.push(Band { span, effect, certain: true });
+                    let span = Span {
+                        from: *value,
+                        to: *value,
+                    };
+                    bands.push(Band {
+                        span,
+                        effect,
+                        certain: true,
+                    });
                 }
             }
             // Within a class, no bound of what is unknown gives fewer replicas for more of the
@@ -273,7 +320,13 @@ impl<'s> Search<'s> {
             };
             match all.last_mut() {
                 Some(last) if last.asks == asks => last.span.to = *value,
-                _ => all.push(Asks { span: Span { from: *value, to: *value }, asks }),
+                _ => all.push(Asks {
+                    span: Span {
+                        from: *value,
+                        to: *value,
+                    },
+                    asks,
+                }),
             }
         }
         all
@@ -287,14 +340,22 @@ impl<'s> Search<'s> {
 
     /// The pass at a value.
     pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
-        let Probe { proposal, replicas, .. } = self.look(value)?;
+        let Probe {
+            proposal, replicas, ..
+        } = self.look(value)?;
         let decision = self.decide(value)?;
         let held_by = holds(self.snapshot, &decision, self.index);
-        let changes_at = match replicas == self.current {
-            true => self.changes_at(value, &decision)?,
-            false => None,
+        let changes_at = if replicas == self.current {
+            self.changes_at(value, &decision)?
+        } else {
+            None
         };
-        Ok(End { proposal, replicas, changes_at, held_by })
+        Ok(End {
+            proposal,
+            replicas,
+            changes_at,
+            held_by,
+        })
     }
 
     /// When a later pass changes the replicas, if the metric stays at a value.
@@ -316,9 +377,19 @@ impl<'s> Search<'s> {
     /// Where the metric is on target, probably.
     fn target(&self) -> i64 {
         let spec = &self.snapshot.hpa.spec.metrics[self.index];
-        let Some(target) = spec.target() else { return 1 };
-        let replicas = self.snapshot.scale.as_ref().map_or(1, |scale| scale.status_replicas);
-        let value = match (&target.average_value, &target.value, target.average_utilization) {
+        let Some(target) = spec.target() else {
+            return 1;
+        };
+        let replicas = self
+            .snapshot
+            .scale
+            .as_ref()
+            .map_or(1, |scale| scale.status_replicas);
+        let value = match (
+            &target.average_value,
+            &target.value,
+            target.average_utilization,
+        ) {
             (Some(average), ..) if spec.is_total() => {
                 average.milli_value().saturating_mul(replicas.max(1).into())
             }
@@ -342,7 +413,9 @@ impl<'s> Search<'s> {
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         // The metric is silent up to the end of its tolerance.
         let tolerated = self.tolerances().up.min(f64::from(i32::MAX)) as i64;
-        let times = i64::from(self.max).saturating_add(2).max(tolerated.saturating_add(2));
+        let times = i64::from(self.max)
+            .saturating_add(2)
+            .max(tolerated.saturating_add(2));
         let most = guess.saturating_mul(times).saturating_mul(2);
         let most = most.saturating_mul(self.dial.reach());
         let most = most.min(self.dial.end()).max(0);
@@ -409,11 +482,19 @@ impl<'s> Search<'s> {
                 classes.all(|(last, seen)| last <= seen || [last, seen].contains(&&Class::Failed));
             upward && (more || !same)
         };
-        match self.seen.values().zip(self.seen.values().skip(1)).all(orderly) {
-            true => Ok(()),
-            false => Err("the controller's integers overflow, so a higher value may mean fewer \
+        if self
+            .seen
+            .values()
+            .zip(self.seen.values().skip(1))
+            .all(orderly)
+        {
+            Ok(())
+        } else {
+            Err(
+                "the controller's integers overflow, so a higher value may mean fewer \
                           replicas"
-                .to_owned()),
+                    .to_owned(),
+            )
         }
     }
 
@@ -453,11 +534,20 @@ impl<'s> Search<'s> {
             )
         });
         if let Some(counts) = own.and_then(|proposal| proposal.counted) {
-            let strangers = if self.dial.is_percent() { 0 } else { counts.strangers };
+            let strangers = if self.dial.is_percent() {
+                0
+            } else {
+                counts.strangers
+            };
             self.counted = (counts.ready + strangers) as i64;
         }
         let proposal = own.map(|proposal| proposal.replicas);
-        let seen = Probe { classes, tolerated, proposal, replicas };
+        let seen = Probe {
+            classes,
+            tolerated,
+            proposal,
+            replicas,
+        };
         self.seen.insert(value, seen.clone());
         Ok(seen)
     }

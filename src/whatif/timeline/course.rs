@@ -44,7 +44,9 @@ impl Player {
     ///
     /// It comes to more pods than can be played.
     pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
-        let Some(mut course) = self.start(snapshot, first.clone()) else { return Ok(None) };
+        let Some(mut course) = self.start(snapshot, first.clone()) else {
+            return Ok(None);
+        };
         let mut timeline = Timeline::of(&course);
         loop {
             timeline.record(&course);
@@ -112,7 +114,11 @@ impl<'p> Course<'p> {
 
     /// The counts between which it oscillates under the present load, if it does.
     pub fn swing(&self) -> Option<(i32, i32)> {
-        if self.is_settled { None } else { swing(&self.changes) }
+        if self.is_settled {
+            None
+        } else {
+            swing(&self.changes)
+        }
     }
 
     /// What came of a rollout, if one has begun.
@@ -154,9 +160,16 @@ impl<'p> Course<'p> {
     ///
     /// It comes to more pods than can be played.
     pub fn go_on(&mut self) -> Result<bool, Error> {
-        let Player { settings, sleeps, places, .. } = self.player;
+        let Player {
+            settings,
+            sleeps,
+            places,
+            ..
+        } = self.player;
         let mut replicas = self.after();
-        let next = self.after_first.saturating_add(self.world.snapshot.controller.sync_period);
+        let next = self
+            .after_first
+            .saturating_add(self.world.snapshot.controller.sync_period);
         let is_over = self.is_over(next);
         // With a load that stays, nothing comes after a rest.
         let is_steady = self.next_setting == settings.len() && self.next_sleep == sleeps.len();
@@ -189,7 +202,10 @@ impl<'p> Course<'p> {
             }
         }
         self.world.advance(since(next));
-        while let Some(setting) = settings.get(self.next_setting).filter(|it| it.after <= next) {
+        while let Some(setting) = settings
+            .get(self.next_setting)
+            .filter(|it| it.after <= next)
+        {
             self.world.set(setting, &places[setting.column])?;
             self.next_setting += 1;
             self.changes.clear();
@@ -220,7 +236,9 @@ impl<'p> Course<'p> {
     /// as the scale-down once a window has passed: the run ends when nothing has changed for long enough
     /// that nothing is waited for.
     fn is_over(&self, next: SignedDuration) -> bool {
-        let Player { plan, span, wait, .. } = self.player;
+        let Player {
+            plan, span, wait, ..
+        } = self.player;
         if next <= *span || plan.span.is_some() {
             return next > *span;
         }

@@ -48,7 +48,9 @@ impl Load {
         for item in &snapshot.pod_metrics {
             for container in &item.containers {
                 for (resource, _) in &container.usage {
-                    let known = usage.iter().any(|(c, r, _)| *c == container.name && r == resource);
+                    let known = usage
+                        .iter()
+                        .any(|(c, r, _)| *c == container.name && r == resource);
                     if !known && wanted.contains(&**resource) {
                         let none = Total::Observed(0);
                         usage.push((container.name.clone(), resource.clone(), none));
@@ -66,13 +68,17 @@ impl Load {
             known.is_some()
         });
         let values = snapshot.metrics.iter().map(|answer| match answer {
-            MetricAnswer::Pods(values) => {
-                together(values.iter().map(|value| (&*value.pod, value.value)), workload)
-                    .map(Total::Observed)
-            }
+            MetricAnswer::Pods(values) => together(
+                values.iter().map(|value| (&*value.pod, value.value)),
+                workload,
+            )
+            .map(Total::Observed),
             _ => None,
         });
-        Self { values: values.collect(), usage }
+        Self {
+            values: values.collect(),
+            usage,
+        }
     }
 
     /// Sets what all pods use of a resource, or one container in all of them; the containers keep
@@ -89,7 +95,11 @@ impl Load {
         for part in &mut own {
             sum += part.milli();
             // If nothing is used, the first container represents all.
-            let until = if before > 0 { total * sum / before } else { total };
+            let until = if before > 0 {
+                total * sum / before
+            } else {
+                total
+            };
             **part = Total::Stated(until - given);
             given = until;
         }
@@ -98,24 +108,37 @@ impl Load {
 
     /// Adds what all pods are going to use in a container that none of them has yet.
     pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Option<i128>) {
-        let known = self.usage.iter().any(|(name, own, _)| **name == *container && own == resource);
+        let known = self
+            .usage
+            .iter()
+            .any(|(name, own, _)| **name == *container && own == resource);
         if let Some(total) = total.filter(|_| !known) {
-            self.usage.push((container.into(), resource.clone(), Total::Stated(total)));
+            self.usage
+                .push((container.into(), resource.clone(), Total::Stated(total)));
         }
     }
 
     /// Sets what all pods say of a metric together; false where it is not known to be per pod.
     pub(super) fn set_values(&mut self, place: usize, total: i128) -> bool {
         let value = self.values.get_mut(place).filter(|value| value.is_some());
-        value.map(|value| *value = Some(Total::Stated(total))).is_some()
+        value
+            .map(|value| *value = Some(Total::Stated(total)))
+            .is_some()
     }
 
     /// Gives each pod its share.
     pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &Workload) {
         for (container, resource, total) in &self.usage {
             let mut places = Vec::with_capacity(snapshot.pod_metrics.len());
-            for (item, role) in snapshot.pod_metrics.iter_mut().zip(workload.measured_roles()) {
-                let own = item.containers.iter_mut().find(|own| own.name == *container);
+            for (item, role) in snapshot
+                .pod_metrics
+                .iter_mut()
+                .zip(workload.measured_roles())
+            {
+                let own = item
+                    .containers
+                    .iter_mut()
+                    .find(|own| own.name == *container);
                 let own = own.and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
                 places.extend(own.map(|(_, milli)| (*role, milli)));
             }
@@ -184,8 +207,11 @@ mod tests {
             (Total::Observed(21), [5, 5, 5, 6]),
         ] {
             let mut values = [0; 4];
-            let mut places: Vec<_> =
-                values.iter_mut().enumerate().map(|(at, own)| (Role::Shares(at), own)).collect();
+            let mut places: Vec<_> = values
+                .iter_mut()
+                .enumerate()
+                .map(|(at, own)| (Role::Shares(at), own))
+                .collect();
             spread(total, &mut places, 4);
             assert_eq!(values, want, "{total:?}");
         }

@@ -216,18 +216,34 @@ impl Change {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
         let (value, tolerated, limits) = (None, None, Vec::new());
-        let mut change = Self { time, from, to, proposal, by: None, value, tolerated, limits };
+        let mut change = Self {
+            time,
+            from,
+            to,
+            proposal,
+            by: None,
+            value,
+            tolerated,
+            limits,
+        };
         for step in &decision.trace {
             change.limits.extend(match step {
-                Step::ChoosePath { path: Path::AboveMax | Path::BelowMin, .. } => {
-                    Some(Limited::OutOfBounds)
-                }
-                Step::Stabilize { desired, result, held_by, .. } if desired != result => {
-                    Some(Limited::Stabilized(*held_by))
-                }
-                Step::Limit { desired, result, reason, .. } if desired != result => {
-                    Some(Limited::Limit(reason))
-                }
+                Step::ChoosePath {
+                    path: Path::AboveMax | Path::BelowMin,
+                    ..
+                } => Some(Limited::OutOfBounds),
+                Step::Stabilize {
+                    desired,
+                    result,
+                    held_by,
+                    ..
+                } if desired != result => Some(Limited::Stabilized(*held_by)),
+                Step::Limit {
+                    desired,
+                    result,
+                    reason,
+                    ..
+                } if desired != result => Some(Limited::Limit(reason)),
                 Step::RaiseToMin { .. } => Some(Limited::Woken),
                 Step::CombineMetrics { by, .. } => {
                     change.by = *by;
@@ -244,7 +260,11 @@ impl Change {
                 // Where nothing had to be filled in, the two ratios are one.
                 Because::FilledWithinTolerance => {
                     let is_measured = it.filled.is_none_or(|filled| filled.ratio == it.ratio);
-                    Some(if is_measured { Tolerated::Measured } else { Tolerated::Filled })
+                    Some(if is_measured {
+                        Tolerated::Measured
+                    } else {
+                        Tolerated::Filled
+                    })
                 }
                 _ => None,
             });
@@ -257,7 +277,9 @@ impl Timeline {
     /// A timeline of a run that has not begun.
     fn of(course: &Course<'_>) -> Self {
         let player = course.player;
-        let Snapshot { now, controller, .. } = course.snapshot();
+        let Snapshot {
+            now, controller, ..
+        } = course.snapshot();
         let period = controller.sync_period;
         Self {
             start: *now,
@@ -315,7 +337,9 @@ impl Timeline {
 fn swing(changes: &[(i32, i32)]) -> Option<(i32, i32)> {
     let last = changes.last()?;
     let first = changes.iter().position(|change| change == last)?;
-    let round = changes.get(first..changes.len() - 1).filter(|round| !round.is_empty())?;
+    let round = changes
+        .get(first..changes.len() - 1)
+        .filter(|round| !round.is_empty())?;
     let counts = || round.iter().flat_map(|(from, to)| [*from, *to]);
     Some((counts().min()?, counts().max()?))
 }

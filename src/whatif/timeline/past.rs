@@ -18,7 +18,9 @@ use crate::snapshot::{MetricAnswer, Snapshot};
 pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bool {
     let read = input.snapshot.now;
     let reach = wait(times, &input.snapshot);
-    let Some(start) = trace.begins_elsewhere(read, reach) else { return false };
+    let Some(start) = trace.begins_elsewhere(read, reach) else {
+        return false;
+    };
     move_to(&mut input.snapshot, start);
     // What the API shows of the controller's past belongs to another time.
     input.stated_memory = Some(Memory::default());
@@ -44,15 +46,25 @@ fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
         shift_some(&mut pod.deletion_timestamp);
         shift_some(&mut pod.start_time);
         shift_some(&mut pod.created);
-        pod.ready.iter_mut().for_each(|ready| shift(&mut ready.last_transition_time));
+        pod.ready
+            .iter_mut()
+            .for_each(|ready| shift(&mut ready.last_transition_time));
     }
-    snapshot.pod_metrics.iter_mut().for_each(|item| shift(&mut item.timestamp));
+    snapshot
+        .pod_metrics
+        .iter_mut()
+        .for_each(|item| shift(&mut item.timestamp));
     for answer in &mut snapshot.metrics {
         if let MetricAnswer::Pods(values) = answer {
-            values.iter_mut().for_each(|value| shift(&mut value.timestamp));
+            values
+                .iter_mut()
+                .for_each(|value| shift(&mut value.timestamp));
         }
     }
     let status = &mut snapshot.hpa.status;
     shift_some(&mut status.last_scale_time);
-    status.conditions.iter_mut().for_each(|it| shift_some(&mut it.last_transition_time));
+    status
+        .conditions
+        .iter_mut()
+        .for_each(|it| shift_some(&mut it.last_transition_time));
 }

@@ -79,8 +79,10 @@ impl Player {
             }
         };
         let period = snapshot.controller.sync_period;
-        let passes =
-            span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
+        let passes = span
+            .as_nanos()
+            .checked_div(period.as_nanos())
+            .map_or(0, |further| further + 1);
         let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
         let is_one_pass = plan.span.is_some_and(|span| span < period);
         if !period.is_positive() {
@@ -106,10 +108,23 @@ impl Player {
                 None => Error::usage(what).hint("use a shorter --for"),
             });
         }
-        let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
+        let held = overrides
+            .iter()
+            .flat_map(|own| own.pods.iter().cloned())
+            .collect();
         let wait = wait(plan.times, snapshot);
         let (settings, sleeps, rollout) = (Vec::new(), Vec::new(), None);
-        let mut player = Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
+        let mut player = Self {
+            plan,
+            trace,
+            span,
+            wait,
+            held,
+            places,
+            settings,
+            sleeps,
+            rollout,
+        };
         if let Some(trace) = player.plan.trace.clone() {
             player.load(&trace, snapshot, changed, overrides)?;
         }
@@ -120,7 +135,9 @@ impl Player {
     pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
         let whole = self.places.iter().filter(|meant| meant.container.is_none());
         let is_stated = |place| whole.clone().any(|meant| meant.places.contains(&place));
-        self.places.iter().any(|meant| meant.container.as_deref() == Some(container))
+        self.places
+            .iter()
+            .any(|meant| meant.container.as_deref() == Some(container))
             || !matters(metrics, container, is_stated)
     }
 
@@ -141,7 +158,9 @@ impl Player {
         }
         let stated = trace.stated(snapshot.now);
         let mut world = World::of(snapshot, &self.held, self.plan.times);
-        let mut later = changed.as_deref().map(|own| World::of(own, &self.held, self.plan.times));
+        let mut later = changed
+            .as_deref()
+            .map(|own| World::of(own, &self.held, self.plan.times));
         let mut requests = HashMap::new();
         for stated in &stated {
             let meant = &self.places[stated.column];
@@ -152,7 +171,8 @@ impl Player {
             for place in &meant.places {
                 trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;
             }
-            self.settings.extend(world.setting(stated, trace, meant, &mut requests)?);
+            self.settings
+                .extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // Of several values that a metric has had by then, the latest.
         let mut begun: Vec<Option<&Stated<'_>>> = vec![None; self.places.len()];
@@ -173,8 +193,10 @@ impl Player {
                 |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
             if overrides.iter().any(is_set) {
                 let place = trace.place(stated);
-                return Err(Error::usage(format!("{place}: {label} is also set by a flag"))
-                    .hint("start the trace later, or remove the flag"));
+                return Err(
+                    Error::usage(format!("{place}: {label} is also set by a flag"))
+                        .hint("start the trace later, or remove the flag"),
+                );
             }
             let now = match container {
                 None => current(&decision, first),
@@ -194,7 +216,9 @@ impl Player {
                 _ => &mut world,
             };
             if let Some(setting) = world.setting(stated, trace, meant, &mut requests)? {
-                world.set(&setting, meant).map_err(|e| trace.within(stated, e))?;
+                world
+                    .set(&setting, meant)
+                    .map_err(|e| trace.within(stated, e))?;
             }
         }
         self.settings.retain(|setting| setting.after.is_positive());
@@ -203,7 +227,9 @@ impl Player {
             let later = later.and_then(|(later, changed)| Some((later, changed?)));
             for (mut world, snapshot) in later.into_iter().chain([(world, snapshot)]) {
                 world.settle();
-                let World { snapshot: begun, .. } = world;
+                let World {
+                    snapshot: begun, ..
+                } = world;
                 (snapshot.pod_metrics, snapshot.metrics) = (begun.pod_metrics, begun.metrics);
             }
         }
@@ -212,7 +238,10 @@ impl Player {
 
     /// Whether the load is about the metric at a place in the spec.
     pub fn has(&self, place: usize) -> bool {
-        self.places.iter().flat_map(|meant| &meant.places).any(|own| *own == place)
+        self.places
+            .iter()
+            .flat_map(|meant| &meant.places)
+            .any(|own| *own == place)
     }
 
     /// How many passes the load lasts: those before the end of the trace or of the time that is played.
@@ -241,10 +270,17 @@ impl Player {
 
 /// How long it may take until a change leads to another: a window or rate limit, or pods that join.
 pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
-    let Snapshot { hpa, controller, .. } = snapshot;
-    let pods = times.ready.max(times.measured).max(controller.cpu_initialization_period);
+    let Snapshot {
+        hpa, controller, ..
+    } = snapshot;
+    let pods = times
+        .ready
+        .max(times.measured)
+        .max(controller.cpu_initialization_period);
     let rules = longest_wait(&hpa.spec, controller);
-    rules.saturating_add(pods).saturating_add(controller.sync_period)
+    rules
+        .saturating_add(pods)
+        .saturating_add(controller.sync_period)
 }
 
 /// What a value of a trace means, in words.

@@ -105,13 +105,20 @@ impl Workload {
             let is_measured = measured.contains(&*pod.name);
             // Where nothing is measured at all, the metric says so.
             let is_seen = is_measured || measured.is_empty();
-            let (joining, lacks) = match is_held {
-                true => (None, None),
-                false => Joining::of(pod, is_seen, snapshot, times),
+            let (joining, lacks) = if is_held {
+                (None, None)
+            } else {
+                Joining::of(pod, is_seen, snapshot, times)
             };
             // One without metrics has its part of the load, of which nothing is seen.
             let keeps_usage = is_held && is_measured;
-            Life { keeps_usage, joining, lacks, role: Role::None, is_outdated: false }
+            Life {
+                keeps_usage,
+                joining,
+                lacks,
+                role: Role::None,
+                is_outdated: false,
+            }
         });
         let lives = lives.collect();
         let mut workload = Self {
@@ -141,21 +148,26 @@ impl Workload {
         let best = |role| matches!(role, Role::Shares(_));
         let usage = snapshot.pod_metrics.iter();
         let values = snapshot.metrics.iter().map(|answer| match answer {
-            MetricAnswer::Pods(values) => {
-                values.iter().max_by_key(|value| best(self.role(&value.pod))).cloned()
-            }
+            MetricAnswer::Pods(values) => values
+                .iter()
+                .max_by_key(|value| best(self.role(&value.pod)))
+                .cloned(),
             _ => None,
         });
         self.measured = Measured {
             values: values.collect(),
-            usage: usage.max_by_key(|item| best(self.role(&item.name))).cloned(),
+            usage: usage
+                .max_by_key(|item| best(self.role(&item.name)))
+                .cloned(),
             at: snapshot.now,
         };
     }
 
     /// What part of the load is a pod's.
     pub(super) fn role(&self, pod: &str) -> Role {
-        self.by_name.get(pod).map_or(Role::None, |&place| self.lives[place].role)
+        self.by_name
+            .get(pod)
+            .map_or(Role::None, |&place| self.lives[place].role)
     }
 
     /// What part of the load is a pod's, in the order of the answer of the resource metrics API.
@@ -178,7 +190,10 @@ impl Workload {
     pub(super) fn stays(&self, snapshot: &Snapshot) -> Vec<Stays> {
         let pods = snapshot.pods.iter().zip(&self.lives);
         let stays = pods.filter_map(|(pod, life)| {
-            life.lacks.map(|lacks| Stays { pod: pod.name.clone(), lacks })
+            life.lacks.map(|lacks| Stays {
+                pod: pod.name.clone(),
+                lacks,
+            })
         });
         stays.collect()
     }
@@ -192,7 +207,11 @@ impl Workload {
     pub(super) fn advance(&mut self, snapshot: &mut Snapshot) -> bool {
         let now = snapshot.now;
         let gone: HashSet<usize> = (0..snapshot.pods.len())
-            .filter(|&place| snapshot.pods[place].deletion_timestamp.is_some_and(|at| at <= now))
+            .filter(|&place| {
+                snapshot.pods[place]
+                    .deletion_timestamp
+                    .is_some_and(|at| at <= now)
+            })
             .collect();
         let mut changed = !gone.is_empty();
         if changed {
@@ -200,9 +219,13 @@ impl Workload {
         }
         let mut measured = Vec::new();
         for (life, pod) in self.lives.iter_mut().zip(&mut snapshot.pods) {
-            let Some(joining) = &mut life.joining else { continue };
-            let false_since =
-                |at| ReadyCondition { status: ConditionStatus::False, last_transition_time: at };
+            let Some(joining) = &mut life.joining else {
+                continue;
+            };
+            let false_since = |at| ReadyCondition {
+                status: ConditionStatus::False,
+                last_transition_time: at,
+            };
             if pod.phase == Phase::Pending && joining.runs <= now {
                 changed = true;
                 pod.phase = Phase::Running;
@@ -212,8 +235,10 @@ impl Workload {
             if let Some(at) = joining.ready.take_if(|at| *at <= now) {
                 changed = true;
                 let last_transition_time = at;
-                pod.ready =
-                    Some(ReadyCondition { status: ConditionStatus::True, last_transition_time });
+                pod.ready = Some(ReadyCondition {
+                    status: ConditionStatus::True,
+                    last_transition_time,
+                });
             }
             if pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some() {
                 measured.push(pod.name.clone());
@@ -250,7 +275,10 @@ impl Workload {
         let mut active = active(snapshot);
         if active.len() > wanted {
             let pods = &snapshot.pods;
-            active.sort_by(|a, b| self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b])));
+            active.sort_by(|a, b| {
+                self.first_to_go(&pods[*a])
+                    .cmp(&self.first_to_go(&pods[*b]))
+            });
             active.truncate(active.len() - wanted);
             self.remove(snapshot, &active.into_iter().collect());
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {
@@ -266,13 +294,20 @@ impl Workload {
 
     /// In the order in which pods go.
     fn first_to_go<'p>(&self, pod: &'p Pod) -> impl Ord + use<'p> {
-        let ordinal = if self.is_stateful { Pod::ordinal(&pod.name) } else { None };
+        let ordinal = if self.is_stateful {
+            Pod::ordinal(&pod.name)
+        } else {
+            None
+        };
         let phase = match pod.phase {
             Phase::Pending => 0,
             Phase::Running => 2,
             _ => 1,
         };
-        let ready_since = pod.ready.filter(|_| is_ready(pod)).map(|r| r.last_transition_time);
+        let ready_since = pod
+            .ready
+            .filter(|_| is_ready(pod))
+            .map(|r| r.last_transition_time);
         // No start is a later one than any.
         let started = (pod.start_time.is_some(), Reverse(pod.start_time));
         (
@@ -287,17 +322,26 @@ impl Workload {
     /// Creates pods.
     fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
         let target = &snapshot.hpa.spec.scale_target_ref.name;
-        let (infix, first) = match self.is_stateful {
-            true => {
-                let ordinals = snapshot.pods.iter().filter_map(|pod| Pod::ordinal(&pod.name));
-                ("", ordinals.max().map_or(0, |highest| highest.saturating_add(1)))
-            }
-            false => ("later-", self.made),
+        let (infix, first) = if self.is_stateful {
+            let ordinals = snapshot
+                .pods
+                .iter()
+                .filter_map(|pod| Pod::ordinal(&pod.name));
+            (
+                "",
+                ordinals
+                    .max()
+                    .map_or(0, |highest| highest.saturating_add(1)),
+            )
+        } else {
+            ("later-", self.made)
         };
         let names = (first..).map(|number| format!("{target}-{infix}{number}").into_boxed_str());
         let names = names.filter(|name| !self.by_name.contains_key(name));
         let names: Vec<Box<str>> = names.take(count).collect();
-        names.into_iter().for_each(|name| self.create(snapshot, model, name));
+        names
+            .into_iter()
+            .for_each(|name| self.create(snapshot, model, name));
         self.made += count as u64;
     }
 
@@ -308,17 +352,38 @@ impl Workload {
         let joining = Some(Joining::created(created, self.times));
         let old = self.old_model(&name).cloned();
         let model = old.as_deref().unwrap_or(model);
-        let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
-        snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start }.into());
+        let start = Pod {
+            name,
+            phase: Phase::Pending,
+            start_time: None,
+            ..model.clone()
+        };
+        snapshot.pods.push(
+            Pod {
+                ready: None,
+                unschedulable: None,
+                ..start
+            }
+            .into(),
+        );
         let (lacks, role, is_outdated) = (None, Role::Own, old.is_some());
-        self.lives.push(Life { keeps_usage: false, joining, lacks, role, is_outdated });
+        self.lives.push(Life {
+            keeps_usage: false,
+            joining,
+            lacks,
+            role,
+            is_outdated,
+        });
     }
 
     fn remove(&mut self, snapshot: &mut Snapshot, gone: &HashSet<usize>) {
         let mut place = 0..;
-        self.lives.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+        self.lives
+            .retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
         let mut place = 0..;
-        snapshot.pods.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+        snapshot
+            .pods
+            .retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
     }
 
     /// Finds out again where each pod stands and what part it has.
@@ -338,7 +403,11 @@ impl Workload {
         }
         let there = |pod: &str| self.by_name.contains_key(pod);
         snapshot.pod_metrics.retain(|item| there(&item.name));
-        self.measured_roles = snapshot.pod_metrics.iter().map(|it| self.role(&it.name)).collect();
+        self.measured_roles = snapshot
+            .pod_metrics
+            .iter()
+            .map(|it| self.role(&it.name))
+            .collect();
         for answer in &mut snapshot.metrics {
             if let MetricAnswer::Pods(values) = answer {
                 values.retain(|value| there(&value.pod));
@@ -392,30 +461,53 @@ impl Joining {
         let due = |at: Option<Timestamp>| at.filter(|at| *at > now);
         let again = |wait| is_starting.then(|| now.plus(wait));
         let lacks_ready = !is_ready(pod);
-        let ready = due(own.ready).or(again(times.ready)).filter(|_| lacks_ready);
+        let ready = due(own.ready)
+            .or(again(times.ready))
+            .filter(|_| lacks_ready);
         let measured = due(own.measured).or(again(times.measured).filter(|_| !is_seen));
-        let lacks = match (lacks_ready && ready.is_none(), !is_seen && measured.is_none()) {
+        let lacks = match (
+            lacks_ready && ready.is_none(),
+            !is_seen && measured.is_none(),
+        ) {
             (true, _) => Some(Lack::Readiness),
             (false, true) => Some(Lack::Metrics),
             (false, false) => None,
         };
         let is_joining = ready.is_some() || measured.is_some();
-        (is_joining.then_some(Self { ready, measured, ..own }), lacks)
+        (
+            is_joining.then_some(Self {
+                ready,
+                measured,
+                ..own
+            }),
+            lacks,
+        )
     }
 }
 
 impl Measured {
     /// Has those of some pods measured that are not yet.
     fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
-        let Snapshot { now, pod_metrics, metrics, .. } = snapshot;
+        let Snapshot {
+            now,
+            pod_metrics,
+            metrics,
+            ..
+        } = snapshot;
         let aged = |timestamp| now.minus(self.at.duration_since(timestamp));
         if let Some(model) = &self.usage {
             let there: HashSet<Box<str>> = pod_metrics.iter().map(|own| own.name.clone()).collect();
             for pod in pods.iter().filter(|pod| !there.contains(*pod)) {
                 let timestamp = aged(model.timestamp);
-                let mut item =
-                    PodMetrics { name: pod.clone(), timestamp, ..PodMetrics::clone(model) };
-                let usage = item.containers.iter_mut().flat_map(|container| &mut container.usage);
+                let mut item = PodMetrics {
+                    name: pod.clone(),
+                    timestamp,
+                    ..PodMetrics::clone(model)
+                };
+                let usage = item
+                    .containers
+                    .iter_mut()
+                    .flat_map(|container| &mut container.usage);
                 usage.for_each(|(_, used)| *used = 0);
                 pod_metrics.push(item.into());
             }
@@ -440,18 +532,24 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     if pods <= MAX_PODS {
         return Ok(());
     }
-    Err(Error::usage(format!("the timeline reaches {replicas} replicas; the limit is {MAX_PODS}"))
-        .hint("lower --max, or shorten --for"))
+    Err(Error::usage(format!(
+        "the timeline reaches {replicas} replicas; the limit is {MAX_PODS}"
+    ))
+    .hint("lower --max, or shorten --for"))
 }
 
 /// The pod that new ones are like: of those that are ready, if any is, the newest.
 fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>> {
-    pods.filter(|pod| is_active(pod)).max_by_key(|pod| (is_ready(pod), pod.start_time)).cloned()
+    pods.filter(|pod| is_active(pod))
+        .max_by_key(|pod| (is_ready(pod), pod.start_time))
+        .cloned()
 }
 
 /// The places of the pods that count as replicas.
 fn active(snapshot: &Snapshot) -> Vec<usize> {
-    (0..snapshot.pods.len()).filter(|&place| is_active(&snapshot.pods[place])).collect()
+    (0..snapshot.pods.len())
+        .filter(|&place| is_active(&snapshot.pods[place]))
+        .collect()
 }
 
 /// Whether a pod counts as one of the replicas (`IsPodActive`).
@@ -466,7 +564,12 @@ fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
         _ => &[],
     });
     let values = values.map(|value| value.pod.clone());
-    snapshot.pod_metrics.iter().map(|item| item.name.clone()).chain(values).collect()
+    snapshot
+        .pod_metrics
+        .iter()
+        .map(|item| item.name.clone())
+        .chain(values)
+        .collect()
 }
 
 /// A pod that a selector selects, of which nothing else is known.

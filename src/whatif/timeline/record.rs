@@ -48,7 +48,11 @@ impl Record {
 
     /// The replicas at a time after the first pass, if they are known.
     pub fn replicas_at(&self, after: SignedDuration) -> Option<i32> {
-        if after > self.end { None } else { value_at(&self.replicas, after) }
+        if after > self.end {
+            None
+        } else {
+            value_at(&self.replicas, after)
+        }
     }
 
     /// The replicas that there may have been at a time after the first pass, if they are known: those
@@ -58,16 +62,27 @@ impl Record {
         let before = self.replicas_at(after)?;
         let next = self.replicas.partition_point(|sample| sample.time <= after);
         let next = self.replicas.get(next).filter(|_| self.step.is_some());
-        Some([before, next.and_then(|sample| sample.value).unwrap_or(before)])
+        Some([
+            before,
+            next.and_then(|sample| sample.value).unwrap_or(before),
+        ])
     }
 
     /// When the target goes to 0 replicas after the first pass and when it leaves 0, each with its replicas
     /// from then on.
     pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
-        let known = self.replicas.iter().filter_map(|own| Some((own.time, own.value?)));
+        let known = self
+            .replicas
+            .iter()
+            .filter_map(|own| Some((own.time, own.value?)));
         let known: Vec<(SignedDuration, i32)> = known.collect();
-        let pairs = known.windows(2).filter(|pair| (pair[0].1 == 0) != (pair[1].1 == 0));
-        pairs.map(|pair| pair[1]).filter(|(time, _)| time.is_positive()).collect()
+        let pairs = known
+            .windows(2)
+            .filter(|pair| (pair[0].1 == 0) != (pair[1].1 == 0));
+        pairs
+            .map(|pair| pair[1])
+            .filter(|(time, _)| time.is_positive())
+            .collect()
     }
 
     /// When something other than the load changed, after the first pass.
@@ -82,10 +97,14 @@ impl Record {
         if self.measured.is_some() {
             return self.measured;
         }
-        let rises = self.replicas.windows(2).enumerate().filter_map(|(place, pair)| {
-            let (before, after) = (pair[0].value?, pair[1].value?);
-            (after > before).then_some((place + 1, after))
-        });
+        let rises = self
+            .replicas
+            .windows(2)
+            .enumerate()
+            .filter_map(|(place, pair)| {
+                let (before, after) = (pair[0].value?, pair[1].value?);
+                (after > before).then_some((place + 1, after))
+            });
         let mut times: Vec<SignedDuration> = rises
             .filter_map(|(place, count)| {
                 let since = self.replicas[place].time;
@@ -94,11 +113,15 @@ impl Record {
                 let until = changes.map_or(SignedDuration::MAX, |sample| sample.time);
                 let from = self.ready.partition_point(|sample| sample.time < since);
                 // Where as many were ready already, nothing became ready.
-                let was = from.checked_sub(1).and_then(|before| self.ready[before].value)?;
+                let was = from
+                    .checked_sub(1)
+                    .and_then(|before| self.ready[before].value)?;
                 let mut ready = self.ready[from..].iter().take_while(|own| own.time < until);
                 let at = ready.position(|sample| sample.value.is_some_and(|own| own >= count))?;
-                let (before, all) =
-                    (&self.ready[(from + at).checked_sub(1)?], &self.ready[from + at]);
+                let (before, all) = (
+                    &self.ready[(from + at).checked_sub(1)?],
+                    &self.ready[from + at],
+                );
                 let took = all.time.saturating_sub(since);
                 // Both happened between two samples; where these are far apart, it may have been at once.
                 let is_shown = took >= all.time.saturating_sub(before.time).saturating_mul(2);
@@ -130,7 +153,11 @@ mod tests {
     fn the_start_of_pods_is_measured() {
         let ready_after = |replicas: &[(i64, i32)], ready: &[(i64, i32)]| {
             let (replicas, ready) = (samples(replicas), samples(ready));
-            let record = Record { replicas, ready, ..Record::default() };
+            let record = Record {
+                replicas,
+                ready,
+                ..Record::default()
+            };
             record.ready_after().map(|own| own.as_secs())
         };
         let replicas = [(0, 2), (30, 4), (120, 3), (180, 5), (300, 6)];
@@ -149,27 +176,48 @@ mod tests {
         // 30, 60 and 100 seconds.
         assert_eq!(ready_after(&replicas, &ready), Some(60));
         // Between samples a minute apart it may have been at once.
-        assert_eq!(ready_after(&[(0, 2), (60, 4)], &[(0, 2), (60, 2), (120, 4)]), None);
-        assert_eq!(ready_after(&[(0, 2), (60, 4)], &[(0, 2), (120, 2), (180, 4)]), Some(120));
+        assert_eq!(
+            ready_after(&[(0, 2), (60, 4)], &[(0, 2), (60, 2), (120, 4)]),
+            None
+        );
+        assert_eq!(
+            ready_after(&[(0, 2), (60, 4)], &[(0, 2), (120, 2), (180, 4)]),
+            Some(120)
+        );
         // They had gone again before they were ready.
-        assert_eq!(ready_after(&[(0, 2), (30, 4), (60, 2)], &[(0, 2), (90, 4)]), None);
+        assert_eq!(
+            ready_after(&[(0, 2), (30, 4), (60, 2)], &[(0, 2), (90, 4)]),
+            None
+        );
         assert_eq!(ready_after(&[(0, 2), (30, 4)], &[]), None);
     }
 
     #[test]
     fn a_value_holds_until_the_next_one() {
         let end = SignedDuration::from_secs(99);
-        let record = Record { replicas: samples(&[(10, 2), (20, 4)]), end, ..Record::default() };
+        let record = Record {
+            replicas: samples(&[(10, 2), (20, 4)]),
+            end,
+            ..Record::default()
+        };
         let at = |after| record.replicas_at(SignedDuration::from_secs(after));
         assert_eq!(at(100), None, "nothing was recorded any more");
         assert_eq!(
             [at(9), at(10), at(19), at(20), at(99)],
             [None, Some(2), Some(2), Some(4), Some(4)]
         );
-        let around =
-            |own: &Record, after| own.replicas_around(SignedDuration::from_secs(after)).unwrap();
+        let around = |own: &Record, after| {
+            own.replicas_around(SignedDuration::from_secs(after))
+                .unwrap()
+        };
         assert_eq!(around(&record, 19), [2, 2], "rows that were typed hold");
-        let sampled = Record { step: Some(SignedDuration::from_secs(10)), ..record };
-        assert_eq!([10, 19, 20].map(|at| around(&sampled, at)), [[2, 4], [2, 4], [4, 4]]);
+        let sampled = Record {
+            step: Some(SignedDuration::from_secs(10)),
+            ..record
+        };
+        assert_eq!(
+            [10, 19, 20].map(|at| around(&sampled, at)),
+            [[2, 4], [2, 4], [4, 4]]
+        );
     }
 }

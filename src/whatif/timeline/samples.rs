@@ -14,7 +14,11 @@ pub(super) struct Sample<T> {
 
 impl<T> Sample<T> {
     pub(super) fn known(time: SignedDuration, line: u64, value: T) -> Self {
-        Self { time, line, value: Some(value) }
+        Self {
+            time,
+            line,
+            value: Some(value),
+        }
     }
 }
 
@@ -50,7 +54,9 @@ impl Gaps {
         let mut last = SignedDuration::MIN;
         for (from, until) in all {
             gaps.count += usize::from(from > last);
-            gaps.total = gaps.total.saturating_add(until.saturating_sub(from.max(last).min(until)));
+            gaps.total = gaps
+                .total
+                .saturating_add(until.saturating_sub(from.max(last).min(until)));
             last = last.max(until);
         }
         gaps
@@ -77,14 +83,24 @@ pub(super) fn regular<T>(
     distances.sort_unstable();
     let step = distances[distances.len() / 2];
     let late = step.saturating_add(step / 2);
-    let usual = distances.iter().filter(|own| **own >= step / 2 && **own <= late).count();
+    let usual = distances
+        .iter()
+        .filter(|own| **own >= step / 2 && **own <= late)
+        .count();
     if usual * 4 < distances.len() * 3 {
         return None;
     }
     let mut with_gaps = Vec::with_capacity(samples.len());
     let mut rest = std::mem::take(samples).into_iter().peekable();
-    if let Some(first) = rest.peek().filter(|first| first.time.saturating_sub(start) > late) {
-        with_gaps.push(Sample { time: start, line: first.line, value: None });
+    if let Some(first) = rest
+        .peek()
+        .filter(|first| first.time.saturating_sub(start) > late)
+    {
+        with_gaps.push(Sample {
+            time: start,
+            line: first.line,
+            value: None,
+        });
     }
     while let Some(sample) = rest.next() {
         let (time, line) = (sample.time.saturating_add(step), sample.line);
@@ -92,7 +108,11 @@ pub(super) fn regular<T>(
         let is_late = next.saturating_sub(sample.time) > late;
         with_gaps.push(sample);
         if is_late {
-            with_gaps.push(Sample { time, line, value: None });
+            with_gaps.push(Sample {
+                time,
+                line,
+                value: None,
+            });
         }
     }
     *samples = with_gaps;
@@ -112,7 +132,10 @@ mod tests {
     }
 
     fn samples(times: &[i64]) -> Vec<Sample<i64>> {
-        times.iter().map(|at| Sample::known(seconds(*at), 0, *at)).collect()
+        times
+            .iter()
+            .map(|at| Sample::known(seconds(*at), 0, *at))
+            .collect()
     }
 
     fn gaps(samples: &[Sample<i64>]) -> Vec<i64> {
@@ -131,7 +154,13 @@ mod tests {
         assert_eq!(regular(&mut all, ZERO, end), Some(seconds(30)));
         assert_eq!(gaps(&all), [240]);
         let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, end));
-        assert_eq!(found, Gaps { count: 1, total: seconds(30) });
+        assert_eq!(
+            found,
+            Gaps {
+                count: 1,
+                total: seconds(30)
+            }
+        );
     }
 
     #[test]
@@ -141,12 +170,21 @@ mod tests {
         assert_eq!(regular(&mut all, ZERO, seconds(900)), Some(seconds(30)));
         assert_eq!(gaps(&all), [0, 750]);
         let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, seconds(900)));
-        assert_eq!(found, Gaps { count: 2, total: seconds(450) });
+        assert_eq!(
+            found,
+            Gaps {
+                count: 2,
+                total: seconds(450)
+            }
+        );
     }
 
     #[test]
     fn typed_rows_hold_until_the_next_one() {
-        for times in [&[0, 600, 610][..], &[0, 1, 2, 100, 200, 300, 1000, 5000, 9000, 9001, 9002]] {
+        for times in [
+            &[0, 600, 610][..],
+            &[0, 1, 2, 100, 200, 300, 1000, 5000, 9000, 9001, 9002],
+        ] {
             let mut all = samples(times);
             assert_eq!(regular(&mut all, ZERO, seconds(20_000)), None, "{times:?}");
             assert_eq!(gaps(&all), [0; 0], "{times:?}");
@@ -156,14 +194,30 @@ mod tests {
     #[test]
     fn gaps_of_several_metrics_count_once_and_as_far_as_is_played() {
         let mut one = samples(&[0, 10]);
-        one.push(Sample { time: seconds(20), line: 0, value: None });
+        one.push(Sample {
+            time: seconds(20),
+            line: 0,
+            value: None,
+        });
         let gaps = |end| Gaps::of([&*one].into_iter(), |_| false, (ZERO, seconds(end)));
-        assert_eq!(gaps(50), Gaps { count: 1, total: seconds(30) });
+        assert_eq!(
+            gaps(50),
+            Gaps {
+                count: 1,
+                total: seconds(30)
+            }
+        );
         assert_eq!(gaps(20), Gaps::default());
         let other = samples(&[0, 15, 40]);
         let both = [&*one, &*other].into_iter();
         // From 15 to 40 in the other, and from 20 on in the first.
         let found = Gaps::of(both, |value| *value == 15, (ZERO, seconds(50)));
-        assert_eq!(found, Gaps { count: 1, total: seconds(35) });
+        assert_eq!(
+            found,
+            Gaps {
+                count: 1,
+                total: seconds(35)
+            }
+        );
     }
 }

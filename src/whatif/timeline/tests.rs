@@ -70,8 +70,13 @@ impl World {
         items.extend(self.more.clone());
         let mut objects = Objects::default();
         read_text(&build::list(items), "the world", &mut objects).unwrap();
-        let options = Options { name: "web".to_owned(), ..Options::default() };
-        assemble(objects, &options, Timestamp::UNIX_EPOCH).unwrap().snapshot
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
+        assemble(objects, &options, Timestamp::UNIX_EPOCH)
+            .unwrap()
+            .snapshot
     }
 }
 
@@ -83,7 +88,10 @@ fn plan(span: &str, trace: &str) -> TimelineOptions {
         span: (!span.is_empty()).then(|| duration(span)),
         trace: (!trace.is_empty())
             .then(|| Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap())),
-        times: JoinTimes { ready: duration("10s"), measured: duration("30s") },
+        times: JoinTimes {
+            ready: duration("10s"),
+            measured: duration("30s"),
+        },
     }
 }
 
@@ -95,7 +103,9 @@ fn play_with(
     let player = Player::new(plan, &mut snapshot, overrides)?;
     // The controller has just started.
     let first = engine::reconcile(&snapshot, &Memory::default());
-    Ok(player.play(&snapshot, &first)?.expect("the scale can be read"))
+    Ok(player
+        .play(&snapshot, &first)?
+        .expect("the scale can be read"))
 }
 
 fn play(world: &World, span: &str, trace: &str) -> Timeline {
@@ -105,7 +115,11 @@ fn play(world: &World, span: &str, trace: &str) -> Timeline {
 /// The counts with the seconds from which on they hold, for each change.
 fn changes(timeline: &Timeline) -> Vec<(i64, i32)> {
     let after = |time: Timestamp| time.duration_since(timeline.start).as_secs();
-    timeline.changes.iter().map(|change| (after(change.time), change.to)).collect()
+    timeline
+        .changes
+        .iter()
+        .map(|change| (after(change.time), change.to))
+        .collect()
 }
 
 fn proposals(timeline: &Timeline) -> Vec<Option<i32>> {
@@ -137,7 +151,10 @@ fn what_is_remembered_scales_up_without_load() {
     );
     let timeline = play(&world, "10m", "time,cpu\n15s,0\n");
     assert_eq!(changes(&timeline), [(0, 4), (15, 8), (30, 10), (345, 2)]);
-    assert_eq!(proposals(&timeline)[..4], [Some(258), Some(4), Some(8), Some(10)]);
+    assert_eq!(
+        proposals(&timeline)[..4],
+        [Some(258), Some(4), Some(8), Some(10)]
+    );
     assert!(timeline.is_settled);
     // Nothing is sure before.
     let timeline = play(&world, "5m30s", "time,cpu\n15s,0\n");
@@ -171,7 +188,10 @@ fn a_trace_is_played_on_until_it_has_settled() {
         play_with(snapshot, plan("", "time,cpu\n15s,120m\n"), &mut Vec::new()).unwrap()
     };
     let timeline = plays(json!({}), &|_| ());
-    assert_eq!((changes(&timeline), timeline.is_settled), (vec![(300, 3)], true));
+    assert_eq!(
+        (changes(&timeline), timeline.is_settled),
+        (vec![(300, 3)], true)
+    );
     assert_eq!((timeline.span.as_secs(), timeline.passes.len()), (315, 22));
     let end = TraceEnd {
         after: SignedDuration::from_secs(15),
@@ -186,12 +206,17 @@ fn a_trace_is_played_on_until_it_has_settled() {
     let slow = json!({"behavior": {"scaleDown": {"policies": policies}}});
     let timeline = plays(slow, &|_| ());
     let expected = [(300, 7), (1500, 6), (2700, 5), (3900, 4), (5100, 3)];
-    assert_eq!((&changes(&timeline)[..], timeline.is_settled), (&expected[..], true));
+    assert_eq!(
+        (&changes(&timeline)[..], timeline.is_settled),
+        (&expected[..], true)
+    );
     let timeline = plays(json!({"minReplicas": 9, "maxReplicas": 7}), &|_| ());
     assert_eq!((timeline.is_settled, timeline.swing), (false, Some((7, 9))));
     // Nothing can be written: it waits for a window, pods and a pass, five minutes each and 15 s, after
     // the end.
-    let timeline = plays(json!({}), &|it| it.scale_update_error = Some("refused".to_owned()));
+    let timeline = plays(json!({}), &|it| {
+        it.scale_update_error = Some("refused".to_owned());
+    });
     assert_eq!((timeline.is_settled, timeline.swing), (false, None));
     assert_eq!(timeline.span.as_secs(), 15 + 300 + 300 + 15);
     // --for says exactly how long.
@@ -227,13 +252,22 @@ fn policies_count_what_was_changed() {
 /// No server would take these bounds; a controller goes from one to the other for ever.
 #[test]
 fn to_and_fro_is_told_from_settled() {
-    let timeline =
-        play(&World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]), "1m", "");
-    assert_eq!(changes(&timeline), [(0, 3), (15, 5), (30, 3), (45, 5), (60, 3)]);
+    let timeline = play(
+        &World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]),
+        "1m",
+        "",
+    );
+    assert_eq!(
+        changes(&timeline),
+        [(0, 3), (15, 5), (30, 3), (45, 5), (60, 3)]
+    );
     assert_eq!((timeline.is_settled, timeline.swing), (false, Some((3, 5))));
     // Once there and back could be all.
-    let timeline =
-        play(&World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]), "30s", "");
+    let timeline = play(
+        &World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]),
+        "30s",
+        "",
+    );
     assert_eq!((timeline.is_settled, timeline.swing), (false, None));
 }
 
@@ -252,8 +286,11 @@ fn a_trace_states_the_load_of_all_pods() {
         ("-50%", 1),
         ("0", 0),
     ] {
-        let timeline =
-            play(&World::new(json!({}), &[50, 50]), "15s", &format!("time,cpu\n15s,{value}\n"));
+        let timeline = play(
+            &World::new(json!({}), &[50, 50]),
+            "15s",
+            &format!("time,cpu\n15s,{value}\n"),
+        );
         assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{value}");
         // The first pass proposes the same.
         let trace = format!("time,cpu\n0s,{value}\n");
@@ -261,13 +298,19 @@ fn a_trace_states_the_load_of_all_pods() {
         let world = World::new(json!({}), &[50, 50]);
         let timeline = play_with(world.snapshot(), plan("15s", &trace), &mut overrides).unwrap();
         assert_eq!(proposals(&timeline)[0], Some(proposal), "{value}");
-        let [Override { item, observed, .. }] = &overrides[..] else { panic!("{overrides:?}") };
+        let [Override { item, observed, .. }] = &overrides[..] else {
+            panic!("{overrides:?}")
+        };
         let observed = observed.as_ref().map(ToString::to_string);
         assert_eq!((&**item, observed.as_deref()), ("cpu", Some("50%")));
     }
     // 400m by two are 200 %, by four 100 %. Two of the four are measured at 15 s: with nothing for the
     // others that is the target, but 8 still counts. By eight it is the target.
-    let timeline = play(&World::new(json!({}), &[50, 50]), "2m", "time,cpu\n0s,400m\n");
+    let timeline = play(
+        &World::new(json!({}), &[50, 50]),
+        "2m",
+        "time,cpu\n0s,400m\n",
+    );
     assert_eq!(changes(&timeline), [(0, 4), (15, 8)]);
     assert_eq!(proposals(&timeline)[..2], [Some(8), Some(4)]);
     assert_eq!(proposals(&timeline).last(), Some(&Some(8)));
@@ -291,9 +334,11 @@ fn containers_keep_their_parts_of_the_load() {
         };
         item.containers.push(proxy);
     }
-    for (trace, proposal) in
-        [("time,cpu\n15s,300m\n", 2), ("time,cpu\n15s,600m\n", 4), ("time,app=cpu\n15s,200m\n", 4)]
-    {
+    for (trace, proposal) in [
+        ("time,cpu\n15s,300m\n", 2),
+        ("time,cpu\n15s,600m\n", 4),
+        ("time,app=cpu\n15s,200m\n", 4),
+    ] {
         let plan = plan("15s", trace);
         let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
         assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{trace}");
@@ -305,7 +350,10 @@ fn containers_keep_their_parts_of_the_load() {
 fn a_metric_may_be_missing_for_a_while() {
     let world = World::new(json!({}), &[50, 50]);
     let timeline = play(&world, "1m", "time,cpu\n15s,missing\n45s,200m\n");
-    assert_eq!(proposals(&timeline), [Some(2), None, None, Some(4), Some(4)]);
+    assert_eq!(
+        proposals(&timeline),
+        [Some(2), None, None, Some(4), Some(4)]
+    );
     assert_eq!(changes(&timeline), [(45, 4)]);
 }
 
@@ -326,7 +374,10 @@ fn what_is_not_per_pod_stays() {
     let timeline = play(&world, "2m", "time,queue\n1m,101\n90s,missing\n");
     assert_eq!(changes(&timeline), [(0, 5), (60, 10), (75, 11)]);
     // 101 are within the tolerance of 10, but 11 still counts.
-    assert_eq!(proposals(&timeline)[4..], [Some(11), Some(10), None, None, None]);
+    assert_eq!(
+        proposals(&timeline)[4..],
+        [Some(11), Some(10), None, None, None]
+    );
 }
 
 /// The controller remembers in its status that it was it that left no replicas, and wakes the target:
@@ -376,14 +427,29 @@ fn someone_else_scales_to_0_and_from_it() {
     let timeline = play(&world, "240s", load);
     let replicas: Vec<i32> = timeline.passes.iter().map(|pass| pass.replicas).collect();
     // The pods that are created at 155 s are ready at 165 s, and have metrics at 185 s. The 8 are remembered.
-    assert_eq!(replicas[..17], [2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 2, 2, 4, 8, 8, 8]);
-    assert!(timeline.passes[4..11].iter().all(|pass| pass.is_answered && pass.proposal.is_none()));
-    assert_eq!(changes(&timeline), [(195, 4), (210, 8)], "what others did is no rescale");
+    assert_eq!(
+        replicas[..17],
+        [2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 2, 2, 4, 8, 8, 8]
+    );
+    assert!(
+        timeline.passes[4..11]
+            .iter()
+            .all(|pass| pass.is_answered && pass.proposal.is_none())
+    );
+    assert_eq!(
+        changes(&timeline),
+        [(195, 4), (210, 8)],
+        "what others did is no rescale"
+    );
     // Where the controller may scale to 0, that is its own decision, here held by an older recommendation.
     let mut snapshot = World::new(json!({"minReplicas": 0}), &[50, 50]).snapshot();
     snapshot.controller.gates.scale_to_zero = true;
     let timeline = play_with(snapshot, plan("90s", load), &mut Vec::new()).unwrap();
-    assert!(timeline.passes.iter().all(|pass| pass.replicas == 2), "{:?}", timeline.passes);
+    assert!(
+        timeline.passes.iter().all(|pass| pass.replicas == 2),
+        "{:?}",
+        timeline.passes
+    );
 }
 
 #[test]
@@ -412,7 +478,11 @@ fn what_is_assumed_of_a_pod_stays() {
     let used = |overrides: &mut Vec<Override>| -> Vec<Option<i64>> {
         let mut snapshot = World::new(json!({}), &[50, 50, 100]).snapshot();
         Player::new(plan("1m", "time,cpu\n0s,200m\n"), &mut snapshot, overrides).unwrap();
-        snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu")).collect()
+        snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| item.containers[0].get("cpu"))
+            .collect()
     };
     assert_eq!(used(&mut vec![]), [Some(67), Some(67), Some(67)]);
     assert_eq!(used(&mut vec![held]), [Some(50), Some(50), Some(100)]);
@@ -432,14 +502,22 @@ fn a_pod_that_is_starting_becomes_ready() {
             let start = "2026-11-21T05:59:52Z".parse().unwrap();
             pod.start_time = Some(start);
             let status = ConditionStatus::False;
-            pod.ready = Some(ReadyCondition { status, last_transition_time: start });
+            pod.ready = Some(ReadyCondition {
+                status,
+                last_transition_time: start,
+            });
         }
         snapshot.pod_metrics.truncate(3);
         change(&mut snapshot);
         play_with(snapshot, plan("10m", ""), &mut Vec::new()).unwrap()
     };
     let ready = |timeline: &Timeline| -> Vec<usize> {
-        timeline.passes.iter().take(3).map(|point| point.ready).collect()
+        timeline
+            .passes
+            .iter()
+            .take(3)
+            .map(|point| point.ready)
+            .collect()
     };
     let timeline = with(&|_| ());
     assert_eq!((ready(&timeline), timeline.starting), (vec![3, 8, 8], 5));
@@ -468,8 +546,11 @@ fn a_pod_that_is_starting_becomes_ready() {
     let timeline = with(change);
     // Two are starting, and another takes the place of the one that failed.
     assert_eq!((ready(&timeline), timeline.starting), (vec![2, 5, 5], 2));
-    let stays: Vec<(&str, Lack)> =
-        timeline.stays.iter().map(|stays| (&*stays.pod, stays.lacks)).collect();
+    let stays: Vec<(&str, Lack)> = timeline
+        .stays
+        .iter()
+        .map(|stays| (&*stays.pod, stays.lacks))
+        .collect();
     let expected = [
         ("web-0", Lack::Failed),
         ("web-1", Lack::Metrics),
@@ -484,19 +565,27 @@ fn a_pod_that_is_starting_becomes_ready() {
 #[test]
 fn pods_go_as_their_controller_takes_them() {
     let names = |snapshot: &Snapshot| -> Vec<String> {
-        let mut names: Vec<String> = snapshot.pods.iter().map(|pod| pod.name.to_string()).collect();
+        let mut names: Vec<String> = snapshot
+            .pods
+            .iter()
+            .map(|pod| pod.name.to_string())
+            .collect();
         names.sort();
         names
     };
-    for (kind, left) in [("Deployment", ["web-0", "web-10"]), ("StatefulSet", ["web-0", "web-1"])] {
+    for (kind, left) in [
+        ("Deployment", ["web-0", "web-10"]),
+        ("StatefulSet", ["web-0", "web-1"]),
+    ] {
         let mut world = World::new(json!({}), &[50; 11]);
         world.kind = kind;
         let mut snapshot = world.snapshot();
         let mut young: BTreeMap<&str, &str> = BTreeMap::new();
         for number in 1..10 {
             young.insert(
-                ["web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7", "web-8", "web-9"]
-                    [number - 1],
+                [
+                    "web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7", "web-8", "web-9",
+                ][number - 1],
                 "2026-11-21T05:30:00Z",
             );
         }
@@ -524,11 +613,31 @@ fn what_cannot_be_played_is_an_error() {
     for (span, trace, message) in [
         ("0s", "", "0s is too short for a pass every 15s"),
         ("5s", "", "5s is too short for a pass every 15s"),
-        ("", "time,queue\n0s,1\n", "the trace load.csv:1: column 2: the HPA has no such metric"),
-        ("4200h", "", "4200h with a pass every 15s has 1008001 passes; the limit is 500000"),
-        ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
-        ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),
-        ("1m", "time,queue\n0s,1\n", "the trace load.csv:1: column 2: the HPA has no such metric"),
+        (
+            "",
+            "time,queue\n0s,1\n",
+            "the trace load.csv:1: column 2: the HPA has no such metric",
+        ),
+        (
+            "4200h",
+            "",
+            "4200h with a pass every 15s has 1008001 passes; the limit is 500000",
+        ),
+        (
+            "",
+            "time,cpu\n0s,1m\n",
+            "the trace ends with the first pass",
+        ),
+        (
+            "",
+            "time,cpu\n2026-11-21T05:59:00Z,1m\n",
+            "the trace ends with the first pass",
+        ),
+        (
+            "1m",
+            "time,queue\n0s,1\n",
+            "the trace load.csv:1: column 2: the HPA has no such metric",
+        ),
         (
             "1m",
             "time,cpu,cpu{}\n0s,1,1\n",
@@ -541,7 +650,11 @@ fn what_cannot_be_played_is_an_error() {
         ),
     ] {
         let result = play_with(world.snapshot(), plan(span, trace), &mut Vec::new());
-        assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()), "{span} {trace}");
+        assert_eq!(
+            result.map_err(|e| e.message),
+            Err(message.to_owned()),
+            "{span} {trace}"
+        );
     }
     let container = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "app",
@@ -569,8 +682,11 @@ fn what_cannot_be_played_is_an_error() {
     assert_eq!(player.play(&snapshot, &first), Ok(None));
     // More pods than can be played.
     let world = World::new(json!({"maxReplicas": 2_000_000_000}), &[50; 2]);
-    let result =
-        play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1000000000m\n"), &mut Vec::new());
+    let result = play_with(
+        world.snapshot(),
+        plan("1h", "time,cpu\n0s,1000000000m\n"),
+        &mut Vec::new(),
+    );
     let message = "the timeline reaches 131072 replicas; the limit is 100000";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
 }
@@ -659,19 +775,45 @@ fn a_rolling_update_keeps_its_limits() {
         let bounds = json!({"minReplicas": replicas, "maxReplicas": replicas});
         let world = World::new(bounds, &vec![50; replicas]);
         let (max_surge, max_unavailable) = limits;
-        let strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+        let strategy = Strategy::RollingUpdate {
+            max_surge,
+            max_unavailable,
+        };
         let (timeline, seen) = roll(&world, "3m", "", 30, strategy);
         let case = format!("{replicas} with {limits:?}");
         for it in &seen {
             let total = it.old.len() + it.new.len();
-            assert!(total <= most && it.ready >= least, "{case} at {}", it.second);
-            assert!(it.second >= 30 || it.new.is_empty(), "{case} at {}", it.second);
+            assert!(
+                total <= most && it.ready >= least,
+                "{case} at {}",
+                it.second
+            );
+            assert!(
+                it.second >= 30 || it.new.is_empty(),
+                "{case} at {}",
+                it.second
+            );
         }
-        assert_eq!((seen[30].new.is_empty(), seen[29].new.is_empty()), (false, true), "{case}");
+        assert_eq!(
+            (seen[30].new.is_empty(), seen[29].new.is_empty()),
+            (false, true),
+            "{case}"
+        );
         let done = Some(SignedDuration::from_secs(30 + takes));
-        assert_eq!(timeline.rolled, Some(Rolled { pods: replicas, done }), "{case}");
+        assert_eq!(
+            timeline.rolled,
+            Some(Rolled {
+                pods: replicas,
+                done
+            }),
+            "{case}"
+        );
         let last = seen.last().unwrap();
-        assert_eq!((last.old.len(), last.new.len(), last.ready), (0, replicas, replicas), "{case}");
+        assert_eq!(
+            (last.old.len(), last.new.len(), last.ready),
+            (0, replicas, replicas),
+            "{case}"
+        );
         assert!(timeline.is_settled, "{case}");
     }
 }
@@ -679,15 +821,25 @@ fn a_rolling_update_keeps_its_limits() {
 #[test]
 fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
     let bounds = json!({"minReplicas": 3, "maxReplicas": 3});
-    let world = World { kind: "StatefulSet", ..World::new(bounds, &[50; 3]) };
+    let world = World {
+        kind: "StatefulSet",
+        ..World::new(bounds, &[50; 3])
+    };
     let (timeline, seen) = roll(&world, "1m", "", 5, Strategy::Ordinals { partition: 0 });
-    for (second, new) in
-        [(4, ""), (5, "web-2"), (14, "web-2"), (15, "web-2 web-1"), (25, "web-2 web-1 web-0")]
-    {
+    for (second, new) in [
+        (4, ""),
+        (5, "web-2"),
+        (14, "web-2"),
+        (15, "web-2 web-1"),
+        (25, "web-2 web-1 web-0"),
+    ] {
         assert_eq!(seen[second].new.join(" "), new, "{second}");
         assert_eq!(seen[second].old.len() + seen[second].new.len(), 3);
     }
-    assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(35)));
+    assert_eq!(
+        timeline.rolled.unwrap().done,
+        Some(SignedDuration::from_secs(35))
+    );
 }
 
 /// `isCurrentRevisionNeeded`: pods below the partition are created from the old template, all others from the
@@ -699,19 +851,50 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
     let scaled = json!({"minReplicas": 1, "maxReplicas": 3, "behavior": rules});
     let load = "time,cpu\n10s,10m\n1m,900m\n";
     for (bounds, load, strategy, old, replaced) in [
-        (&still, "", Strategy::Ordinals { partition: 2 }, "web-0 web-1", 1),
-        (&still, "", Strategy::Ordinals { partition: 9 }, "web-0 web-1 web-2", 0),
+        (
+            &still,
+            "",
+            Strategy::Ordinals { partition: 2 },
+            "web-0 web-1",
+            1,
+        ),
+        (
+            &still,
+            "",
+            Strategy::Ordinals { partition: 9 },
+            "web-0 web-1 web-2",
+            0,
+        ),
         (&still, "", Strategy::Created, "web-0 web-1 web-2", 0),
-        (&scaled, load, Strategy::Ordinals { partition: 2 }, "web-0 web-1", 1),
-        (&scaled, load, Strategy::Ordinals { partition: 9 }, "web-0 web-1 web-2", 0),
+        (
+            &scaled,
+            load,
+            Strategy::Ordinals { partition: 2 },
+            "web-0 web-1",
+            1,
+        ),
+        (
+            &scaled,
+            load,
+            Strategy::Ordinals { partition: 9 },
+            "web-0 web-1 web-2",
+            0,
+        ),
         (&scaled, load, Strategy::Created, "web-0", 0),
     ] {
-        let world = World { kind: "StatefulSet", ..World::new(bounds.clone(), &[50; 3]) };
+        let world = World {
+            kind: "StatefulSet",
+            ..World::new(bounds.clone(), &[50; 3])
+        };
         let (timeline, seen) = roll(&world, "3m", load, 5, strategy);
         let Rolled { pods, done } = timeline.rolled.unwrap();
         assert_eq!((pods, done.is_some()), (replaced, true), "{strategy:?}");
         let least = seen.iter().map(|it| it.replicas).min();
-        assert_eq!(least, Some(if load.is_empty() { 3 } else { 1 }), "{strategy:?}");
+        assert_eq!(
+            least,
+            Some(if load.is_empty() { 3 } else { 1 }),
+            "{strategy:?}"
+        );
         let last = seen.last().unwrap();
         assert_eq!(
             (&*last.old.join(" "), last.new.len()),
@@ -730,8 +913,10 @@ fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     let mut proxy = snapshot.pods[0].containers[0].clone();
     proxy.name = "proxy".into();
     snapshot.pods[0].containers.push(proxy);
-    let usage =
-        ContainerUsage { name: "proxy".into(), usage: [("cpu".into(), 10)].into_iter().collect() };
+    let usage = ContainerUsage {
+        name: "proxy".into(),
+        usage: [("cpu".into(), 10)].into_iter().collect(),
+    };
     snapshot.pod_metrics[0].containers.push(usage);
     let load = "time,proxy=cpu\n0s,10m\n15s,missing\n30s,20m\n";
     let player = Player::new(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
@@ -744,10 +929,17 @@ fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
             let own = |row: &&PodRow| *course.snapshot().pods[row.pod as usize].name == *pod;
             cpu.pods.iter().find(own).unwrap().value.is_some()
         };
-        seen.push((has_value("web-0"), has_value("web-1"), cpu.proposal().is_some()));
+        seen.push((
+            has_value("web-0"),
+            has_value("web-1"),
+            cpu.proposal().is_some(),
+        ));
         course.go_on().unwrap();
     }
-    assert_eq!(seen, [(true, true, true), (false, true, true), (true, true, true)]);
+    assert_eq!(
+        seen,
+        [(true, true, true), (false, true, true), (true, true, true)]
+    );
 }
 
 /// The template leaves a container out: what is measured of it goes with the old pods, one every 10 s.
@@ -767,7 +959,10 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
         };
         item.containers.push(proxy);
     }
-    let strategy = Strategy::RollingUpdate { max_surge: Pods(0), max_unavailable: Pods(1) };
+    let strategy = Strategy::RollingUpdate {
+        max_surge: Pods(0),
+        max_unavailable: Pods(1),
+    };
     let rollout = Rollout::between(&snapshot, &changed, SignedDuration::ZERO, strategy).unwrap();
     let mut player = Player::new(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
     player.roll_out(rollout, snapshot.controller.sync_period);
@@ -778,7 +973,10 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
         let items = &course.snapshot().pod_metrics;
         let with = |name| {
             let has = move |own: &ContainerUsage| &*own.name == name;
-            items.iter().filter(|item| item.containers.iter().any(has)).count()
+            items
+                .iter()
+                .filter(|item| item.containers.iter().any(has))
+                .count()
         };
         seen.push((with("app"), with("proxy")));
         if !course.go_on().unwrap() {
@@ -795,11 +993,29 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
 #[test]
 fn all_pods_go_at_once_where_they_are_recreated() {
     let bounds = json!({"minReplicas": 4, "maxReplicas": 4});
-    let (timeline, seen) = roll(&World::new(bounds, &[50; 4]), "1m", "", 0, Strategy::Recreate);
-    let at = |second: usize| (seen[second].old.len(), seen[second].new.len(), seen[second].ready);
+    let (timeline, seen) = roll(
+        &World::new(bounds, &[50; 4]),
+        "1m",
+        "",
+        0,
+        Strategy::Recreate,
+    );
+    let at = |second: usize| {
+        (
+            seen[second].old.len(),
+            seen[second].new.len(),
+            seen[second].ready,
+        )
+    };
     // The first pass sees what was observed.
-    assert_eq!([at(0), at(1), at(9), at(10)], [(4, 0, 4), (0, 4, 0), (0, 4, 0), (0, 4, 4)]);
-    assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(10)));
+    assert_eq!(
+        [at(0), at(1), at(9), at(10)],
+        [(4, 0, 4), (0, 4, 0), (0, 4, 0), (0, 4, 4)]
+    );
+    assert_eq!(
+        timeline.rolled.unwrap().done,
+        Some(SignedDuration::from_secs(10))
+    );
 }
 
 /// The load goes to three times what it was, and then to a quarter, while a rollout replaces one pod after
@@ -809,14 +1025,22 @@ fn the_limits_hold_where_the_hpa_scales_meanwhile() {
     let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     let world = World::new(json!({ "behavior": rules }), &[50, 50, 50, 50]);
     let (max_surge, max_unavailable) = (Pods(1), Pods(0));
-    let strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+    let strategy = Strategy::RollingUpdate {
+        max_surge,
+        max_unavailable,
+    };
     let (timeline, seen) = roll(&world, "10m", "time,cpu\n45s,600m\n90s,50m\n", 30, strategy);
     let counts: Vec<usize> = seen.iter().map(|it| it.replicas).collect();
     let most = counts.iter().max().unwrap();
     assert!(*most > 4 && *counts.last().unwrap() == 1, "{counts:?}");
     for it in &seen {
         let total = it.old.len() + it.new.len();
-        assert!(total <= it.replicas + 1, "{total} of {} at {}", it.replicas, it.second);
+        assert!(
+            total <= it.replicas + 1,
+            "{total} of {} at {}",
+            it.replicas,
+            it.second
+        );
     }
     assert!(seen.last().unwrap().old.is_empty() && timeline.rolled.unwrap().done.is_some());
 }
@@ -832,12 +1056,18 @@ fn strategies_are_those_of_the_workload() {
         let target = json!({"apiVersion": api_version, "kind": kind, "name": "web"});
         let strategy: Option<UpdateStrategy> = serde_json::from_value(stated).unwrap();
         let target = serde_json::from_value(target).unwrap();
-        let known = Workload { strategy, ..Workload::default() };
+        let known = Workload {
+            strategy,
+            ..Workload::default()
+        };
         let how = Replacement::of(&target, std::iter::once(&known));
         Strategy::of(&target, known.strategy.as_ref(), how).map_err(|e| e.message)
     };
     let rolling = |surge: Limit, unavailable: Limit| {
-        Ok(Some(Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable }))
+        Ok(Some(Strategy::RollingUpdate {
+            max_surge: surge,
+            max_unavailable: unavailable,
+        }))
     };
     let limits = |surge: Json, unavailable: Json| {
         json!({"type": "RollingUpdate",
@@ -846,38 +1076,88 @@ fn strategies_are_those_of_the_workload() {
     let partition = |pods: i32| json!({"rollingUpdate": {"partition": pods}});
     let refused = |field: &str, text: &str| {
         let why = format!("{text} is neither a number of pods nor a percentage");
-        Err(format!("Deployment/web: spec.strategy.rollingUpdate.{field}: {why}"))
+        Err(format!(
+            "Deployment/web: spec.strategy.rollingUpdate.{field}: {why}"
+        ))
     };
     for (kind, stated, result) in [
         ("Deployment", json!({}), rolling(Percent(25), Percent(25))),
-        ("Deployment", limits(json!(2), json!("0%")), rolling(Pods(2), Percent(0))),
-        ("Deployment", limits(json!(null), json!(0)), rolling(Percent(25), Pods(0))),
-        ("Deployment", json!({"type": "Recreate"}), Ok(Some(Strategy::Recreate))),
+        (
+            "Deployment",
+            limits(json!(2), json!("0%")),
+            rolling(Pods(2), Percent(0)),
+        ),
+        (
+            "Deployment",
+            limits(json!(null), json!(0)),
+            rolling(Percent(25), Pods(0)),
+        ),
+        (
+            "Deployment",
+            json!({"type": "Recreate"}),
+            Ok(Some(Strategy::Recreate)),
+        ),
         ("Deployment", json!(null), Ok(None)),
         ("StatefulSet", json!(null), Ok(None)),
-        ("StatefulSet", json!({}), Ok(Some(Strategy::Ordinals { partition: 0 }))),
-        ("StatefulSet", partition(2), Ok(Some(Strategy::Ordinals { partition: 2 }))),
-        ("StatefulSet", json!({"type": "OnDelete"}), Ok(Some(Strategy::Created))),
+        (
+            "StatefulSet",
+            json!({}),
+            Ok(Some(Strategy::Ordinals { partition: 0 })),
+        ),
+        (
+            "StatefulSet",
+            partition(2),
+            Ok(Some(Strategy::Ordinals { partition: 2 })),
+        ),
+        (
+            "StatefulSet",
+            json!({"type": "OnDelete"}),
+            Ok(Some(Strategy::Created)),
+        ),
         ("ReplicaSet", json!(null), Ok(Some(Strategy::Created))),
-        ("ReplicationController", json!(null), Ok(Some(Strategy::Created))),
+        (
+            "ReplicationController",
+            json!(null),
+            Ok(Some(Strategy::Created)),
+        ),
         ("Rollout", json!(null), Ok(None)),
         ("Rollout", json!({"canary": {}}), Ok(None)),
         (
             "StatefulSet",
             partition(-1),
-            Err("StatefulSet/web: spec.updateStrategy.rollingUpdate.partition: -1 is negative"
-                .to_owned()),
+            Err(
+                "StatefulSet/web: spec.updateStrategy.rollingUpdate.partition: -1 is negative"
+                    .to_owned(),
+            ),
         ),
         (
             "StatefulSet",
             json!({"type": "Recreate"}),
-            Err("StatefulSet/web: spec.updateStrategy.type: \"Recreate\" is not a strategy"
-                .to_owned()),
+            Err(
+                "StatefulSet/web: spec.updateStrategy.type: \"Recreate\" is not a strategy"
+                    .to_owned(),
+            ),
         ),
-        ("Deployment", limits(json!("2"), json!(0)), refused("maxSurge", "\"2\"")),
-        ("Deployment", limits(json!("x%"), json!(0)), refused("maxSurge", "\"x%\"")),
-        ("Deployment", limits(json!(1), json!(-1)), refused("maxUnavailable", "-1")),
-        ("Deployment", limits(json!(1), json!("-5%")), refused("maxUnavailable", "\"-5%\"")),
+        (
+            "Deployment",
+            limits(json!("2"), json!(0)),
+            refused("maxSurge", "\"2\""),
+        ),
+        (
+            "Deployment",
+            limits(json!("x%"), json!(0)),
+            refused("maxSurge", "\"x%\""),
+        ),
+        (
+            "Deployment",
+            limits(json!(1), json!(-1)),
+            refused("maxUnavailable", "-1"),
+        ),
+        (
+            "Deployment",
+            limits(json!(1), json!("-5%")),
+            refused("maxUnavailable", "\"-5%\""),
+        ),
         (
             "Deployment",
             json!({"type": "Canary"}),

@@ -101,9 +101,15 @@ impl Stretches {
         }
         self.count += 1;
         let first = self.current.map_or(place, |stretch| stretch.first);
-        let stretch = Passes { first, count: place + 1 - first };
+        let stretch = Passes {
+            first,
+            count: place + 1 - first,
+        };
         self.current = Some(stretch);
-        if self.longest.is_none_or(|longest| longest.count < stretch.count) {
+        if self
+            .longest
+            .is_none_or(|longest| longest.count < stretch.count)
+        {
             self.longest = Some(stretch);
         }
     }
@@ -122,9 +128,19 @@ struct Firsts {
 impl Totals {
     /// The totals of a run that has not begun.
     pub(super) fn begin(course: &Course<'_>) -> Self {
-        let Snapshot { now, controller, hpa, .. } = course.snapshot();
+        let Snapshot {
+            now,
+            controller,
+            hpa,
+            ..
+        } = course.snapshot();
         let period = controller.sync_period;
-        Self::new(*now, period, course.player.passes_of_load(period), &hpa.spec)
+        Self::new(
+            *now,
+            period,
+            course.player.passes_of_load(period),
+            &hpa.spec,
+        )
     }
 
     /// Plays a run to its end.
@@ -169,7 +185,10 @@ impl Totals {
             sum: 0,
             decided: 0,
             lowest: i32::MAX,
-            highest: Peak { replicas: i32::MIN, time: start },
+            highest: Peak {
+                replicas: i32::MIN,
+                time: start,
+            },
             at_max: 0,
             above_max: 0,
             short: Stretches::default(),
@@ -188,7 +207,12 @@ impl Totals {
 
     /// Adds the next pass, with the replicas before it.
     pub(crate) fn add(&mut self, before: i32, pass: Point) {
-        let Point { replicas, proposal, ready, is_answered } = pass;
+        let Point {
+            replicas,
+            proposal,
+            ready,
+            is_answered,
+        } = pass;
         self.last = replicas;
         self.ends_answered = is_answered;
         let place = self.next;
@@ -204,7 +228,10 @@ impl Totals {
             self.first.lowest = place;
         }
         if replicas > self.highest.replicas {
-            self.highest = Peak { replicas, time: self.time(place) };
+            self.highest = Peak {
+                replicas,
+                time: self.time(place),
+            };
         }
         if replicas >= self.max {
             self.at_max += 1;
@@ -247,7 +274,8 @@ impl Totals {
     }
 
     fn length(&self, passes: usize) -> SignedDuration {
-        self.period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX))
+        self.period
+            .saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX))
     }
 
     /// How long the passes are together.
@@ -267,7 +295,11 @@ impl Totals {
 
     /// The replicas on average over time.
     pub fn mean(&self) -> f64 {
-        if self.passes == 0 { 0.0 } else { self.sum as f64 / self.passes as f64 }
+        if self.passes == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.passes as f64
+        }
     }
 
     /// How long there were `maxReplicas` or more.
@@ -312,7 +344,10 @@ impl Totals {
 
     fn longest(&self, of: &Stretches) -> Option<Stretch> {
         let Passes { first, count } = of.longest?;
-        Some(Stretch { start: self.time(first), length: self.length(count) })
+        Some(Stretch {
+            start: self.time(first),
+            length: self.length(count),
+        })
     }
 
     /// How long passes had no answer for want of metrics.

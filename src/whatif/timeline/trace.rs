@@ -106,7 +106,10 @@ struct Place<'t> {
 
 impl Place<'_> {
     fn bad(&self, why: impl std::fmt::Display) -> Error {
-        Error::usage(format!("failed to read {}: {why}", self.origin.at(self.line)))
+        Error::usage(format!(
+            "failed to read {}: {why}",
+            self.origin.at(self.line)
+        ))
     }
 }
 
@@ -155,14 +158,25 @@ impl Trace {
     /// A column, a time or a value is invalid.
     pub fn of(load: &Load) -> Result<Self, Error> {
         let is_table = load.lines.is_some();
-        let origin = &if is_table { Origin::Table(load.source.clone()) } else { Origin::Load };
+        let origin = &if is_table {
+            Origin::Table(load.source.clone())
+        } else {
+            Origin::Load
+        };
         let at = |line| Place { origin, line };
         let (titles, mut metrics) = titles(&load.columns, load.queries.is_empty(), origin)?;
         let measured = load.ready_after.map(|after| after.0);
-        if [load.ready_after, load.metrics_after].iter().flatten().any(|it| it.0.is_negative()) {
+        if [load.ready_after, load.metrics_after]
+            .iter()
+            .flatten()
+            .any(|it| it.0.is_negative())
+        {
             return Err(at(1).bad("the time until new pods are ready is negative"));
         }
-        let mut record = Record { measured, ..Record::default() };
+        let mut record = Record {
+            measured,
+            ..Record::default()
+        };
         let mut times: Vec<SignedDuration> = Vec::new();
         let mut is_absolute = false;
         for (number, row) in load.rows.iter().enumerate() {
@@ -198,9 +212,13 @@ impl Trace {
                 match title {
                     Title::Time => {}
                     Title::Replicas => {
-                        record.replicas.push(Sample::known(time, line, count("replicas")?));
+                        record
+                            .replicas
+                            .push(Sample::known(time, line, count("replicas")?));
                     }
-                    Title::Ready => record.ready.push(Sample::known(time, line, count("ready")?)),
+                    Title::Ready => record
+                        .ready
+                        .push(Sample::known(time, line, count("ready")?)),
                     Title::Spec => record.marks.push((time, text.to_owned())),
                     Title::Metric(column) => metrics[*column].push(time, text, &place)?,
                 }
@@ -217,7 +235,14 @@ impl Trace {
         // The last sample holds as long as any other.
         record.end = last.saturating_add(step.unwrap_or_default());
         record.step = step;
-        Ok(Self { origin: origin.clone(), is_absolute, first, last, metrics, record })
+        Ok(Self {
+            origin: origin.clone(),
+            is_absolute,
+            first,
+            last,
+            metrics,
+            record,
+        })
     }
 
     /// When it begins, if a run has to begin then and not at `now`: it ends before, or its start is
@@ -243,17 +268,20 @@ impl Trace {
 
     /// What is known of it as a whole, for a first pass at `start` and for the part that is played.
     pub fn facts(&self, start: Timestamp, played: SignedDuration) -> LoadFacts {
-        let marks = self
-            .record
-            .marks
-            .iter()
-            .map(|(time, text)| Mark { time: self.moment(*time, start), text: text.clone() });
+        let marks = self.record.marks.iter().map(|(time, text)| Mark {
+            time: self.moment(*time, start),
+            text: text.clone(),
+        });
         let samples = || self.metrics.iter().map(|column| column.samples.as_slice());
         let is_missing = |typed: &Typed| typed.value == Value::Missing;
         let begin = self.first.saturating_sub(self.after(self.first, start));
         let span = (begin, begin.saturating_add(played).min(self.last));
         LoadFacts {
-            metrics: self.metrics.iter().map(|column| column.title.clone()).collect(),
+            metrics: self
+                .metrics
+                .iter()
+                .map(|column| column.title.clone())
+                .collect(),
             step: self.metrics.iter().filter_map(|column| column.step).max(),
             is_absolute: self.is_absolute,
             start: self.moment(self.first, start),
@@ -266,7 +294,10 @@ impl Trace {
     /// The first column that gives a resource an amount, and not a share, in words.
     pub(in crate::whatif) fn amount_of(&self, resource: &str) -> Option<String> {
         let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, Value::Amount(_)));
-        let mut columns = self.metrics.iter().filter(|it| it.wanted.is_of_resource(resource));
+        let mut columns = self
+            .metrics
+            .iter()
+            .filter(|it| it.wanted.is_of_resource(resource));
         let column = columns.find(|column| column.samples.iter().any(is_amount))?;
         Some(format!("{} of {}", column.name, self.origin.name()))
     }
@@ -280,9 +311,10 @@ impl Trace {
 
     /// How long after a first pass at `start` a time is; negative before it.
     fn after(&self, time: SignedDuration, start: Timestamp) -> SignedDuration {
-        match self.is_absolute {
-            true => time.saturating_sub(start.duration_since(Timestamp::UNIX_EPOCH)),
-            false => time,
+        if self.is_absolute {
+            time.saturating_sub(start.duration_since(Timestamp::UNIX_EPOCH))
+        } else {
+            time
         }
     }
 
@@ -296,9 +328,16 @@ impl Trace {
             let typed = column.samples.last()?.value.as_ref();
             let is_missing = typed.is_none_or(|typed| typed.value == Value::Missing);
             let value = typed.map_or("missing", |typed| &*typed.text).to_owned();
-            Some(LastValue { metric: column.title.clone(), value, is_missing })
+            Some(LastValue {
+                metric: column.title.clone(),
+                value,
+                is_missing,
+            })
         });
-        TraceEnd { after: self.after(self.last, now), last: last.collect() }
+        TraceEnd {
+            after: self.after(self.last, now),
+            last: last.collect(),
+        }
     }
 
     /// Where the values of each of its metrics are, also those of containers that only the pods of `changed`
@@ -319,25 +358,39 @@ impl Trace {
         for MetricColumn { name, wanted, .. } in &self.metrics {
             let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
             let is_of_another = || {
-                others.iter().any(|OtherRun { spec: HpaSpec { metrics, .. }, containers }| {
-                    let has_own = !has_whole && wanted.whole(metrics).is_some();
-                    let own = wanted.container.as_ref().filter(|_| has_whole);
-                    let has_container = own.is_some_and(|own| containers.contains(&**own));
-                    wanted.places_in(metrics).is_ok() || has_own || has_container
-                })
+                others.iter().any(
+                    |OtherRun {
+                         spec: HpaSpec { metrics, .. },
+                         containers,
+                     }| {
+                        let has_own = !has_whole && wanted.whole(metrics).is_some();
+                        let own = wanted.container.as_ref().filter(|_| has_whole);
+                        let has_container = own.is_some_and(|own| containers.contains(&**own));
+                        wanted.places_in(metrics).is_ok() || has_own || has_container
+                    },
+                )
             };
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
             let own = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
                     Some(own) => Ok(own),
-                    None if is_of_another() => Ok(Meant { places: Vec::new(), container: None }),
+                    None if is_of_another() => Ok(Meant {
+                        places: Vec::new(),
+                        container: None,
+                    }),
                     None => Err(e),
                 },
                 own => own,
             };
             let own = own.map_err(|e| {
-                let said = e.message.strip_prefix(&format!("{name}: ")).unwrap_or(&e.message);
-                Error { message: format!("{origin}: {name}: {said}"), ..e }
+                let said = e
+                    .message
+                    .strip_prefix(&format!("{name}: "))
+                    .unwrap_or(&e.message);
+                Error {
+                    message: format!("{origin}: {name}: {said}"),
+                    ..e
+                }
             })?;
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 let is_same = taken.places.iter().any(|place| own.places.contains(place));
@@ -347,9 +400,10 @@ impl Trace {
                     )));
                 }
                 let firsts = taken.places.first().zip(own.places.first());
-                let shared = match is_same {
-                    true => taken.container.is_none() || own.container.is_none(),
-                    false => firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two)),
+                let shared = if is_same {
+                    taken.container.is_none() || own.container.is_none()
+                } else {
+                    firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
                 };
                 if shared {
                     return Err(Error::usage(format!(
@@ -387,22 +441,25 @@ impl Trace {
             };
             !places.iter().any(shares) && !is_given(*place)
         };
-        let Some(place) = (0..metrics.len()).find(lacks) else { return Ok(()) };
+        let Some(place) = (0..metrics.len()).find(lacks) else {
+            return Ok(());
+        };
         let (origin, label) = (self.origin.at(1), metrics[place].label(metrics));
         let id = metrics[place].id();
         let has_it = |spec: &HpaSpec| spec.metrics.iter().any(|own| own.id() == id);
         let is_of_hpa = as_it_is.is_none_or(has_it);
-        let (who, hint) = match is_of_hpa {
-            true => (
+        let (who, hint) = if is_of_hpa {
+            (
                 "the HPA",
                 "add the column (from Prometheus with --query METRIC=PROMQL), or assume a constant \
                  value, such as --metric NAME=VALUE",
-            ),
-            false => (
+            )
+        } else {
+            (
                 "a candidate",
                 "add the column (from Prometheus with --query METRIC=PROMQL): a load that was recorded \
                  has all metrics",
-            ),
+            )
         };
         Err(Error::usage(format!(
             "{origin}: there is no column for {label}, by which {who} scales"
@@ -415,13 +472,15 @@ impl Trace {
         let columns = self.metrics.iter().enumerate();
         let mut stated: Vec<Stated<'_>> = columns
             .flat_map(|(column, own)| {
-                own.samples.iter().map(move |Sample { time, line, value }| Stated {
-                    after: self.after(*time, start),
-                    column,
-                    value: value.as_ref().map_or(Value::Missing, |typed| typed.value),
-                    text: value.as_ref().map_or("missing", |typed| &*typed.text),
-                    line: *line,
-                })
+                own.samples
+                    .iter()
+                    .map(move |Sample { time, line, value }| Stated {
+                        after: self.after(*time, start),
+                        column,
+                        value: value.as_ref().map_or(Value::Missing, |typed| typed.value),
+                        text: value.as_ref().map_or("missing", |typed| &*typed.text),
+                        line: *line,
+                    })
             })
             .collect();
         stated.sort_by_key(|stated| stated.after);
@@ -436,7 +495,10 @@ impl Trace {
 
     /// An error about a value, with where that is.
     pub(super) fn within(&self, stated: &Stated<'_>, e: Error) -> Error {
-        Error { message: format!("{}: {}", self.place(stated), e.message), ..e }
+        Error {
+            message: format!("{}: {}", self.place(stated), e.message),
+            ..e
+        }
     }
 
     /// Makes sure that a value has a unit that the metric has.
@@ -464,7 +526,9 @@ impl MetricColumn {
             if text.contains(['\n', '\r']) {
                 place.bad(format!("{name}: a quote is not closed"))
             } else {
-                place.bad(format!("{name}: {why}")).hint(format!("a value is {FORMS}"))
+                place
+                    .bad(format!("{name}: {why}"))
+                    .hint(format!("a value is {FORMS}"))
             }
         })?;
         // In one column, they are a slip of whoever joined two sources.
@@ -484,7 +548,10 @@ impl MetricColumn {
                 return Err(place.bad(why).hint(hint));
             }
         }
-        let typed = Typed { value, text: text.into() };
+        let typed = Typed {
+            value,
+            text: text.into(),
+        };
         self.samples.push(Sample::known(time, place.line, typed));
         Ok(())
     }
@@ -523,7 +590,9 @@ fn titles(
         }
         if metrics.len() > MAX_METRICS {
             let why = format!("it has more than {MAX_METRICS} columns of metrics");
-            return Err(place.bad(why).hint("leave out those that the HPA does not have"));
+            return Err(place
+                .bad(why)
+                .hint("leave out those that the HPA does not have"));
         }
         titles.push(match &**title {
             "time" => Title::Time,
@@ -536,7 +605,13 @@ fn titles(
                     ..e
                 })?;
                 let (title, samples) = (title.clone(), Vec::new());
-                metrics.push(MetricColumn { title, name, wanted, samples, step: None });
+                metrics.push(MetricColumn {
+                    title,
+                    name,
+                    wanted,
+                    samples,
+                    step: None,
+                });
                 Title::Metric(metrics.len() - 1)
             }
         });
@@ -554,7 +629,10 @@ fn titles(
 /// It is no table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     let table = Origin::Table(origin.to_owned());
-    let at = |line| Place { origin: &table, line };
+    let at = |line| Place {
+        origin: &table,
+        line,
+    };
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .flexible(true)
@@ -568,11 +646,20 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     let mut rows = Rows::default();
     let mut lines = Vec::new();
     while read_record(&mut reader, &mut row, &table)? {
-        lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
+        lines.push(
+            row.position()
+                .map_or(0, |position| line_of(position, bytes)),
+        );
         rows.push(&row);
     }
     let source = origin.to_owned();
-    Ok(Load { source, columns, rows, lines: Some(lines), ..Load::default() })
+    Ok(Load {
+        source,
+        columns,
+        rows,
+        lines: Some(lines),
+        ..Load::default()
+    })
 }
 
 /// Reads a row; false at the end.
@@ -594,7 +681,10 @@ fn read_record(
 /// The line of a row. To the reader, the rest of a newline before it and empty lines are parts of the row.
 fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
     let rest = bytes.get(usize::try_from(position.byte()).unwrap_or(usize::MAX)..);
-    let breaks = rest.unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));
+    let breaks = rest
+        .unwrap_or_default()
+        .iter()
+        .take_while(|byte| b"\r\n".contains(byte));
     position.line() + breaks.filter(|byte| **byte == b'\n').count() as u64
 }
 
@@ -626,14 +716,19 @@ fn is_number(text: &str) -> bool {
 /// Reads a number of pods, which exports write as `6` or as `6.0`.
 fn read_count(text: &str) -> Result<i32, String> {
     let digits = text.split_once('.').map_or(text, |(whole, rest)| {
-        if !rest.is_empty() && rest.bytes().all(|c| c == b'0') { whole } else { text }
+        if !rest.is_empty() && rest.bytes().all(|c| c == b'0') {
+            whole
+        } else {
+            text
+        }
     });
     let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
     let count: Option<i32> = digits.parse().ok().filter(|_| is_number);
     let count = count.ok_or("not a number of pods")?;
-    match usize::try_from(count).is_ok_and(|count| count <= MAX_PODS) {
-        true => Ok(count),
-        false => Err(format!("at most {MAX_PODS} pods can be played")),
+    if usize::try_from(count).is_ok_and(|count| count <= MAX_PODS) {
+        Ok(count)
+    } else {
+        Err(format!("at most {MAX_PODS} pods can be played"))
     }
 }
 
@@ -650,14 +745,22 @@ mod tests {
         let titles: Vec<&str> = trace.metrics.iter().map(|own| &*own.title).collect();
         assert_eq!(titles, ["cpu", "queue_depth{env=b,queue=a}"]);
         let stated = trace.stated(Timestamp::UNIX_EPOCH);
-        let stated = stated.iter().map(|own| (own.after.as_secs(), own.column, own.text, own.line));
+        let stated = stated
+            .iter()
+            .map(|own| (own.after.as_secs(), own.column, own.text, own.line));
         assert_eq!(
             stated.collect::<Vec<_>>(),
             [(0, 0, "1500m", 2), (0, 1, "30", 2), (90, 1, "x2", 3)]
         );
         // The order of the columns is free.
         let trace = Trace::read(b"cpu,time\n80%,2026-11-21T06:00:00Z\n", "load.csv").unwrap();
-        assert_eq!(trace.end("2026-11-21T05:59:00Z".parse().unwrap()).after.as_secs(), 60);
+        assert_eq!(
+            trace
+                .end("2026-11-21T05:59:00Z".parse().unwrap())
+                .after
+                .as_secs(),
+            60
+        );
         // 2026-11-21T06:00:00.5Z, as Prometheus has it.
         let trace = Trace::read(b"time,cpu\n1795240800.5,80%\n", "load.csv").unwrap();
         let start = "2026-11-21T05:59:00Z".parse().unwrap();
@@ -672,38 +775,83 @@ mod tests {
             ("0s,80%\n", ":1: the first line has no column \"time\""),
             ("time\n0s\n", ":1: there is no column for a metric"),
             ("time,cpu\n", ":1: there are no rows"),
-            ("time,cpu,cpu\n0s,1,1\n", ":1: column 3 has the title of another column"),
-            ("time,cpu,time\n0s,1,1\n", ":1: column 3 has the title of another column"),
-            ("time,cpu\n0s,1\n5s\n", ":3: 1 field, where the first line has 2"),
-            ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
+            (
+                "time,cpu,cpu\n0s,1,1\n",
+                ":1: column 3 has the title of another column",
+            ),
+            (
+                "time,cpu,time\n0s,1,1\n",
+                ":1: column 3 has the title of another column",
+            ),
+            (
+                "time,cpu\n0s,1\n5s\n",
+                ":3: 1 field, where the first line has 2",
+            ),
+            (
+                "time,cpu\n0s,1,2\n",
+                ":2: 3 fields, where the first line has 2",
+            ),
             ("time,cpu\n,1\n", ":2: the time is missing"),
             ("time,cpu\nsoon,1\n", ":2: not a time"),
             ("time,cpu\n-5s,1\n", ":2: the time must not be negative"),
             ("time,cpu\n1e400,1\n", ":2: not a time"),
             ("time,cpu\nNaN,1\n", ":2: not a time"),
-            ("time,cpu\n30s,1\n15s,1\n", ":3: the time is not after the previous one"),
-            ("time,cpu\n30s,1\n30,1\n", ":3: the time is not after the previous one"),
+            (
+                "time,cpu\n30s,1\n15s,1\n",
+                ":3: the time is not after the previous one",
+            ),
+            (
+                "time,cpu\n30s,1\n30,1\n",
+                ":3: the time is not after the previous one",
+            ),
             (
                 "time,cpu\n0s,1\n2026-11-21T06:00:00Z,1\n",
                 ":3: times are mixed: some are relative to the first pass, some absolute",
             ),
-            ("time,cpu\n0s,80%\n5s,\n10s,1500m\n", ":4: column 2: another unit than in line 2"),
-            ("time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n", ":5: column 2: not a value"),
-            ("time,cpu,replicas\n0s,1,-1\n", ":2: replicas: not a number of pods"),
-            ("time,cpu,replicas\n0s,1,2.5\n", ":2: replicas: not a number of pods"),
-            ("time,cpu,ready\n0s,1,x\n", ":2: ready: not a number of pods"),
-            ("time,replicas,spec\n0s,1,rollout\n", ":1: there is no column for a metric"),
-            ("time,cpu,ready\n0s,1,100001\n", ":2: ready: at most 100000 pods can be played"),
+            (
+                "time,cpu\n0s,80%\n5s,\n10s,1500m\n",
+                ":4: column 2: another unit than in line 2",
+            ),
+            (
+                "time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n",
+                ":5: column 2: not a value",
+            ),
+            (
+                "time,cpu,replicas\n0s,1,-1\n",
+                ":2: replicas: not a number of pods",
+            ),
+            (
+                "time,cpu,replicas\n0s,1,2.5\n",
+                ":2: replicas: not a number of pods",
+            ),
+            (
+                "time,cpu,ready\n0s,1,x\n",
+                ":2: ready: not a number of pods",
+            ),
+            (
+                "time,replicas,spec\n0s,1,rollout\n",
+                ":1: there is no column for a metric",
+            ),
+            (
+                "time,cpu,ready\n0s,1,100001\n",
+                ":2: ready: at most 100000 pods can be played",
+            ),
             (
                 "time,cpu\n1763272800000,1\n",
                 ":2: not a time: seconds since 1970 have ten digits, not \
                  milliseconds",
             ),
-            ("time,cpu\n0s,\"1\n5s,2\n", ":2: column 2: a quote is not closed"),
+            (
+                "time,cpu\n0s,\"1\n5s,2\n",
+                ":2: column 2: a quote is not closed",
+            ),
             ("time,cpu\n0s,80%%\n", ":2: column 2: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: column 2: not a value"),
             ("time,cpu\n0s,-5\n", ":2: column 2: must not be negative"),
-            ("time,cpu\n0s,1e400\n", ":2: column 2: larger than any metric can be"),
+            (
+                "time,cpu\n0s,1e400\n",
+                ":2: column 2: larger than any metric can be",
+            ),
         ] {
             let error = Trace::read(text.as_bytes(), "load.csv").unwrap_err();
             assert_eq!(
@@ -718,9 +866,15 @@ mod tests {
             ("time,a{b in}\n0s,1\n", ":1: column 2: not a metric"),
         ] {
             let error = Trace::read(text.as_bytes(), "load.csv").unwrap_err();
-            assert_eq!(error.message, format!("failed to read the trace load.csv{message}"));
+            assert_eq!(
+                error.message,
+                format!("failed to read the trace load.csv{message}")
+            );
         }
         let error = Trace::read(b"time,cpu\n0s,\xff\n", "load.csv").unwrap_err();
-        assert_eq!(error.message, "failed to read the trace load.csv:2: not UTF-8 text");
+        assert_eq!(
+            error.message,
+            "failed to read the trace load.csv:2: not UTF-8 text"
+        );
     }
 }

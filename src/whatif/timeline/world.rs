@@ -97,12 +97,25 @@ impl World {
         meant: &Meant,
         requests: &mut HashMap<usize, i128>,
     ) -> Result<Option<Setting>, Error> {
-        let Stated { after, column, ref value, .. } = *stated;
-        let Some(&first) = meant.places.first() else { return Ok(None) };
+        let Stated {
+            after,
+            column,
+            ref value,
+            ..
+        } = *stated;
+        let Some(&first) = meant.places.first() else {
+            return Ok(None);
+        };
         let container = meant.container.as_deref();
         let within = |e: Error| trace.within(stated, e);
         let total = match value {
-            Value::Missing => return Ok(Some(Setting { after, column, total: None })),
+            Value::Missing => {
+                return Ok(Some(Setting {
+                    after,
+                    column,
+                    total: None,
+                }));
+            }
             Value::Amount(amount) => Some((*amount).into()),
             Value::Scale(factor) => {
                 let observed = self.observed(first, container).ok_or_else(|| {
@@ -120,12 +133,20 @@ impl World {
                     }
                 };
                 // As a share that is assumed of each pod rounds.
-                if ratio.is_whole_percent() { ratio.of(whole) } else { ratio.whole_of(whole) }
+                if ratio.is_whole_percent() {
+                    ratio.of(whole)
+                } else {
+                    ratio.whole_of(whole)
+                }
             }
         };
         let total = total.and_then(|total| total.try_into().ok());
         let total = total.ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
-        Ok(Some(Setting { after, column, total: Some(total) }))
+        Ok(Some(Setting {
+            after,
+            column,
+            total: Some(total),
+        }))
     }
 
     /// What a metric says in all.
@@ -151,7 +172,10 @@ impl World {
 
     fn together(&self, snapshot: &Snapshot, place: usize, container: Option<&str>) -> Option<i128> {
         let values = samples(snapshot, place, &self.source(place, container));
-        together(values.iter().map(|(pod, value)| (&**pod, *value)), &self.workload)
+        together(
+            values.iter().map(|(pod, value)| (&**pod, *value)),
+            &self.workload,
+        )
     }
 
     /// Has a metric say something else from now on.
@@ -166,7 +190,10 @@ impl World {
             self.missing.remove(&missing);
             let container = meant.container.as_deref();
             let source = self.source(place, container);
-            if let SampleSource::Resource { name, container: Some(own) } = &source
+            if let SampleSource::Resource {
+                name,
+                container: Some(own),
+            } = &source
                 && !self.has(meant)
             {
                 // The pods of a rollout may have it.
@@ -194,8 +221,15 @@ impl World {
     /// Whether there are pods with the container of a metric, if it is about one.
     pub(super) fn has(&self, meant: &Meant) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
-        let own = || meant.places.first().and_then(|place| metrics[*place].container());
-        let Some(name) = meant.container.as_deref().or_else(own) else { return true };
+        let own = || {
+            meant
+                .places
+                .first()
+                .and_then(|place| metrics[*place].container())
+        };
+        let Some(name) = meant.container.as_deref().or_else(own) else {
+            return true;
+        };
         let mut pods = self.snapshot.pods.iter();
         pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
     }
@@ -204,7 +238,9 @@ impl World {
         let SampleSource::Resource { name, container } = source else {
             return self.load.set_values(place, total.into());
         };
-        let known = self.load.set_usage(name, container.as_deref(), total.into());
+        let known = self
+            .load
+            .set_usage(name, container.as_deref(), total.into());
         if known {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }
@@ -223,7 +259,11 @@ impl World {
 
     /// How many pods are ready.
     pub(super) fn ready(&self) -> usize {
-        self.snapshot.pods.iter().filter(|pod| is_ready(pod)).count()
+        self.snapshot
+            .pods
+            .iter()
+            .filter(|pod| is_ready(pod))
+            .count()
     }
 
     /// Gives the target this many replicas.
@@ -242,7 +282,8 @@ impl World {
                 .iter()
                 .filter(|(_, name, own, _)| (name, own) == (container, resource));
             let all = all.map(|(pod, _, _, used)| (&**pod, *used));
-            self.load.add(container, resource, together(all, &self.workload));
+            self.load
+                .add(container, resource, together(all, &self.workload));
         }
     }
 
@@ -273,7 +314,9 @@ impl World {
         }
         for answer in &mut self.snapshot.metrics {
             if let MetricAnswer::Pods(values) = answer {
-                values.iter_mut().for_each(|own| own.timestamp = own.timestamp.plus(passed));
+                values
+                    .iter_mut()
+                    .for_each(|own| own.timestamp = own.timestamp.plus(passed));
             }
         }
         self.is_stale |= self.workload.advance(&mut self.snapshot);
@@ -292,9 +335,14 @@ impl World {
                 let items = &mut self.snapshot.pod_metrics;
                 self.usage_aside.get_or_insert_with(|| items.clone());
                 for item in items {
-                    let own = item.containers.iter().position(|own| *own.name == **container);
+                    let own = item
+                        .containers
+                        .iter()
+                        .position(|own| *own.name == **container);
                     if let Some(own) = own {
-                        item.containers[own].usage.retain(|(name, _)| **name != *resource);
+                        item.containers[own]
+                            .usage
+                            .retain(|(name, _)| **name != *resource);
                     }
                 }
                 continue;
@@ -322,10 +370,15 @@ impl World {
         let spec = &self.snapshot.hpa.spec;
         let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
         let disabled = decision.trace.iter().any(|step| match step {
-            Step::Limit { rate: Some(rate), .. } => rate.is_disabled(),
+            Step::Limit {
+                rate: Some(rate), ..
+            } => rate.is_disabled(),
             _ => false,
         });
-        let is_held = decision.proposal.is_some_and(|n| bounded(n.max(0)) != replicas) && !disabled;
+        let is_held = decision
+            .proposal
+            .is_some_and(|n| bounded(n.max(0)) != replicas)
+            && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
         !is_held && !leaves && !self.workload.is_joining() && !self.is_rolling()

@@ -30,7 +30,10 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Returns the recorder of the next life, which knows no earlier event.
     pub(crate) fn next(&self) -> Self {
-        Self { life: self.life + 1, ..Self::default() }
+        Self {
+            life: self.life + 1,
+            ..Self::default()
+        }
     }
 
     /// Sends an event about the HPA with a uid; `kept` has the API server's events.
@@ -43,7 +46,10 @@ impl Recorder {
         kept: &mut Kept,
     ) {
         let of = (uid.to_owned(), reason.to_owned());
-        let similar = self.similar.entry(of).or_insert_with(|| (BTreeSet::new(), now));
+        let similar = self
+            .similar
+            .entry(of)
+            .or_insert_with(|| (BTreeSet::new(), now));
         if now.duration_since(similar.1) > SIMILAR_WITHIN {
             similar.0.clear();
         }
@@ -53,7 +59,10 @@ impl Recorder {
             (message.to_owned(), message.to_owned())
         } else {
             similar.0.pop_first();
-            (String::new(), format!("(combined from similar events): {message}"))
+            (
+                String::new(),
+                format!("(combined from similar events): {message}"),
+            )
         };
         let key = (self.life, uid.to_owned(), reason.to_owned(), key);
         let event = self.seen.entry(key.clone()).or_insert_with(|| Event {
@@ -77,6 +86,10 @@ impl Recorder {
         }
         *bucket = (tokens - 1.0, now);
         kept.insert(key, event.clone());
-        kept.retain(|_, event| event.last.is_some_and(|last| now.duration_since(last) < TTL));
+        kept.retain(|_, event| {
+            event
+                .last
+                .is_some_and(|last| now.duration_since(last) < TTL)
+        });
     }
 }

@@ -71,8 +71,13 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Steps, Self::NoisySteps, Self::Day, Self::Spikes, Self::Wild];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Steps,
+        Self::NoisySteps,
+        Self::Day,
+        Self::Spikes,
+        Self::Wild,
+    ];
 }
 
 /// How much happens in a run, and how usual the controller is.
@@ -144,9 +149,10 @@ impl World {
         .unwrap();
         let min = random.pick(&[1, 1, 2, 3]);
         let odd = life == Life::Odd;
-        let controller = match odd {
-            true => some_controller(&mut random),
-            false => Controller::new(random.pick(&["v1.36", "v1.37", "v1.37"]).parse().unwrap()),
+        let controller = if odd {
+            some_controller(&mut random)
+        } else {
+            Controller::new(random.pick(&["v1.36", "v1.37", "v1.37"]).parse().unwrap())
         };
         let counts_generations = controller.gates.generation;
         let spec = HpaSpec {
@@ -157,9 +163,17 @@ impl World {
             },
             min_replicas: Some(min),
             max_replicas: random.pick(&[10, 20, 50]),
-            metrics: match odd {
-                true => vec![external(), if random.one_in(2) { external() } else { object() }],
-                false => vec![external()],
+            metrics: if odd {
+                vec![
+                    external(),
+                    if random.one_in(2) {
+                        external()
+                    } else {
+                        object()
+                    },
+                ]
+            } else {
+                vec![external()]
             },
             behavior: behavior.then(|| some_behavior(&mut random, odd)),
         };
@@ -218,9 +232,10 @@ impl World {
         };
         world.change_load();
         let late = world.random.up_to_ms(100);
-        world.due = match world.at_once_on_start() {
-            true => start + late,
-            false => start + world.controller.sync_period,
+        world.due = if world.at_once_on_start() {
+            start + late
+        } else {
+            start + world.controller.sync_period
         };
         world.next_pass = world.due;
         world
@@ -234,9 +249,10 @@ impl World {
     /// Records that the HPA was created or its spec changed, at this time: next comes an extra pass, in
     /// versions that have them.
     fn pass_at_once(&mut self) {
-        let late = match self.random.one_in(20) {
-            true => self.random.up_to_ms(4_000),
-            false => self.random.up_to_ms(200),
+        let late = if self.random.one_in(20) {
+            self.random.up_to_ms(4_000)
+        } else {
+            self.random.up_to_ms(200)
         };
         self.next_pass = self.due.min(self.now + late);
     }
@@ -244,12 +260,14 @@ impl World {
     /// Returns what the controller would see now.
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
         let answer = |(value, spec): (Option<i64>, &MetricSpec)| match value {
-            Some(value) if spec.object.is_some() => {
-                MetricAnswer::Object(vec![ObjectValue { value, ..ObjectValue::default() }])
-            }
-            Some(value) => {
-                MetricAnswer::External(vec![ExternalValue { value, ..ExternalValue::default() }])
-            }
+            Some(value) if spec.object.is_some() => MetricAnswer::Object(vec![ObjectValue {
+                value,
+                ..ObjectValue::default()
+            }]),
+            Some(value) => MetricAnswer::External(vec![ExternalValue {
+                value,
+                ..ExternalValue::default()
+            }]),
             None => MetricAnswer::Failed("down".to_owned()),
         };
         let values = [self.load, self.second].into_iter();
@@ -263,9 +281,10 @@ impl World {
             now,
             hpa: self.hpa.clone(),
             controller: self.controller.clone(),
-            scale: match self.scale_fails {
-                true => Err(ScaleError::Get("down".to_owned())),
-                false => Ok(scale),
+            scale: if self.scale_fails {
+                Err(ScaleError::Get("down".to_owned()))
+            } else {
+                Ok(scale)
             },
             scale_update_error: self.update_fails.then(|| "down".to_owned()),
             pods: Vec::new(),
@@ -281,23 +300,34 @@ impl World {
         let behavior = self.hpa.spec.behavior.iter();
         let rules = behavior.flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
         let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
-        let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
+        let longest = policies
+            .map(|policy| policy.period_seconds)
+            .max()
+            .unwrap_or(0);
         let span = SignedDuration::from_secs(i64::from(longest.max(300)) + 900);
         let span = span + self.controller.sync_period * 8;
-        self.scaled_by_others.is_some_and(|time| time + span > self.now)
+        self.scaled_by_others
+            .is_some_and(|time| time + span > self.now)
     }
 
     /// Whether something happened that only an event would show, and no event does.
     pub(crate) fn left_no_trace(&self, evidence: &Evidence) -> bool {
         let counts = |time: &Timestamp| *time + SignedDuration::from_secs(3700) > self.now;
         let told = |time: Timestamp| {
-            let lost = evidence.events.iter().filter(|event| event.reason == "FailedUpdateStatus");
-            lost.filter_map(|event| event.last).any(|last| last == whole(time))
+            let lost = evidence
+                .events
+                .iter()
+                .filter(|event| event.reason == "FailedUpdateStatus");
+            lost.filter_map(|event| event.last)
+                .any(|last| last == whole(time))
         };
         self.lost.filter(counts).is_some_and(|time| !told(time))
             || evidence.seen.is_empty() && self.applied.filter(counts).is_some()
             || self.replaced.filter(counts).is_some()
-                && evidence.events.iter().all(|event| event.is_about(&self.hpa))
+                && evidence
+                    .events
+                    .iter()
+                    .all(|event| event.is_about(&self.hpa))
     }
 
     /// Whether the next pass is an extra one.
@@ -307,9 +337,10 @@ impl World {
 
     /// Whether a controller was restarted, without an election, and has made no pass since.
     pub(crate) fn is_back(&self) -> bool {
-        let first = match self.at_once_on_start() {
-            true => SignedDuration::from_secs(2),
-            false => self.controller.sync_period,
+        let first = if self.at_once_on_start() {
+            SignedDuration::from_secs(2)
+        } else {
+            self.controller.sync_period
         };
         !self.elected && self.now < self.leads_since + first
     }
@@ -326,9 +357,10 @@ impl World {
             duration: SignedDuration::from_secs(15),
         };
         Evidence {
-            events: match with_events {
-                true => self.kept.values().cloned().collect(),
-                false => Vec::new(),
+            events: if with_events {
+                self.kept.values().cloned().collect()
+            } else {
+                Vec::new()
             },
             lease: with_lease.then_some(lease),
             ..Evidence::default()
@@ -338,7 +370,12 @@ impl World {
     /// Returns the current target.
     pub(crate) fn counted(&self) -> Counted {
         let (since, until) = (whole(self.there_since), whole(self.now));
-        Counted { replicas: self.there, since, until, alike: false }
+        Counted {
+            replicas: self.there,
+            since,
+            until,
+            alike: false,
+        }
     }
 
     /// Moves the target closer to its desired replicas, or changes its status otherwise.
@@ -368,7 +405,14 @@ impl World {
         }
         let taken = self.random.up_to_ms(300);
         self.now += taken;
-        self.write(decision.outcome.status.clone().expect("every metric is read"), false);
+        self.write(
+            decision
+                .outcome
+                .status
+                .clone()
+                .expect("every metric is read"),
+            false,
+        );
         let late = match self.life {
             Life::Odd if self.random.one_in(30) => 4_500,
             _ if self.random.one_in(50) => 2_000,
@@ -392,7 +436,12 @@ impl World {
 
     /// Lets things happen between two passes; returns true if the next one becomes unpredictable.
     pub(crate) fn live(&mut self) -> bool {
-        let before = (self.load, self.scale_fails, self.update_fails, self.replicas);
+        let before = (
+            self.load,
+            self.scale_fails,
+            self.update_fails,
+            self.replicas,
+        );
         self.follow();
         self.change_load();
         let mut unforeseen = false;
@@ -432,12 +481,20 @@ impl World {
                 unforeseen = true;
             }
         }
-        unforeseen || before != (self.load, self.scale_fails, self.update_fails, self.replicas)
+        unforeseen
+            || before
+                != (
+                    self.load,
+                    self.scale_fails,
+                    self.update_fails,
+                    self.replicas,
+                )
     }
 
     fn send(&mut self, reason: &str, message: &str) {
         let uid = self.hpa.uid.clone().unwrap();
-        self.recorder.send(&uid, reason, message, self.now, &mut self.kept);
+        self.recorder
+            .send(&uid, reason, message, self.now, &mut self.kept);
     }
 
     /// Deletes the HPA and creates another with the same name and spec before the controller notices.
@@ -448,7 +505,11 @@ impl World {
         self.hpa.uid = Some(format!("u{}", self.births));
         self.hpa.status = HpaStatus::default();
         let now = Some(whole(self.now));
-        self.hpa.written = Written { created: now, spec: now, ..Written::default() };
+        self.hpa.written = Written {
+            created: now,
+            spec: now,
+            ..Written::default()
+        };
         self.hpa.generation = self.hpa.generation.map(|_| 1);
         if self.at_once_on_start() {
             self.pass_at_once();
@@ -459,7 +520,10 @@ impl World {
     pub(crate) fn updated(&self, seed: u64) -> Self {
         let mut random = Random(seed);
         loop {
-            let mut updated = Self { random: Random(random.next()), ..self.clone() };
+            let mut updated = Self {
+                random: Random(random.next()),
+                ..self.clone()
+            };
             updated.change_spec();
             updated.now = self.now;
             if updated.next_pass < updated.due {
@@ -481,7 +545,11 @@ impl World {
             0 => spec.max_replicas = self.random.pick(&[10, 20, 50]),
             1 => {
                 let zero = odd && self.random.one_in(2);
-                spec.min_replicas = Some(if zero { 0 } else { self.random.pick(&[1, 2, 3]) });
+                spec.min_replicas = Some(if zero {
+                    0
+                } else {
+                    self.random.pick(&[1, 2, 3])
+                });
             }
             2 => spec.behavior = Some(some_behavior(&mut self.random, odd)),
             3 => spec.behavior = None,
@@ -508,7 +576,10 @@ impl World {
 
     /// Runs `apply --write-status` as a user, which evaluates the metrics but remembers nothing.
     fn apply(&mut self) {
-        self.now = self.now.max(self.next_pass - self.random.up_to_ms(14_000)).min(self.next_pass);
+        self.now = self
+            .now
+            .max(self.next_pass - self.random.up_to_ms(14_000))
+            .min(self.next_pass);
         let decision = engine::reconcile(&self.snapshot(self.now), &Memory::default());
         if let Some(replicas) = decision.outcome.scale_to {
             self.replicas = replicas;
@@ -553,9 +624,10 @@ impl World {
         self.memory = Memory::default();
         self.recorder = self.recorder.next();
         let late = self.random.up_to_ms(2_000);
-        self.due = match self.at_once_on_start() {
-            true => self.leads_since + late,
-            false => self.leads_since + self.controller.sync_period + late,
+        self.due = if self.at_once_on_start() {
+            self.leads_since + late
+        } else {
+            self.leads_since + self.controller.sync_period + late
         };
         self.next_pass = self.due;
     }
@@ -593,7 +665,11 @@ impl World {
                     let span = SignedDuration::from_secs(self.random.within(120, 1800));
                     self.next_level = now + span;
                 }
-                let noise = if self.shape == Shape::Steps { 0 } else { self.level * 8 / 100 };
+                let noise = if self.shape == Shape::Steps {
+                    0
+                } else {
+                    self.level * 8 / 100
+                };
                 self.level + self.random.within(-noise, noise)
             }
             Shape::Day => {
@@ -604,7 +680,11 @@ impl World {
             Shape::Spikes => {
                 if now >= self.next_level {
                     let calm = self.level > 2 * TARGET;
-                    self.level = if calm { TARGET } else { self.random.within(TARGET, most) };
+                    self.level = if calm {
+                        TARGET
+                    } else {
+                        self.random.within(TARGET, most)
+                    };
                     let (low, high) = if calm { (600, 3600) } else { (30, 300) };
                     let span = SignedDuration::from_secs(self.random.within(low, high));
                     self.next_level = now + span;
@@ -612,10 +692,13 @@ impl World {
                 self.level
             }
             Shape::Wild if self.life == Life::Odd && self.random.one_in(8) => 0,
-            Shape::Wild => match self.random.one_in(3) {
-                true => self.random.within(0, most * 12 / 10),
-                false => self.load.unwrap_or(TARGET),
-            },
+            Shape::Wild => {
+                if self.random.one_in(3) {
+                    self.random.within(0, most * 12 / 10)
+                } else {
+                    self.load.unwrap_or(TARGET)
+                }
+            }
         };
         self.load = (now >= self.metric_fails_until).then_some(value);
         if self.life == Life::Odd {
@@ -631,18 +714,35 @@ impl World {
 }
 
 fn external() -> MetricSpec {
-    let metric = MetricIdentifier { name: "load".to_owned(), selector: None };
+    let metric = MetricIdentifier {
+        name: "load".to_owned(),
+        selector: None,
+    };
     MetricSpec {
         type_: "External".to_owned(),
-        external: Some(ExternalMetricSource { metric, target: average() }),
+        external: Some(ExternalMetricSource {
+            metric,
+            target: average(),
+        }),
         ..MetricSpec::default()
     }
 }
 
 fn object() -> MetricSpec {
-    let metric = MetricIdentifier { name: "load".to_owned(), selector: None };
-    let source = ObjectMetricSource { metric, target: average(), ..ObjectMetricSource::default() };
-    MetricSpec { type_: "Object".to_owned(), object: Some(source), ..MetricSpec::default() }
+    let metric = MetricIdentifier {
+        name: "load".to_owned(),
+        selector: None,
+    };
+    let source = ObjectMetricSource {
+        metric,
+        target: average(),
+        ..ObjectMetricSource::default()
+    };
+    MetricSpec {
+        type_: "Object".to_owned(),
+        object: Some(source),
+        ..MetricSpec::default()
+    }
 }
 
 fn average() -> MetricTarget {
@@ -655,8 +755,9 @@ fn average() -> MetricTarget {
 
 /// Returns a controller of some version with some flags.
 fn some_controller(random: &mut Random) -> Controller {
-    let version =
-        random.pick(&["v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.37", "v1.37", "v1.38"]);
+    let version = random.pick(&[
+        "v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.37", "v1.37", "v1.38",
+    ]);
     let version: Version = version.parse().unwrap();
     let seconds = SignedDuration::from_secs;
     Controller {
@@ -684,13 +785,24 @@ fn some_behavior(random: &mut Random, odd: bool) -> Behavior {
             .collect();
         ScalingRules {
             stabilization_window_seconds: window,
-            select_policy: Some(random.pick(&["Max", "Max", "Max", "Min", "Disabled"]).to_owned()),
+            select_policy: Some(
+                random
+                    .pick(&["Max", "Max", "Max", "Min", "Disabled"])
+                    .to_owned(),
+            ),
             policies: Some(policies),
             tolerance: (odd && random.one_in(4)).then(|| Quantity::parse("300m").unwrap()),
         }
     };
     Behavior {
-        scale_up: Some(rules(&[Some(0), Some(0), Some(0), Some(30), Some(60), Some(300)])),
+        scale_up: Some(rules(&[
+            Some(0),
+            Some(0),
+            Some(0),
+            Some(30),
+            Some(60),
+            Some(300),
+        ])),
         scale_down: Some(rules(&[None, Some(300), Some(60), Some(0), Some(600)])),
     }
 }

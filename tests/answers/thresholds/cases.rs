@@ -41,8 +41,15 @@ impl Case {
 
     fn with_curve(&self, curve: Option<usize>) -> Vec<Thresholds> {
         let fields = |text: &str| build::yaml(&format!("{{{text}}}"));
-        let metrics: Vec<_> = self.metrics.iter().map(|metric| build::yaml(metric)).collect();
-        let spec = build::with(fields(self.spec), &json!({"minReplicas": 1, "metrics": metrics}));
+        let metrics: Vec<_> = self
+            .metrics
+            .iter()
+            .map(|metric| build::yaml(metric))
+            .collect();
+        let spec = build::with(
+            fields(self.spec),
+            &json!({"minReplicas": 1, "metrics": metrics}),
+        );
         // The newest version, if none is stated.
         let state = build::state(&json!({"kubernetesVersion": null}));
         let mut items = vec![
@@ -76,7 +83,11 @@ impl Case {
 fn a_curve_over_many_pods_has_fewer_steps() {
     for (pods, most) in [(10, 1001), (2000, 100)] {
         let pods = "r".repeat(pods).leak();
-        let case = Case { pods, spec: "maxReplicas: 100000", ..PLAIN };
+        let case = Case {
+            pods,
+            spec: "maxReplicas: 100000",
+            ..PLAIN
+        };
         let Found::Changes(changes) = case.with_curve(Some(0)).swap_remove(0).found else {
             panic!("there are thresholds");
         };
@@ -84,9 +95,16 @@ fn a_curve_over_many_pods_has_fewer_steps() {
         let proposals = steps.iter().filter_map(|step| step.proposal);
         let highest = proposals.clone().max().expect("proposals");
         assert!(steps.windows(2).all(|pair| pair[0].from < pair[1].from));
-        assert!(highest > 98_000, "it covers all of it, not {highest} at most");
+        assert!(
+            highest > 98_000,
+            "it covers all of it, not {highest} at most"
+        );
         // The replicas after the pass have steps of their own, up to twice the current 4.
-        assert!((most / 2..=most + 10).contains(&steps.len()), "{} steps", steps.len());
+        assert!(
+            (most / 2..=most + 10).contains(&steps.len()),
+            "{} steps",
+            steps.len()
+        );
     }
 }
 
@@ -96,12 +114,19 @@ fn bands(changes: &Changes) -> String {
     let band = |(place, band)| {
         let json = json!(band);
         let effect = json["effect"].as_str().expect("an effect");
-        match place == last {
-            true => effect.to_owned(),
-            false => format!("{effect} ..{}", json["to"]),
+        if place == last {
+            effect.to_owned()
+        } else {
+            format!("{effect} ..{}", json["to"])
         }
     };
-    changes.bands.iter().enumerate().map(band).collect::<Vec<_>>().join(", ")
+    changes
+        .bands
+        .iter()
+        .enumerate()
+        .map(band)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[test]
@@ -127,7 +152,10 @@ fn thresholds_follow_from_the_rules() {
             "older controllers compare |1 - 1.1| with 0.1, which floats make larger",
         ),
         (
-            Case { pods: "rrdd", ..PLAIN },
+            Case {
+                pods: "rrdd",
+                ..PLAIN
+            },
             "removes ..44, keeps ..55, removes ..75, keeps ..100, adds",
             (45, 55),
             Some(226),
@@ -135,7 +163,10 @@ fn thresholds_follow_from_the_rules() {
             "2 v / 50 of the pods that count, but the 4 there are while it is on target",
         ),
         (
-            Case { pods: "rrrm", ..PLAIN },
+            Case {
+                pods: "rrrm",
+                ..PLAIN
+            },
             "removes ..17, keeps ..74, adds",
             (27, 74),
             Some(151),
@@ -143,7 +174,10 @@ fn thresholds_follow_from_the_rules() {
             "(3 v + 100) / 4 below the target, 3 v / 4 above it, truncated; not below 25",
         ),
         (
-            Case { metrics: &[QUEUE], ..PLAIN },
+            Case {
+                metrics: &[QUEUE],
+                ..PLAIN
+            },
             "removes ..90000, keeps ..132000, adds",
             (108_000, 132_000),
             Some(270_001),
@@ -155,7 +189,11 @@ fn thresholds_follow_from_the_rules() {
         assert_eq!(bands(&changes), expected, "{because}");
         let span = changes.tolerance.map(|span| (span.from, span.to));
         assert_eq!(span, Some(tolerance), "{because}");
-        assert_eq!((changes.max.proposed, changes.min.proposed), (max, min), "{because}");
+        assert_eq!(
+            (changes.max.proposed, changes.min.proposed),
+            (max, min),
+            "{because}"
+        );
         assert!(changes.bands.iter().all(|band| band.certain));
     }
 }
@@ -168,19 +206,37 @@ fn what_holds_the_answer_is_named() {
                periodSeconds: 60}]}, scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: \
                Disabled}}";
     let stabilized = Hold::Stabilization { replicas: 8 };
-    let other = |replicas| Hold::Metric { metric: "queue".to_owned(), replicas };
+    let other = |replicas| Hold::Metric {
+        metric: "queue".to_owned(),
+        replicas,
+    };
     // The 4 from a minute ago hold until they are five minutes old.
     let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";
     let later = "2026-11-21T06:04:00Z".parse().expect("a time");
     for (case, lowest, highest) in [
         (
-            Case { state: steady, ..PLAIN },
-            (Some(0), 4, Some(later), vec![Hold::Stabilization { replicas: 4 }]),
+            Case {
+                state: steady,
+                ..PLAIN
+            },
+            (
+                Some(0),
+                4,
+                Some(later),
+                vec![Hold::Stabilization { replicas: 4 }],
+            ),
             (8, vec![Hold::Rate { replicas: 8 }]),
         ),
-        (Case { ..PLAIN }, (Some(0), 1, None, vec![]), (8, vec![Hold::Rate { replicas: 8 }])),
         (
-            Case { state: held, ..PLAIN },
+            Case { ..PLAIN },
+            (Some(0), 1, None, vec![]),
+            (8, vec![Hold::Rate { replicas: 8 }]),
+        ),
+        (
+            Case {
+                state: held,
+                ..PLAIN
+            },
             (Some(0), 8, None, vec![stabilized]),
             (8, vec![Hold::Rate { replicas: 8 }]),
         ),
@@ -190,16 +246,35 @@ fn what_holds_the_answer_is_named() {
             (5, vec![Hold::Rate { replicas: 5 }]),
         ),
         (
-            Case { metrics: &[CPU, QUEUE], queue: 180, ..PLAIN },
+            Case {
+                metrics: &[CPU, QUEUE],
+                queue: 180,
+                ..PLAIN
+            },
             (Some(0), 6, None, vec![other(6)]),
             (8, vec![Hold::Rate { replicas: 8 }]),
         ),
     ] {
         let changes = case.changes();
         let (proposal, replicas, changes_at, held_by) = lowest;
-        assert_eq!(changes.lowest, End { proposal, replicas, changes_at, held_by });
+        assert_eq!(
+            changes.lowest,
+            End {
+                proposal,
+                replicas,
+                changes_at,
+                held_by
+            }
+        );
         assert_eq!((changes.highest.replicas, changes.highest.held_by), highest);
-        assert_eq!(changes.max, Reached { replicas: 10, proposed: Some(113), met: None });
+        assert_eq!(
+            changes.max,
+            Reached {
+                replicas: 10,
+                proposed: Some(113),
+                met: None
+            }
+        );
     }
 }
 
@@ -210,18 +285,45 @@ fn a_held_metric_says_where_it_asks_for_fewer() {
     let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";
     let asks = |case: Case| {
         let asks = case.changes().asks;
-        asks.iter().map(|it| (it.asks, it.span.to)).take(2).collect::<Vec<_>>()
+        asks.iter()
+            .map(|it| (it.asks, it.span.to))
+            .take(2)
+            .collect::<Vec<_>>()
     };
     let expected = [(Ask::Fewer, 37), (Ask::Same, 55)];
-    assert_eq!(asks(Case { state: steady, ..PLAIN }), expected);
+    assert_eq!(
+        asks(Case {
+            state: steady,
+            ..PLAIN
+        }),
+        expected
+    );
     assert_eq!(asks(PLAIN), expected);
-    assert_eq!(bands(&Case { state: steady, ..PLAIN }.changes()), "keeps ..55, adds");
+    assert_eq!(
+        bands(
+            &Case {
+                state: steady,
+                ..PLAIN
+            }
+            .changes()
+        ),
+        "keeps ..55, adds"
+    );
 }
 
 #[test]
 fn what_no_value_can_change_has_no_thresholds() {
-    assert_eq!(Case { spec: "maxReplicas: 3", ..PLAIN }.thresholds(), []);
+    assert_eq!(
+        Case {
+            spec: "maxReplicas: 3",
+            ..PLAIN
+        }
+        .thresholds(),
+        []
+    );
     let failing = Case { pods: "", ..PLAIN }.thresholds();
-    let Found::Nothing { error } = &failing[0].found else { panic!("{failing:?}") };
+    let Found::Nothing { error } = &failing[0].found else {
+        panic!("{failing:?}")
+    };
     assert!(error.contains("no pod of the target is running"), "{error}");
 }

@@ -7,13 +7,24 @@ use serde_json::{Value, json};
 /// Returns what is printed about the example, with the exit code: standard output, and error.
 fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--cpu", "30%"])
+        .args([
+            "predict",
+            "nginx-deployment",
+            "-f",
+            "examples/nginx",
+            "--cpu",
+            "30%",
+        ])
         .args(flags)
         .env("LC_ALL", locale)
         .output()
         .expect("it runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
 }
 
 /// Returns the part of a page from one heading to the other.
@@ -96,7 +107,9 @@ fn a_picture_stands_alone() {
     assert_eq!(document.root_element().attribute("role"), Some("img"));
     let words = |name: &str| {
         let mut nodes = document.descendants();
-        let node = nodes.find(|node| node.has_tag_name(name)).expect("an element");
+        let node = nodes
+            .find(|node| node.has_tag_name(name))
+            .expect("an element");
         node.text().expect("words").to_owned()
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
@@ -114,13 +127,24 @@ fn the_points_are_in_the_object() {
         {"from": 0, "to": 22, "effect": "keeps", "certain": true},
         {"from": 23, "to": changes["upTo"], "effect": "adds", "certain": true},
     ]);
-    assert_eq!((&changes["metric"], &changes["now"]), (&json!("cpu"), &json!(30)));
-    assert_eq!((&changes["unit"], &changes["bands"]), (&json!("percent"), &bands));
+    assert_eq!(
+        (&changes["metric"], &changes["now"]),
+        (&json!("cpu"), &json!(30))
+    );
+    assert_eq!(
+        (&changes["unit"], &changes["bands"]),
+        (&json!("percent"), &bands)
+    );
     // 2 v / 20 for the 2 pods, and at most 4 from 2; but 2 while it is on target.
     let point = |from, proposal, replicas| json!({"from": from, "proposal": proposal, "replicas": replicas});
     let steps = changes["curve"]["steps"].as_array().expect("steps");
-    let expected =
-        [point(0, 0, 2), point(1, 1, 2), point(11, 2, 2), point(23, 3, 3), point(31, 4, 4)];
+    let expected = [
+        point(0, 0, 2),
+        point(1, 1, 2),
+        point(11, 2, 2),
+        point(23, 3, 3),
+        point(31, 4, 4),
+    ];
     assert_eq!(steps[..5], expected);
     assert_eq!(steps.last(), Some(&point(101, 11, 4)));
     let (_, text, _) = predict("C", &["-o", "json"]);
@@ -138,19 +162,57 @@ fn a_comment_holds_both() {
     let html = comrak::markdown_to_html(&text, &options);
     let chart = part(&html, "<pre>", "</pre>");
     assert_eq!(chart.lines().count(), 16, "{chart}");
-    assert!(!chart.contains("<p>") && chart.contains("as a percentage of requests"), "{chart}");
+    assert!(
+        !chart.contains("<p>") && chart.contains("as a percentage of requests"),
+        "{chart}"
+    );
 }
 
 #[test]
 fn there_may_be_nothing_to_draw() {
     for (flags, code, message, hint) in [
-        (&["--curve", "memory"] as &[&str], 2, "the HPA has no metric memory", "it has cpu"),
-        (&["--curve", "app=cpu"], 2, "no pod of the target has a container app", "they have nginx"),
-        (&["--curve", "cpu{a=b}"], 2, "the HPA has no metric cpu{a=b}", "it has cpu"),
-        (&["--curve", ""], 2, "--curve : the metric is missing", "such as cpu"),
-        (&["--curve", "=cpu"], 2, "--curve =cpu: the metric is missing", "such as cpu"),
-        (&["--curve", "cpu{a"], 2, "--curve cpu{a: the metric is missing", "such as cpu"),
-        (&["-o", "svg"], 2, "-o svg: there is nothing to draw", "--curve METRIC"),
+        (
+            &["--curve", "memory"] as &[&str],
+            2,
+            "the HPA has no metric memory",
+            "it has cpu",
+        ),
+        (
+            &["--curve", "app=cpu"],
+            2,
+            "no pod of the target has a container app",
+            "they have nginx",
+        ),
+        (
+            &["--curve", "cpu{a=b}"],
+            2,
+            "the HPA has no metric cpu{a=b}",
+            "it has cpu",
+        ),
+        (
+            &["--curve", ""],
+            2,
+            "--curve : the metric is missing",
+            "such as cpu",
+        ),
+        (
+            &["--curve", "=cpu"],
+            2,
+            "--curve =cpu: the metric is missing",
+            "such as cpu",
+        ),
+        (
+            &["--curve", "cpu{a"],
+            2,
+            "--curve cpu{a: the metric is missing",
+            "such as cpu",
+        ),
+        (
+            &["-o", "svg"],
+            2,
+            "-o svg: there is nothing to draw",
+            "--curve METRIC",
+        ),
         (
             &["--curve", "cpu", "-o", "svg", "--replicas", "20"],
             1,
@@ -160,6 +222,9 @@ fn there_may_be_nothing_to_draw() {
     ] {
         let (found, stdout, stderr) = predict("C", flags);
         assert_eq!((found, &*stdout), (Some(code), ""), "{flags:?}");
-        assert!(stderr.contains(message) && stderr.contains(hint), "{flags:?}: {stderr}");
+        assert!(
+            stderr.contains(message) && stderr.contains(hint),
+            "{flags:?}: {stderr}"
+        );
     }
 }

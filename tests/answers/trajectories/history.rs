@@ -36,7 +36,11 @@ pub(super) enum Faults {
 
 impl Scrapes {
     /// A scrape every 15 s, none of which fails.
-    pub(super) const PLAIN: Self = Self { every: 3, own_times: false, faults: Faults::None };
+    pub(super) const PLAIN: Self = Self {
+        every: 3,
+        own_times: false,
+        faults: Faults::None,
+    };
 
     fn is_state_lost(self, place: usize) -> bool {
         match self.faults {
@@ -65,7 +69,8 @@ impl Scrapes {
 type Counter = Vec<(i64, f64)>;
 
 fn seed(name: &str) -> u32 {
-    name.bytes().fold(7, |seed: u32, byte| seed.wrapping_mul(31) + u32::from(byte))
+    name.bytes()
+        .fold(7, |seed: u32, byte| seed.wrapping_mul(31) + u32::from(byte))
 }
 
 /// Returns when the kubelet last read a counter, and what it read; `None` if it has not read it yet.
@@ -86,14 +91,19 @@ fn read(counter: &Counter, name: &str, millis: i64) -> Option<(i64, f64)> {
 fn at(counter: &Counter, time: i64) -> f64 {
     let place = counter.partition_point(|(at, _)| *at <= time);
     let before = counter[place - 1];
-    let Some(after) = counter.get(place) else { return before.1 };
+    let Some(after) = counter.get(place) else {
+        return before.1;
+    };
     let share = (time - before.0) as f64 / (after.0 - before.0) as f64;
     before.1 + (after.1 - before.1) * share
 }
 
 /// Returns the history of moments.
 pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
-    let mut history = History { scrape: Some(scrapes.every as i64 * 5_000), ..History::default() };
+    let mut history = History {
+        scrape: Some(scrapes.every as i64 * 5_000),
+        ..History::default()
+    };
     let mut counters: BTreeMap<Box<str>, Counter> = BTreeMap::new();
     let mut pods: BTreeMap<Box<str>, PodHistory> = BTreeMap::new();
     for (place, moment) in moments.iter().enumerate() {
@@ -101,8 +111,9 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
         let time = snapshot.now.as_millisecond();
         for item in &snapshot.pod_metrics {
             let milli = item.containers[0].get("cpu").expect("a usage");
-            let counter =
-                counters.entry(item.name.clone()).or_insert_with(|| vec![(time - 5_000, 0.0)]);
+            let counter = counters
+                .entry(item.name.clone())
+                .or_insert_with(|| vec![(time - 5_000, 0.0)]);
             let used = counter.last().map_or(0.0, |(_, used)| *used);
             counter.push((time, used + milli as f64 / 1000.0 * 5.0));
         }
@@ -115,7 +126,9 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
             let own = pods.entry(pod.name.clone()).or_insert_with(|| PodHistory {
                 name: pod.name.clone(),
                 created: pod.created.map(Timestamp::as_second),
-                phases: [Phase::Pending, Phase::Running].map(|it| (it, Samples::default())).into(),
+                phases: [Phase::Pending, Phase::Running]
+                    .map(|it| (it, Samples::default()))
+                    .into(),
                 ..PodHistory::default()
             });
             own.started = pod.start_time.map(Timestamp::as_second);
@@ -127,18 +140,27 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
                 let is_ready = ready.status == ConditionStatus::True;
                 add(&mut own.ready, f64::from(u8::from(is_ready)));
                 if is_ready {
-                    add(&mut own.ready_time, ready.last_transition_time.as_second() as f64);
+                    add(
+                        &mut own.ready_time,
+                        ready.last_transition_time.as_second() as f64,
+                    );
                 }
             }
             if let Some(deleted) = pod.deletion_timestamp {
                 add(&mut own.deleted, deleted.as_second() as f64);
             }
             for container in &pod.containers {
-                let of = own.containers.entry(container.name.clone()).or_insert_with(|| {
-                    let requests = container.requests.0.iter();
-                    let requests = requests.map(|(name, _)| (name.clone(), Samples::default()));
-                    ContainerHistory { requests: requests.collect(), ..ContainerHistory::default() }
-                });
+                let of = own
+                    .containers
+                    .entry(container.name.clone())
+                    .or_insert_with(|| {
+                        let requests = container.requests.0.iter();
+                        let requests = requests.map(|(name, _)| (name.clone(), Samples::default()));
+                        ContainerHistory {
+                            requests: requests.collect(),
+                            ..ContainerHistory::default()
+                        }
+                    });
                 for ((_, samples), (_, amount)) in of.requests.iter_mut().zip(&container.requests.0)
                 {
                     add(samples, amount.milli_value() as f64 / 1000.0);
@@ -149,11 +171,14 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
         for (name, own) in pods.iter_mut().filter(|_| !is_usage_lost) {
             let counter = counters.get(name).filter(|_| own.containers.len() == 1);
             let is_there = snapshot.pods.iter().any(|pod| pod.name == *name);
-            let Some(counter) = counter.filter(|_| is_there) else { continue };
+            let Some(counter) = counter.filter(|_| is_there) else {
+                continue;
+            };
             let cpu = &mut own.containers.values_mut().next().expect("one").cpu;
-            let sample = match scrapes.own_times {
-                true => read(counter, name, time),
-                false => counter.last().filter(|(at, _)| *at == time).copied(),
+            let sample = if scrapes.own_times {
+                read(counter, name, time)
+            } else {
+                counter.last().filter(|(at, _)| *at == time).copied()
             };
             let last = cpu.last(i64::MAX).map(|(time, _)| time);
             let sample = sample.filter(|(time, _)| last != Some(*time));
@@ -175,8 +200,10 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
         for (index, answer) in snapshot.metrics.iter().enumerate() {
             if let MetricAnswer::External(values) = answer {
                 let total: i64 = values.iter().map(|value| value.value).sum();
-                let all =
-                    history.metrics.entry(index).or_insert_with(|| vec![ValueHistory::default()]);
+                let all = history
+                    .metrics
+                    .entry(index)
+                    .or_insert_with(|| vec![ValueHistory::default()]);
                 add(&mut all[0].samples, total as f64 / 1000.0);
             }
         }

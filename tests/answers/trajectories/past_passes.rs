@@ -17,7 +17,13 @@ const OFFSETS: [i64; 5] = [0, -1, -3, 1, 3];
 fn all_scrapes() -> impl Iterator<Item = Scrapes> {
     let all = [Faults::None, Faults::Lost, Faults::Away, Faults::Resets];
     let kinds = all.map(|faults| [false, true].map(|own_times| (faults, own_times)));
-    let of = |(faults, own_times)| [1, 3, 6].map(|every| Scrapes { every, own_times, faults });
+    let of = |(faults, own_times)| {
+        [1, 3, 6].map(|every| Scrapes {
+            every,
+            own_times,
+            faults,
+        })
+    };
     kinds.into_iter().flatten().flat_map(of)
 }
 
@@ -55,7 +61,16 @@ impl Judged {
 
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { unseen, all, in_range, certain, certain_and_wrong, right, rescales, .. } = self;
+        let Self {
+            unseen,
+            all,
+            in_range,
+            certain,
+            certain_and_wrong,
+            right,
+            rescales,
+            ..
+        } = self;
         write!(
             f,
             "{unseen} without samples, {in_range} of {all} in range, {certain} certain and {certain_and_wrong} of these wrong, the headline \
@@ -122,12 +137,18 @@ fn check(all: &[(Scrapes, Judged)]) {
         let (passes, rescales) = (sum(|own| own.all), sum(|own| own.rescales));
         assert_eq!(sum(|own| own.certain_and_wrong), 0, "every {every}");
         let outside = passes - sum(|own| own.in_range);
-        assert!(outside * 100 <= if every == 6 { passes } else { 0 }, "every {every}: {outside}");
+        assert!(
+            outside * 100 <= if every == 6 { passes } else { 0 },
+            "every {every}: {outside}"
+        );
         assert!(sum(|own| own.certain) * 2 > passes, "every {every}");
         assert!(sum(|own| own.right) * 100 >= passes * 95, "every {every}");
         let right = sum(|own| own.rescales_right);
         let least = if every == 6 { 80 } else { 95 };
-        assert!(right * 100 >= rescales * least, "every {every}: {right} of {rescales} rescales");
+        assert!(
+            right * 100 >= rescales * least,
+            "every {every}: {right} of {rescales} rescales"
+        );
         assert!(sum(|own| own.unseen) * 50 <= passes, "every {every}");
     }
 }

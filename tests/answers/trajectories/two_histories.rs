@@ -79,8 +79,17 @@ impl Run {
         template.controller.tolerance = 0.0;
         let passes = passes(name);
         let shown = passes.iter().map(|pass| shown(name, pass)).collect();
-        let mut run = Self { template, passes, shown, before: Vec::new(), played: Vec::new() };
-        let mut left = Left { memory: Memory::default(), status: HpaStatus::default() };
+        let mut run = Self {
+            template,
+            passes,
+            shown,
+            before: Vec::new(),
+            played: Vec::new(),
+        };
+        let mut left = Left {
+            memory: Memory::default(),
+            status: HpaStatus::default(),
+        };
         for place in 0..run.passes.len() {
             run.before.push(left.clone());
             let pass = run.passes[place].clone();
@@ -102,11 +111,17 @@ impl Run {
         left.status = decision.outcome.status.expect("every metric is read");
         let mut status = left.status.clone();
         status.current_metrics = None;
-        let times = status.conditions.iter_mut().map(|it| &mut it.last_transition_time);
+        let times = status
+            .conditions
+            .iter_mut()
+            .map(|it| &mut it.last_transition_time);
         for time in times.chain([&mut status.last_scale_time]).flatten() {
             *time = Timestamp::from_second(time.as_second()).unwrap();
         }
-        Shown { status, events: decision.outcome.events.unwrap_or_default() }
+        Shown {
+            status,
+            events: decision.outcome.events.unwrap_or_default(),
+        }
     }
 
     /// Returns what the next pass after a course decides; `None` if the course can be told from the recorded one.
@@ -120,7 +135,11 @@ impl Run {
             // Those after it have left its status as it is.
             let recorded = &self.played[place.min(course.wrote)];
             let is_read = past != Past::None || place >= course.wrote;
-            let events = if place > course.wrote { &[][..] } else { &recorded.events };
+            let events = if place > course.wrote {
+                &[][..]
+            } else {
+                &recorded.events
+            };
             if is_read && place <= course.wrote && shown.status != recorded.status
                 || place > course.wrote && !same(&shown.status, &recorded.status)
                 || shown.events != events
@@ -137,7 +156,11 @@ impl Run {
     /// Returns what has to be varied for another decision at a moment, with that decision.
     fn other(&self, input: &Input, past: Past) -> Option<(Varied, Course, i32)> {
         let courses = self.courses(input, past);
-        let decided = self.passes.iter().find(|pass| pass.time > input.snapshot.now)?.to;
+        let decided = self
+            .passes
+            .iter()
+            .find(|pass| pass.time > input.snapshot.now)?
+            .to;
         for (varied, course) in courses {
             if let Some((course, to)) = self.search(course, past, decided) {
                 return Some((varied, course, to));
@@ -148,13 +171,24 @@ impl Run {
 
     /// Returns courses that differ from the recorded one in their times, or by a restart.
     fn courses(&self, input: &Input, past: Past) -> Vec<(Varied, Course)> {
-        let Snapshot { now, hpa, controller, .. } = &input.snapshot;
+        let Snapshot {
+            now,
+            hpa,
+            controller,
+            ..
+        } = &input.snapshot;
         let now = *now;
         let next = self.passes.partition_point(|pass| pass.time <= now);
         let written = hpa.written.status.unwrap();
-        let wrote = self.passes.partition_point(|pass| pass.time < written).min(next - 1);
+        let wrote = self
+            .passes
+            .partition_point(|pass| pass.time < written)
+            .min(next - 1);
         let oldest = now - infer::window(hpa, controller);
-        let first = self.passes.partition_point(|pass| pass.time < oldest).min(wrote);
+        let first = self
+            .passes
+            .partition_point(|pass| pass.time < oldest)
+            .min(wrote);
         let recorded = Course {
             first,
             wrote,
@@ -171,7 +205,10 @@ impl Run {
             if latest <= now || gap < PERIOD || last.time + gap * (gaps - 1) > now {
                 continue;
             }
-            let at = |gaps: i32, pass: &Pass| Pass { time: last.time + gap * gaps, ..pass.clone() };
+            let at = |gaps: i32, pass: &Pass| Pass {
+                time: last.time + gap * gaps,
+                ..pass.clone()
+            };
             let mut late = recorded.clone();
             late.passes.truncate(wrote + 1 - first);
             late.passes.extend((1..gaps).map(|gaps| at(gaps, last)));
@@ -211,14 +248,21 @@ impl Run {
             .zip(&course.passes)
             .map(|(place, pass)| match past {
                 Past::None if place < course.wrote => self.at_will(pass),
-                _ => self.shown[place.min(course.wrote)].iter().copied().collect(),
+                _ => self.shown[place.min(course.wrote)]
+                    .iter()
+                    .copied()
+                    .collect(),
             })
             .collect();
         for (raise, latest_first) in [(true, false), (false, false), (true, true), (false, true)] {
             let mut varied = course.clone();
             for (raise, latest_first) in [(raise, latest_first), (!raise, true)] {
                 for step in 0..possible.len() {
-                    let place = if latest_first { possible.len() - 1 - step } else { step };
+                    let place = if latest_first {
+                        possible.len() - 1 - step
+                    } else {
+                        step
+                    };
                     let own = varied.passes[place].proposal;
                     let further = |it: &&i32| if raise { **it > own } else { **it < own };
                     let mut values: Vec<i32> =
@@ -256,7 +300,9 @@ impl Run {
 fn same(status: &HpaStatus, other: &HpaStatus) -> bool {
     let key = |status: &HpaStatus| {
         let conditions = status.conditions.iter();
-        let reasons: Vec<_> = conditions.map(|it| (it.reason.clone(), it.status.clone())).collect();
+        let reasons: Vec<_> = conditions
+            .map(|it| (it.reason.clone(), it.status.clone()))
+            .collect();
         (status.current_replicas, status.desired_replicas, reasons)
     };
     key(status) == key(other)
@@ -266,14 +312,26 @@ fn same(status: &HpaStatus, other: &HpaStatus) -> bool {
 /// leave the status which it left.
 fn shown(name: &str, pass: &Pass) -> BTreeSet<i32> {
     let mut possible = BTreeSet::from([pass.proposal]);
-    let Some(after) = moments(name).iter().find(|moment| moment.snapshot.now > pass.time) else {
+    let Some(after) = moments(name)
+        .iter()
+        .find(|moment| moment.snapshot.now > pass.time)
+    else {
         return possible;
     };
     let mut snapshot = after.snapshot.clone();
-    let Some(shown) = snapshot.hpa.status.current_metrics.clone() else { return possible };
-    let average =
-        |shown: &MetricStatus| shown.current()?.average_value.as_ref().map(Quantity::milli_value);
-    let Some(usage) = average(&shown[0]) else { return possible };
+    let Some(shown) = snapshot.hpa.status.current_metrics.clone() else {
+        return possible;
+    };
+    let average = |shown: &MetricStatus| {
+        shown
+            .current()?
+            .average_value
+            .as_ref()
+            .map(Quantity::milli_value)
+    };
+    let Some(usage) = average(&shown[0]) else {
+        return possible;
+    };
     if snapshot.hpa.status.current_replicas != pass.from {
         return possible;
     }
@@ -281,20 +339,34 @@ fn shown(name: &str, pass: &Pass) -> BTreeSet<i32> {
     let scale = snapshot.scale.as_mut().unwrap();
     scale.spec_replicas = pass.from;
     let replicas = i64::from(scale.status_replicas);
-    snapshot.pods.retain(|pod| pod.created.is_none_or(|created| created <= pass.time));
+    snapshot
+        .pods
+        .retain(|pod| pod.created.is_none_or(|created| created <= pass.time));
     for (answer, shown) in snapshot.metrics.iter_mut().zip(&shown) {
         if let (MetricAnswer::External(values), Some(average)) = (answer, average(shown)) {
             values.truncate(1);
-            values.iter_mut().for_each(|value| value.value = average * replicas);
+            values
+                .iter_mut()
+                .for_each(|value| value.value = average * replicas);
         }
     }
     for item in &mut snapshot.pod_metrics {
-        item.containers[0].usage.iter_mut().for_each(|(_, milli)| *milli = usage);
+        item.containers[0]
+            .usage
+            .iter_mut()
+            .for_each(|(_, milli)| *milli = usage);
     }
     let mut add = |snapshot: &Snapshot| {
         let decision = engine::reconcile(snapshot, &Memory::default());
-        let status = decision.outcome.status.and_then(|status| status.current_metrics);
-        possible.extend(decision.proposal.filter(|_| status.as_ref() == Some(&shown)));
+        let status = decision
+            .outcome
+            .status
+            .and_then(|status| status.current_metrics);
+        possible.extend(
+            decision
+                .proposal
+                .filter(|_| status.as_ref() == Some(&shown)),
+        );
     };
     let all = snapshot.pod_metrics.clone();
     for count in 1..=all.len() {
@@ -304,8 +376,12 @@ fn shown(name: &str, pass: &Pass) -> BTreeSet<i32> {
     snapshot.pod_metrics = all;
     for place in 0..snapshot.pod_metrics.len() {
         let item = &snapshot.pod_metrics[place];
-        let Some(pod) = snapshot.pods.iter().find(|pod| pod.name == item.name) else { continue };
-        let is_young = pod.start_time.is_some_and(|start| pass.time < start + INITIALIZATION);
+        let Some(pod) = snapshot.pods.iter().find(|pod| pod.name == item.name) else {
+            continue;
+        };
+        let is_young = pod
+            .start_time
+            .is_some_and(|start| pass.time < start + INITIALIZATION);
         if let (Some(ready), true) = (pod.ready, is_young) {
             snapshot.pod_metrics[place].timestamp = ready.last_transition_time;
             add(&snapshot);
@@ -338,7 +414,9 @@ fn have_no_other_history(every: usize) {
             for (place, input) in moments(name).iter().enumerate() {
                 seen.add(input);
                 let now = input.snapshot.now;
-                let Some(next) = run.passes.iter().find(|pass| pass.time > now) else { continue };
+                let Some(next) = run.passes.iter().find(|pass| pass.time > now) else {
+                    continue;
+                };
                 let scale = input.snapshot.scale.as_ref().unwrap();
                 let proposal = engine::reconcile(&input.snapshot, &Memory::default()).proposal;
                 let is_first = run.passes[0].time > now;
@@ -356,7 +434,9 @@ fn have_no_other_history(every: usize) {
                 match (found.min == found.max, run.other(&input, past)) {
                     (true, None) => certain += 1,
                     (true, Some(other)) => {
-                        wrong.push(format!("{name} {past:?} at {now}: {found:?}, but {other:?}"));
+                        wrong.push(format!(
+                            "{name} {past:?} at {now}: {found:?}, but {other:?}"
+                        ));
                     }
                     (false, Some((varied, ..))) => *proven.entry(varied).or_default() += 1,
                     (false, None) => undecided.push(now.strftime("%T").to_string()),
@@ -371,7 +451,10 @@ fn have_no_other_history(every: usize) {
             open += undecided.len();
         }
         println!("all, past {past:?}: {all} moments, {open} undecided");
-        assert!(all * every >= 600 && open * 8 <= all, "{open} of {all} are undecided");
+        assert!(
+            all * every >= 600 && open * 8 <= all,
+            "{open} of {all} are undecided"
+        );
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -32,10 +32,34 @@ fn answers_are_replaced() {
     let json = "application/json";
     let text = "text/plain; charset=utf-8";
     let cases = [
-        (Fault::TooManyRequests(Some(1)), 429, text, "1", "Too many requests"),
-        (Fault::TooManyRequests(None), 429, text, "", "Too many requests"),
-        (Fault::Unavailable(Some(2)), 503, json, "2", "ServiceUnavailable"),
-        (Fault::Unavailable(None), 503, json, "", "ServiceUnavailable"),
+        (
+            Fault::TooManyRequests(Some(1)),
+            429,
+            text,
+            "1",
+            "Too many requests",
+        ),
+        (
+            Fault::TooManyRequests(None),
+            429,
+            text,
+            "",
+            "Too many requests",
+        ),
+        (
+            Fault::Unavailable(Some(2)),
+            503,
+            json,
+            "2",
+            "ServiceUnavailable",
+        ),
+        (
+            Fault::Unavailable(None),
+            503,
+            json,
+            "",
+            "ServiceUnavailable",
+        ),
         (Fault::InternalError, 500, json, "", "InternalError"),
         (Fault::Timeout, 504, json, "", "Timeout"),
         (Fault::HtmlBadGateway, 502, "text/html", "", "<html>"),
@@ -43,12 +67,22 @@ fn answers_are_replaced() {
         (Fault::Expired, 410, json, "", "Expired"),
         (Fault::InvalidJson, 200, json, "", "{\"kind\":\"Status\",,}"),
         (Fault::WrongKind, 200, json, "", "ConfigMap"),
-        (Fault::Answer(Answer::text(418, "odd")), 418, text, "", "odd"),
+        (
+            Fault::Answer(Answer::text(418, "odd")),
+            418,
+            text,
+            "",
+            "odd",
+        ),
     ];
     for (fault, status, content_type, retry, part) in cases {
         let got = get(&with_fault(fault.clone()), PODS);
         let headers = (got.header("content-type"), got.header("retry-after"));
-        assert_eq!((got.status, headers), (status, (content_type, retry)), "{fault:?}");
+        assert_eq!(
+            (got.status, headers),
+            (status, (content_type, retry)),
+            "{fault:?}"
+        );
         assert!(got.text().contains(part), "{fault:?}: {}", got.text());
         let limits = got.header("x-kubernetes-pf-flowschema-uid");
         assert!(status != 429 || !limits.is_empty(), "{fault:?}");
@@ -61,7 +95,10 @@ fn answers_are_spoilt() {
     let half = get(&with_fault(Fault::TruncatedJson), PODS);
     assert_eq!(half.status, 200);
     assert_eq!(half.body, whole.body[..whole.body.len() / 2]);
-    let warned = get(&with_fault(Fault::Warning("it is \"old\"".to_owned())), PODS);
+    let warned = get(
+        &with_fault(Fault::Warning("it is \"old\"".to_owned())),
+        PODS,
+    );
     assert_eq!(warned.header("warning"), "299 - \"it is \\\"old\\\"\"");
     assert_eq!(warned.body, whole.body);
 }
@@ -83,7 +120,11 @@ fn connections_are_cut() {
 
 #[test]
 fn time_passes_where_it_shall() {
-    for fault in [Fault::DelayRequest(SHORT), Fault::DelayAnswer(SHORT), Fault::DelayBody(SHORT)] {
+    for fault in [
+        Fault::DelayRequest(SHORT),
+        Fault::DelayAnswer(SHORT),
+        Fault::DelayBody(SHORT),
+    ] {
         let server = with_fault(fault.clone());
         let since = Instant::now();
         get(&server, PODS);
@@ -104,7 +145,10 @@ fn a_server_ends_while_a_request_hangs() {
         drop(server);
         assert!(since.elapsed() < Duration::from_secs(2));
         let ended = waiting.join().expect("no panic");
-        assert_eq!(ended.expect_err("no answer").kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            ended.expect_err("no answer").kind(),
+            ErrorKind::UnexpectedEof
+        );
     });
 }
 
@@ -230,7 +274,10 @@ fn exec_plugins_do_as_they_shall() {
     let good = run(Exec::Certificate("admin"));
     let credential: Value = serde_json::from_slice(&good.stdout).expect("JSON");
     let key = credential["status"]["clientKeyData"].as_str();
-    assert!(key.expect("a key").starts_with("-----BEGIN PRIVATE KEY-----"));
+    assert!(
+        key.expect("a key")
+            .starts_with("-----BEGIN PRIVATE KEY-----")
+    );
     let failed = run(Exec::Fails);
     assert_eq!(failed.status.code(), Some(3));
     assert_eq!(failed.stderr, b"not logged in\n");
@@ -239,7 +286,10 @@ fn exec_plugins_do_as_they_shall() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that does nothing should say so")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does nothing should say so"
+)]
 fn kubectl_takes_it_for_an_api_server() {
     let kubectl = |args: &[&str]| Command::new("kubectl").args(args).output();
     if !kubectl(&["version", "--client"]).is_ok_and(|output| output.status.success()) {
@@ -257,7 +307,9 @@ fn kubectl_takes_it_for_an_api_server() {
         let ask = |args: &[&str]| -> Output {
             let mut command = Command::new("kubectl");
             command.arg("--kubeconfig").arg(config.path());
-            command.arg("--cache-dir").arg(config.directory().join("cache"));
+            command
+                .arg("--cache-dir")
+                .arg(config.directory().join("cache"));
             command.args(["--request-timeout", "10s"]).args(args);
             command.output().expect("kubectl runs")
         };

@@ -12,9 +12,10 @@ fn pages_have_every_pod_once() {
         cluster.pods(["big", "web"], &[("app", "web")], 1203);
     });
     let mut client = admin(&server);
-    for (selector, remaining) in
-        [("", [Some(703), Some(203), None]), ("&labelSelector=app", [None; 3])]
-    {
+    for (selector, remaining) in [
+        ("", [Some(703), Some(203), None]),
+        ("&labelSelector=app", [None; 3]),
+    ] {
         let (mut seen, mut token) = (Vec::new(), String::new());
         for remaining in remaining {
             let path = format!("/api/v1/namespaces/big/pods?limit=500{selector}{token}");
@@ -43,10 +44,18 @@ fn continue_tokens_expire_when_the_history_is_compacted() {
     });
     let expired = get(&server, &format!("{PODS}?limit=1&continue={token}"));
     let status = expired.json();
-    assert_eq!((expired.status, &status["reason"]), (410, &json!("Expired")));
+    assert_eq!(
+        (expired.status, &status["reason"]),
+        (410, &json!("Expired"))
+    );
     let message = status["message"].as_str().expect("a message");
-    assert!(message.starts_with("The provided continue parameter is too old"), "{message}");
-    let token = status["metadata"]["continue"].as_str().expect("another token");
+    assert!(
+        message.starts_with("The provided continue parameter is too old"),
+        "{message}"
+    );
+    let token = status["metadata"]["continue"]
+        .as_str()
+        .expect("another token");
     let rest = get(&server, &format!("{PODS}?limit=1&continue={token}")).json();
     assert_eq!(names(&rest), ["nginx-deployment-596d9ffddd-w6cm2"]);
 }
@@ -93,7 +102,10 @@ fn selectors_select() {
     }
     let wrong = get(&server, &format!("{events}?fieldSelector=message=x"));
     assert_eq!(wrong.status, 400);
-    assert_eq!(wrong.json()["message"], "field label not supported: message");
+    assert_eq!(
+        wrong.json()["message"],
+        "field label not supported: message"
+    );
 }
 
 #[test]
@@ -116,7 +128,12 @@ fn large_answers_are_compressed_for_those_who_take_it() {
     let mut client = admin(&server).header("Accept-Encoding", "gzip");
     let packed = client.get(path).expect("an answer");
     assert_eq!(packed.header("content-encoding"), "gzip");
-    assert!(packed.sent * 10 < plain.sent, "{} of {}", packed.sent, plain.sent);
+    assert!(
+        packed.sent * 10 < plain.sent,
+        "{} of {}",
+        packed.sent,
+        plain.sent
+    );
     assert_eq!(packed.body, plain.body);
     let small = client.get("/version").expect("an answer");
     assert_eq!(small.header("content-encoding"), "");

@@ -9,10 +9,18 @@ use super::{HPA, get, names, server};
 fn objects_can_be_added_changed_and_removed() {
     let server = server(|cluster| {
         let spec = json!({"maxReplicas": 7});
-        let scale = Scale { wanted: 3, current: 2, selector: "app=web" };
+        let scale = Scale {
+            wanted: 3,
+            current: 2,
+            selector: "app=web",
+        };
         cluster
             .custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts")
-            .hpa(["default", "web"], ["argoproj.io/v1alpha1", "Rollout", "web"], &spec)
+            .hpa(
+                ["default", "web"],
+                ["argoproj.io/v1alpha1", "Rollout", "web"],
+                &spec,
+            )
             .scale("argoproj.io/v1alpha1", "Rollout", ["default", "web"], scale)
             .pod_metrics(["default", "web"], &[("app", "web")], 2, ["5m", "1Mi"])
             .put(json!({
@@ -26,16 +34,25 @@ fn objects_can_be_added_changed_and_removed() {
     let hpa = get(&server, &format!("{HPA}/web")).json();
     assert_eq!(hpa["spec"]["maxReplicas"], 7);
     assert_eq!(hpa["spec"]["scaleTargetRef"]["kind"], "Rollout");
-    assert_eq!(names(&get(&server, HPA).json()), ["nginx-deployment", "web"]);
+    assert_eq!(
+        names(&get(&server, HPA).json()),
+        ["nginx-deployment", "web"]
+    );
     let all = "/apis/autoscaling/v2/horizontalpodautoscalers";
     assert_eq!(names(&get(&server, all).json()).len(), 2);
     let rollouts = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts";
     let scale = get(&server, &format!("{rollouts}/web/scale")).json();
     assert_eq!(scale["spec"], json!({"replicas": 3}));
-    assert_eq!(scale["status"], json!({"replicas": 2, "selector": "app=web"}));
+    assert_eq!(
+        scale["status"],
+        json!({"replicas": 2, "selector": "app=web"})
+    );
     let db = "/apis/apps/v1/namespaces/default/statefulsets/db";
     let scale = get(&server, &format!("{db}/scale")).json();
-    assert_eq!(scale["status"], json!({"replicas": 3, "selector": "app=db"}));
+    assert_eq!(
+        scale["status"],
+        json!({"replicas": 3, "selector": "app=db"})
+    );
     let metrics = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb";
     let list = get(&server, metrics).json();
     assert_eq!(names(&list), ["web-00000", "web-00001"]);
@@ -46,7 +63,11 @@ fn objects_can_be_added_changed_and_removed() {
             .edit("apps/v1", "StatefulSet", ["default", "db"], |it| {
                 it["spec"]["replicas"] = json!(9);
             })
-            .remove("autoscaling/v2", "HorizontalPodAutoscaler", ["default", "web"])
+            .remove(
+                "autoscaling/v2",
+                "HorizontalPodAutoscaler",
+                ["default", "web"],
+            )
             .forget_pod_metrics();
     });
     let scale = get(&server, &format!("{db}/scale")).json();
@@ -80,12 +101,21 @@ fn custom_metrics_come_in_both_shapes_and_are_selected() {
         get(&server, &path).json()["items"].clone()
     };
     let old = path("v1beta1", "");
-    assert_eq!((&old[0]["metricName"], &old[0]["window"]), (&json!("errors"), &json!(30)));
+    assert_eq!(
+        (&old[0]["metricName"], &old[0]["window"]),
+        (&json!("errors"), &json!(30))
+    );
     let new = path("v1beta2", "?metricLabelSelector=verb%3DGET");
     let selector = json!({"matchLabels": {"verb": "GET"}});
-    assert_eq!(new[0]["metric"], json!({"name": "errors", "selector": selector}));
+    assert_eq!(
+        new[0]["metric"],
+        json!({"name": "errors", "selector": selector})
+    );
     assert_eq!(new[0]["windowSeconds"], 30);
-    assert_eq!(path("v1beta2", "?metricLabelSelector=verb%3DPUT"), json!([]));
+    assert_eq!(
+        path("v1beta2", "?metricLabelSelector=verb%3DPUT"),
+        json!([])
+    );
 }
 
 #[test]
@@ -104,7 +134,10 @@ fn external_metrics_can_be_added_and_forgotten() {
         let path = format!("{base}/namespaces/default/lag?labelSelector={selector}");
         get(&server, &path).json()["items"].as_array().map(Vec::len)
     };
-    assert_eq!((values("topic%3Da"), values("topic%3Db")), (Some(1), Some(0)));
+    assert_eq!(
+        (values("topic%3Da"), values("topic%3Db")),
+        (Some(1), Some(0))
+    );
     assert_eq!(get(&server, base).json()["resources"][0]["name"], "lag");
     server.change(|cluster| {
         cluster.forget_metric("lag");

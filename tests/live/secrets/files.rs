@@ -9,8 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::{directory, program};
 
 /// Parts of secrets, of which no six characters may show.
-const PARTS: [&str; 6] =
-    ["Zq7Kx9wVb8Tm", "hU3nRtE2rPx5", "gHpX8sVq2Lw6", "nPmAq8Yc4Jd1", "8675309417", "Ry5Wf2Ob9Ns7"];
+const PARTS: [&str; 6] = [
+    "Zq7Kx9wVb8Tm",
+    "hU3nRtE2rPx5",
+    "gHpX8sVq2Lw6",
+    "nPmAq8Yc4Jd1",
+    "8675309417",
+    "Ry5Wf2Ob9Ns7",
+];
 
 /// Where six characters of a secret, or a whole line of the file that has it, are in a text.
 fn leak(text: &[u8], file: &[u8]) -> Option<String> {
@@ -20,16 +26,21 @@ fn leak(text: &[u8], file: &[u8]) -> Option<String> {
     let file = String::from_utf8_lossy(file);
     let lines = file.lines().map(str::trim).filter(|line| line.len() > 12);
     let secret = |line: &&str| PARTS.iter().any(|part| line.contains(part));
-    pieces
-        .find(|piece| text.contains(piece))
-        .or_else(|| lines.filter(secret).find(|line| text.contains(line)).map(str::to_owned))
+    pieces.find(|piece| text.contains(piece)).or_else(|| {
+        lines
+            .filter(secret)
+            .find(|line| text.contains(line))
+            .map(str::to_owned)
+    })
 }
 
 /// Files as they are found on a machine, and the same secrets as each parser may take them.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let [a, b, c, d, number, e] = PARTS;
-    let utf16: Vec<u8> =
-        format!("\u{feff}{a}: {b}\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> = format!("\u{feff}{a}: {b}\n")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
     let mut files: Vec<(&str, Vec<u8>)> = [
         ("token", format!("eyJhbGciOiJSUzI1NiJ9.{a}{b}.{c}-{d}")),
         (".netrc", format!("machine {a}.example\n  login {b}\n  password {c}\n")),
@@ -115,7 +126,10 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     .map(|(name, text)| (name, text.into_bytes()))
     .into();
     files.push(("UTF-16", utf16));
-    files.push(("other bytes", [a.as_bytes(), b"\xff\xfe", b.as_bytes()].concat()));
+    files.push((
+        "other bytes",
+        [a.as_bytes(), b"\xff\xfe", b.as_bytes()].concat(),
+    ));
     files
 }
 
@@ -141,13 +155,17 @@ impl Place {
         let out = self.home.join("out");
         let mut command = program();
         command.current_dir(&out).args(args).args(["-v", "9"]);
-        command.env("GITHUB_STEP_SUMMARY", "summary.md").env("GITHUB_ACTIONS", "true");
+        command
+            .env("GITHUB_STEP_SUMMARY", "summary.md")
+            .env("GITHUB_ACTIONS", "true");
         for (name, value) in variables {
             command.env(name, value);
         }
         let output = command.output().expect("it runs");
-        let mut left =
-            vec![("stdout".to_owned(), output.stdout), ("stderr".to_owned(), output.stderr)];
+        let mut left = vec![
+            ("stdout".to_owned(), output.stdout),
+            ("stderr".to_owned(), output.stderr),
+        ];
         for file in fs::read_dir(&out).expect("a directory") {
             let path = file.expect("a file").path();
             left.push((path.display().to_string(), fs::read(&path).expect("a file")));
@@ -170,7 +188,10 @@ fn nginx() -> String {
 #[test]
 fn leaks_are_found() {
     let [a, ..] = PARTS;
-    assert_eq!(leak(format!("x{}y", &a[3..9]).as_bytes(), b""), Some(a[3..9].to_owned()));
+    assert_eq!(
+        leak(format!("x{}y", &a[3..9]).as_bytes(), b""),
+        Some(a[3..9].to_owned())
+    );
     assert_eq!(leak(b"nothing", a.as_bytes()), None);
 }
 
@@ -195,17 +216,58 @@ fn no_text_of_a_file_shows() {
         "--save",
         "saved.json",
     ];
-    let prometheus = ["--prometheus", "https://127.0.0.1:1", "--since", "1h", "--until", "1m"];
+    let prometheus = [
+        "--prometheus",
+        "https://127.0.0.1:1",
+        "--since",
+        "1h",
+        "--until",
+        "1m",
+    ];
     let runs: Vec<Vec<&str>> = vec![
-        vec!["explain", "-f", &*named, "-o", "json", "--save", "saved.json"],
+        vec![
+            "explain",
+            "-f",
+            &*named,
+            "-o",
+            "json",
+            "--save",
+            "saved.json",
+        ],
         vec!["explain", "web", "-f", &*by_link, "-o", "markdown"],
-        [&["predict", "web", "-f", &*named, "-o", "yaml"][..], &reports].concat(),
+        [
+            &["predict", "web", "-f", &*named, "-o", "yaml"][..],
+            &reports,
+        ]
+        .concat(),
         [&predict[..], &["--hpa", &*named], &reports].concat(),
-        [&predict[..], &["--trace", &*named], &reports, &["-o", "json"]].concat(),
-        [&predict[..], &["--trace", &*by_link, "--for", "1m", "-o", "markdown"]].concat(),
+        [
+            &predict[..],
+            &["--trace", &*named],
+            &reports,
+            &["-o", "json"],
+        ]
+        .concat(),
+        [
+            &predict[..],
+            &["--trace", &*by_link, "--for", "1m", "-o", "markdown"],
+        ]
+        .concat(),
         [&predict[..], &["--history", &*named], &reports].concat(),
-        [&predict[..], &prometheus, &["--prometheus-header", &*header], &reports].concat(),
-        [&predict[..], &prometheus, &["--prometheus-ca", &*named], &reports].concat(),
+        [
+            &predict[..],
+            &prometheus,
+            &["--prometheus-header", &*header],
+            &reports,
+        ]
+        .concat(),
+        [
+            &predict[..],
+            &prometheus,
+            &["--prometheus-ca", &*named],
+            &reports,
+        ]
+        .concat(),
         vec!["explain", "web", "--kubeconfig", &*named, "-o", "json"],
         vec!["apply", "web", "--kubeconfig", &*by_link, "--yes"],
         vec!["__complete", "explain", "--kubeconfig", &*named, ""],
@@ -224,10 +286,15 @@ fn no_text_of_a_file_shows() {
                 assert!(!text.contains("panicked"), "{name}: {args:?}: {text}");
             }
             let completes = args[0] == "__complete";
-            assert!(completes || code.is_some_and(|code| code != 0), "{name}: {args:?}: {code:?}");
+            assert!(
+                completes || code.is_some_and(|code| code != 0),
+                "{name}: {args:?}: {code:?}"
+            );
         }
-        let (_, left) =
-            place.run(&["explain", "web", "--kubeconfig", "/dev/null"], &[("KUBERC", &file)]);
+        let (_, left) = place.run(
+            &["explain", "web", "--kubeconfig", "/dev/null"],
+            &[("KUBERC", &file)],
+        );
         for (what, text) in left {
             assert_eq!(leak(&text, &content), None, "{name}: kuberc: {what}");
         }
@@ -248,12 +315,22 @@ fn links_out_of_a_directory_are_skipped() {
         let named = checkout.display().to_string();
         for args in [
             &["explain", "web", "-f", &*named][..],
-            &["predict", "nginx-deployment", "-f", &nginx(), "--hpa", &*named],
+            &[
+                "predict",
+                "nginx-deployment",
+                "-f",
+                &nginx(),
+                "--hpa",
+                &*named,
+            ],
         ] {
             let (code, left) = place.run(args, &[]);
             assert_eq!(code, Some(2), "{name}");
             let text = String::from_utf8_lossy(&left[1].1);
-            assert!(text.contains("links that lead out of it are skipped"), "{name}: {text}");
+            assert!(
+                text.contains("links that lead out of it are skipped"),
+                "{name}: {text}"
+            );
             for (what, text) in &left {
                 assert_eq!(leak(text, &content), None, "{name}: {what}");
             }
@@ -273,9 +350,18 @@ fn links_out_of_a_directory_are_skipped() {
         symlink(Path::new("..data").join(&name), mounted.join(&name)).expect("a link");
     }
     symlink(&secret, mounted.join("token.json")).expect("a link");
-    let (code, left) =
-        place.run(&["explain", "nginx-deployment", "-f", &mounted.display().to_string()], &[]);
-    let [(_, stdout), (_, stderr)] = &left[..] else { panic!("{left:?}") };
+    let (code, left) = place.run(
+        &[
+            "explain",
+            "nginx-deployment",
+            "-f",
+            &mounted.display().to_string(),
+        ],
+        &[],
+    );
+    let [(_, stdout), (_, stderr)] = &left[..] else {
+        panic!("{left:?}")
+    };
     assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(stderr));
     let stdout = String::from_utf8_lossy(stdout);
     let note = "token.json is skipped: it is a link that leads out of the directory";
@@ -318,12 +404,21 @@ fn the_files_of_the_connection_are_no_input() {
     }
     // Nor a place for a summary.
     let state = nginx();
-    let args = ["predict", "nginx-deployment", "-f", &*state, "--expect", "desired < 1000"];
+    let args = [
+        "predict",
+        "nginx-deployment",
+        "-f",
+        &*state,
+        "--expect",
+        "desired < 1000",
+    ];
     let args = [&args[..], &["--report", "github"]].concat();
     for file in [&token, &config] {
         let before = fs::read(file).expect("a file");
-        let (code, left) =
-            place.run(&args, &[("KUBECONFIG", &config), ("GITHUB_STEP_SUMMARY", file)]);
+        let (code, left) = place.run(
+            &args,
+            &[("KUBECONFIG", &config), ("GITHUB_STEP_SUMMARY", file)],
+        );
         assert_eq!(code, Some(2), "{left:?}");
         assert_eq!(fs::read(file).expect("a file"), before);
     }
@@ -336,5 +431,8 @@ fn the_files_of_the_connection_are_no_input() {
         assert_eq!(code, Some(1));
     }
     assert!(!place.home.join("nowhere").exists());
-    assert_eq!(fs::read(&token).expect("a file"), format!("{a}{b}").into_bytes());
+    assert_eq!(
+        fs::read(&token).expect("a file"),
+        format!("{a}{b}").into_bytes()
+    );
 }

@@ -102,7 +102,11 @@ impl Limit {
             Self::Pods(pods) => pods as usize,
             Self::Percent(percent) => {
                 let hundredth = replicas.saturating_mul(percent as usize);
-                if rounds_up { hundredth.div_ceil(100) } else { hundredth / 100 }
+                if rounds_up {
+                    hundredth.div_ceil(100)
+                } else {
+                    hundredth / 100
+                }
             }
         }
     }
@@ -118,10 +122,12 @@ impl Limit {
 impl Strategy {
     /// How a target's pods are replaced if it states nothing, or nothing is known of it.
     pub fn default_of(target: &CrossVersionObjectReference) -> Self {
-        match Self::is_stateful(target) {
-            true => Self::Ordinals { partition: 0 },
-            false => {
-                Self::RollingUpdate { max_surge: Limit::DEFAULT, max_unavailable: Limit::DEFAULT }
+        if Self::is_stateful(target) {
+            Self::Ordinals { partition: 0 }
+        } else {
+            Self::RollingUpdate {
+                max_surge: Limit::DEFAULT,
+                max_unavailable: Limit::DEFAULT,
             }
         }
     }
@@ -150,7 +156,11 @@ impl Strategy {
             (_, Some(stated)) if is_known => stated,
             _ => return Ok(None),
         };
-        let field = if is_stateful { "updateStrategy" } else { "strategy" };
+        let field = if is_stateful {
+            "updateStrategy"
+        } else {
+            "strategy"
+        };
         let refused =
             |path: &str, why: String| Error::usage(format!("{target}: spec.{field}.{path}: {why}"));
         match (&*stated.type_, is_stateful) {
@@ -168,9 +178,10 @@ impl Strategy {
             let partition = limits.partition.unwrap_or(0);
             return match u32::try_from(partition) {
                 Ok(partition) => Ok(Some(Self::Ordinals { partition })),
-                Err(_) => {
-                    Err(refused("rollingUpdate.partition", format!("{partition} is negative")))
-                }
+                Err(_) => Err(refused(
+                    "rollingUpdate.partition",
+                    format!("{partition} is negative"),
+                )),
             };
         }
         let limit = |field: &str, stated: Option<IntOrString>| match stated {
@@ -204,7 +215,10 @@ impl Strategy {
 
     fn words(self) -> String {
         match self {
-            Self::RollingUpdate { max_surge, max_unavailable } => format!(
+            Self::RollingUpdate {
+                max_surge,
+                max_unavailable,
+            } => format!(
                 "with up to {} more and {} fewer pods",
                 max_surge.words(),
                 max_unavailable.words()
@@ -221,9 +235,16 @@ impl Strategy {
 
 /// The limits of a rolling update of this many replicas (`MaxSurge`, `MaxUnavailable`, `ResolveFenceposts`).
 fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, usize) {
-    let (surge, unavailable) = (max_surge.of(replicas, true), max_unavailable.of(replicas, false));
+    let (surge, unavailable) = (
+        max_surge.of(replicas, true),
+        max_unavailable.of(replicas, false),
+    );
     // Otherwise nothing could go on.
-    let unavailable = if (surge, unavailable) == (0, 0) { 1 } else { unavailable };
+    let unavailable = if (surge, unavailable) == (0, 0) {
+        1
+    } else {
+        unavailable
+    };
     (surge, unavailable.min(replicas))
 }
 
@@ -239,7 +260,9 @@ impl Rollout {
         let selector = changed.scale.as_ref().ok()?.selector.parsed().ok()?;
         let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
         let pods = running.pods.iter().zip(&changed.pods);
-        let same = pods.filter(|(old, new)| old == new).map(|(old, _)| old.name.clone());
+        let same = pods
+            .filter(|(old, new)| old == new)
+            .map(|(old, _)| old.name.clone());
         let same: HashSet<Box<str>> = same.collect();
         let is_same = same.len() == running.pods.len();
         let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
@@ -257,10 +280,20 @@ impl Rollout {
         }
         let gone = items().flat_map(|(old, new)| {
             let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
-            old.containers.iter().map(|own| &own.name).filter(move |name| !stays(name))
+            old.containers
+                .iter()
+                .map(|own| &own.name)
+                .filter(move |name| !stays(name))
         });
         let gone: HashSet<Box<str>> = gone.cloned().collect();
-        Some(Self { after, strategy, model, same, gone: gone.into_iter().collect(), added })
+        Some(Self {
+            after,
+            strategy,
+            model,
+            same,
+            gone: gone.into_iter().collect(),
+            added,
+        })
     }
 
     /// Whether a pod is as the new ones are.
@@ -280,7 +313,11 @@ impl Rolled {
     /// Adds what came of it to what is assumed.
     pub fn came_to(self, overrides: &mut [Override]) {
         let Self { pods, done } = self;
-        let counted = if pods == 1 { "1 pod".to_owned() } else { format!("{pods} pods") };
+        let counted = if pods == 1 {
+            "1 pod".to_owned()
+        } else {
+            format!("{pods} pods")
+        };
         let result = match done {
             _ if pods == 0 => "no pod is replaced".to_owned(),
             Some(done) => format!("{counted}, done after {}", numbers::duration(done)),
@@ -296,7 +333,13 @@ impl Workload {
     /// Has a rollout begin some time after now.
     pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
         let (rollout, start) = (rollout.clone(), snapshot.now);
-        self.rolling = Some(Rolling { rollout, start, pods: None, old: (None, 0), done: None });
+        self.rolling = Some(Rolling {
+            rollout,
+            start,
+            pods: None,
+            old: (None, 0),
+            done: None,
+        });
         self.begin(snapshot);
     }
 
@@ -307,8 +350,13 @@ impl Workload {
 
     /// What came of a rollout, if one has begun.
     pub(in super::super) fn rolled(&self) -> Option<Rolled> {
-        let Rolling { start, pods, done, .. } = self.rolling.as_ref()?;
-        Some(Rolled { pods: (*pods)?, done: done.map(|done| done.duration_since(*start)) })
+        let Rolling {
+            start, pods, done, ..
+        } = self.rolling.as_ref()?;
+        Some(Rolled {
+            pods: (*pods)?,
+            done: done.map(|done| done.duration_since(*start)),
+        })
     }
 
     /// When a rollout next gets further, if that is no later than a time.
@@ -317,18 +365,33 @@ impl Workload {
         now: Timestamp,
         until: Timestamp,
     ) -> Option<Timestamp> {
-        let Rolling { rollout, start, pods, .. } =
-            self.rolling.as_ref().filter(|own| own.done.is_none())?;
+        let Rolling {
+            rollout,
+            start,
+            pods,
+            ..
+        } = self.rolling.as_ref().filter(|own| own.done.is_none())?;
         let step = match pods {
             None => Some(start.plus(rollout.after)),
-            Some(_) => self.lives.iter().filter_map(|life| life.joining?.ready).min(),
+            Some(_) => self
+                .lives
+                .iter()
+                .filter_map(|life| life.joining?.ready)
+                .min(),
         };
         step.map(|step| step.max(now)).filter(|step| *step <= until)
     }
 
     /// Whether a rolling update is under way that has pods to replace: what is scaled then is its matter.
     pub(super) fn is_updating(&self, snapshot: &Snapshot) -> bool {
-        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return false };
+        let Some(Rolling {
+            rollout,
+            pods: Some(_),
+            ..
+        }) = &self.rolling
+        else {
+            return false;
+        };
         matches!(rollout.strategy, Strategy::RollingUpdate { .. })
             && !self.outdated(snapshot, true).is_empty()
     }
@@ -342,7 +405,9 @@ impl Workload {
 
     /// The places of the pods that are yet to be replaced: not all outdated ones of a StatefulSet are.
     fn to_replace(&self, snapshot: &Snapshot) -> Vec<usize> {
-        let Some(Rolling { rollout, .. }) = &self.rolling else { return Vec::new() };
+        let Some(Rolling { rollout, .. }) = &self.rolling else {
+            return Vec::new();
+        };
         let mut places = self.outdated(snapshot, true);
         match rollout.strategy {
             Strategy::Created => places.clear(),
@@ -357,20 +422,35 @@ impl Workload {
     /// What a pod of a name is like, if a rollout leaves it at the old template.
     pub(super) fn old_model(&self, name: &str) -> Option<&Shared<Pod>> {
         let (old, first) = &self.rolling.as_ref()?.old;
-        old.as_ref().filter(|_| Pod::ordinal(name).is_some_and(|own| own < *first))
+        old.as_ref()
+            .filter(|_| Pod::ordinal(name).is_some_and(|own| own < *first))
     }
 
     /// Begins a rollout whose time has come.
     fn begin(&mut self, snapshot: &Snapshot) {
-        let Some(rolling) = &mut self.rolling else { return };
-        let Rolling { rollout, start, pods, old, .. } = rolling;
+        let Some(rolling) = &mut self.rolling else {
+            return;
+        };
+        let Rolling {
+            rollout,
+            start,
+            pods,
+            old,
+            ..
+        } = rolling;
         if pods.is_some() || start.plus(rollout.after) > snapshot.now {
             return;
         }
         let running = self.model.replace(rollout.model.clone());
         if let Strategy::Ordinals { partition } = rollout.strategy {
-            let ordinals = snapshot.pods.iter().filter_map(|pod| Pod::ordinal(&pod.name));
-            *old = (running, ordinals.min().unwrap_or(0).saturating_add(partition.into()));
+            let ordinals = snapshot
+                .pods
+                .iter()
+                .filter_map(|pod| Pod::ordinal(&pod.name));
+            *old = (
+                running,
+                ordinals.min().unwrap_or(0).saturating_add(partition.into()),
+            );
         }
         *pods = Some(0);
         self.surplus = 0;
@@ -389,12 +469,25 @@ impl Workload {
             return false;
         }
         self.begin(snapshot);
-        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return false };
+        let Some(Rolling {
+            rollout,
+            pods: Some(_),
+            ..
+        }) = &self.rolling
+        else {
+            return false;
+        };
         let (strategy, model) = (rollout.strategy, rollout.model.clone());
-        let replicas = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+        let replicas = snapshot
+            .scale
+            .as_ref()
+            .map_or(0, |scale| scale.spec_replicas);
         let replicas = usize::try_from(replicas).unwrap_or(0);
         let changed = match strategy {
-            Strategy::RollingUpdate { max_surge, max_unavailable } => {
+            Strategy::RollingUpdate {
+                max_surge,
+                max_unavailable,
+            } => {
                 let (surge, unavailable) = limits(max_surge, max_unavailable, replicas);
                 self.update(snapshot, &model, replicas, surge, unavailable)
             }
@@ -425,10 +518,16 @@ impl Workload {
         let (most, least) = (replicas.saturating_add(surge), replicas - unavailable);
         let mut changed = false;
         loop {
-            let (old, new) = (self.outdated(snapshot, true), self.outdated(snapshot, false));
-            let (total, ready) =
-                (old.len() + new.len(), |place: &usize| is_ready(&snapshot.pods[*place]));
-            let add = most.saturating_sub(total).min(replicas.saturating_sub(new.len()));
+            let (old, new) = (
+                self.outdated(snapshot, true),
+                self.outdated(snapshot, false),
+            );
+            let (total, ready) = (old.len() + new.len(), |place: &usize| {
+                is_ready(&snapshot.pods[*place])
+            });
+            let add = most
+                .saturating_sub(total)
+                .min(replicas.saturating_sub(new.len()));
             if add > 0 {
                 self.add(snapshot, model, add);
                 self.index(snapshot);
@@ -469,7 +568,11 @@ impl Workload {
     fn first_of(&self, snapshot: &Snapshot, mut of: Vec<usize>, count: usize) -> HashSet<usize> {
         let key = |place: usize| {
             let pod = &snapshot.pods[place];
-            (is_ready(pod), !self.lives[place].is_outdated, self.first_to_go(pod))
+            (
+                is_ready(pod),
+                !self.lives[place].is_outdated,
+                self.first_to_go(pod),
+            )
         };
         of.sort_by(|a, b| key(*a).cmp(&key(*b)));
         of.truncate(count);
@@ -484,7 +587,11 @@ impl Workload {
         }
         self.remove(snapshot, &old);
         self.index(snapshot);
-        self.add(snapshot, model, replicas.saturating_sub(active(snapshot).len()));
+        self.add(
+            snapshot,
+            model,
+            replicas.saturating_sub(active(snapshot).len()),
+        );
         self.index(snapshot);
         true
     }
@@ -494,7 +601,9 @@ impl Workload {
     fn replace_highest(&mut self, snapshot: &mut Snapshot, model: &Pod) -> bool {
         let new = self.outdated(snapshot, false);
         let old = self.to_replace(snapshot);
-        let highest = old.into_iter().max_by_key(|place| Pod::ordinal(&snapshot.pods[*place].name));
+        let highest = old
+            .into_iter()
+            .max_by_key(|place| Pod::ordinal(&snapshot.pods[*place].name));
         let Some(place) = highest.filter(|_| new.iter().all(|it| is_ready(&snapshot.pods[*it])))
         else {
             return false;
@@ -510,15 +619,30 @@ impl Workload {
 
     /// Has a container of new pods measured that the old ones lack.
     pub(in super::super) fn expect_usage(&mut self, container: &str, resource: &ResourceName) {
-        let Some(Rolling { rollout, .. }) = &mut self.rolling else { return };
-        if !rollout.added.iter().any(|(_, own, name, _)| **own == *container && name == resource) {
-            rollout.added.push(("".into(), container.into(), resource.clone(), 0));
+        let Some(Rolling { rollout, .. }) = &mut self.rolling else {
+            return;
+        };
+        if !rollout
+            .added
+            .iter()
+            .any(|(_, own, name, _)| **own == *container && name == resource)
+        {
+            rollout
+                .added
+                .push(("".into(), container.into(), resource.clone(), 0));
         }
     }
 
     /// Has new pods use nothing in containers that they do not have, and measures those that only they have.
     pub(super) fn measure_new(&self, snapshot: &mut Snapshot) {
-        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return };
+        let Some(Rolling {
+            rollout,
+            pods: Some(_),
+            ..
+        }) = &self.rolling
+        else {
+            return;
+        };
         let is_gone = |name: &str| rollout.gone.iter().any(|gone| **gone == *name);
         for item in &mut snapshot.pod_metrics {
             let place = self.by_name.get(&item.name);
@@ -530,7 +654,10 @@ impl Workload {
                 let own = match item.containers.iter().position(|own| own.name == *name) {
                     Some(place) => &mut item.containers[place],
                     None => {
-                        let usage = ContainerUsage { name: name.clone(), usage: Usage::new() };
+                        let usage = ContainerUsage {
+                            name: name.clone(),
+                            usage: Usage::new(),
+                        };
                         item.containers.push(usage);
                         let last = item.containers.len() - 1;
                         &mut item.containers[last]

@@ -134,6 +134,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
+        Note::NoCondition { pods } => {
+            let it = if pods.len() == 1 { "states no condition Ready and counts" } else { "state no condition Ready and count" };
+            format!("{} {it} as not ready", listed(pods))
+        }
         Note::TakenAsAccepted { why } => {
             format!("taken as accepted by an API server, because it has a status, in spite of this: {why}")
         }

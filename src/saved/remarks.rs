@@ -9,7 +9,7 @@ use super::assemble::{asked, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::{Pod, ZERO_TIME};
+use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings};
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
@@ -25,6 +25,7 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
         .chain(unknown_types(snapshot))
         .chain(unused_tolerances(snapshot))
         .chain(no_such_container(snapshot))
+        .chain(no_condition(snapshot))
         .chain(stale(snapshot))
         .chain(no_target(snapshot))
         .chain(missing(snapshot))
@@ -150,6 +151,17 @@ fn no_target(snapshot: &Snapshot) -> Option<Note> {
         Err(ScaleError::NoReplicas { .. }) => Some(Note::NoReplicas { assuming: None }),
         _ => None,
     }
+}
+
+/// Notes running pods whose condition Ready is not stated, as only those are that are written by hand.
+fn no_condition(snapshot: &Snapshot) -> Option<Note> {
+    let selector = snapshot.selector().ok()?;
+    let is_one = |pod: &&Shared<Pod>| {
+        pod.phase == Phase::Running && pod.ready.is_none() && selector.matches(&pod.labels)
+    };
+    let pods = snapshot.pods.iter().filter(is_one);
+    let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
+    (!pods.is_empty()).then_some(Note::NoCondition { pods })
 }
 
 /// Notes metrics about a container that no pod of the target has.

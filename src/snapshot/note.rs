@@ -150,6 +150,11 @@ pub enum Note {
         /// The flags of the command that assumes its pods, if the input has none.
         assuming: Option<CommandFlags>,
     },
+    /// Running pods state no condition Ready.
+    NoCondition {
+        /// Their names.
+        pods: Vec<String>,
+    },
     /// The target has a status, so an API server is taken to have accepted it although it would not.
     TakenAsAccepted {
         /// Why it would not.

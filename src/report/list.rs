@@ -91,7 +91,7 @@ pub struct Overview {
 pub const SPARE: [(&str, Option<usize>); 3] = [
     ("REFERENCE", None),
     ("FINDING", Some(24)),
-    ("TARGETS", Some(12)),
+    ("TARGETS", Some(15)),
 ];
 
 /// Returns the lines of HPAs, the worst first; with their namespaces if they may differ.

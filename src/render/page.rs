@@ -10,7 +10,7 @@ use owo_colors::{OwoColorize, Style};
 
 use super::chart;
 use super::layout::Layout;
-use super::style::{Styles, clean, filled, wrapped};
+use super::style::{Styles, filled, wrapped};
 use crate::findings::Severity;
 use crate::report::list::Overview;
 use crate::report::page::Page;
@@ -80,11 +80,11 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 /// enough, each line becomes a block. The last column of the lines has the color of its severity.
 pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
-    let clean_row = |row: &[String]| row.iter().map(|cell| clean(cell, layout.ascii)).collect();
+    let shown_row = |row: &[String]| row.iter().map(|cell| layout.shown(cell)).collect();
     let all: Vec<Vec<String>> = overview
         .rows
         .iter()
-        .map(|(_, row)| clean_row(row))
+        .map(|(_, row)| shown_row(row))
         .collect();
     let mut rows = all.clone();
     for (title, least) in spare {
@@ -202,7 +202,7 @@ struct Lines<'l> {
 
 impl Lines<'_> {
     fn clean(&self, text: &str) -> String {
-        clean(text, self.layout.ascii)
+        self.layout.shown(text)
     }
 
     fn blank(&mut self) {

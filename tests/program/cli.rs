@@ -858,11 +858,6 @@ fn files_that_cannot_be_read_are_named() {
             None,
         ),
         (
-            vec!["--filename="],
-            "-f: the name of the file is empty".to_owned(),
-            None,
-        ),
-        (
             vec!["-f", "-", "-f", "-"],
             "standard input (-) can be read only once".to_owned(),
             None,

@@ -300,8 +300,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    if timeline.is_some() {
-        // The run has the values.
+    let asks_for_values = !is_gated && curve.is_none() && unpredicted(&assumed).is_some();
+    if timeline.is_some() || asks_for_values {
+        // The run has the values, or an error asks for them.
         assumed
             .input
             .notes

@@ -230,7 +230,7 @@ impl PodChanges {
                 };
                 let taken = match chosen.len() {
                     0 => String::new(),
-                    taken => format!(", besides {taken} for which another flag is given"),
+                    taken => format!(", besides {taken} that other flags take"),
                 };
                 return Err(Error::usage(format!(
                     "{flag} {count}: only {left} {do_so}{taken}"

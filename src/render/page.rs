@@ -157,7 +157,7 @@ fn cut(cell: &str, width: usize) -> String {
         return cell.to_owned();
     }
     let word = cell.split(' ').next().unwrap_or_default();
-    let word = if width_of(word) <= width {
+    let word = if width_of(word) + MARK.len() <= width {
         word.len()
     } else {
         0
@@ -772,7 +772,7 @@ target.cpu 80%, window 300s
                 .to_vec(),
             rows: vec![
                 line("web", "cpu: 63%/80%"),
-                line("api", "s0-prometheus-http_requests: 3/7"),
+                line("api", "s0-prometheus-http_rps: 3/7"),
             ],
         };
         let list = |width| {
@@ -782,10 +782,33 @@ target.cpu 80%, window 300s
             };
             rows(&overview, &SPARE, &layout)
         };
-        insta::assert_snapshot!(list(88), @"");
-        insta::assert_snapshot!(list(60), @"");
-        insta::assert_snapshot!(list(48), @"");
-        insta::assert_snapshot!(list(40), @"");
+        insta::assert_snapshot!(list(76), @r"
+NAME  REFERENCE       TARGETS                      WANTED  FINDING
+web   Deployment/web  cpu: 63%/80%                      8  metric-empty (+2)
+api   Deployment/web  s0-prometheus-http_rps: 3/7       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(60), @r"
+NAME  TARGETS                      WANTED  FINDING
+web   cpu: 63%/80%                      8  metric-empty (+2)
+api   s0-prometheus-http_rps: 3/7       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(48), @r"
+NAME  TARGETS          WANTED  FINDING
+web   cpu: 63%/80%          8  metric-empty (+2)
+api   s0-prometheu...       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(40), @r"
+web
+  REFERENCE  Deployment/web
+  TARGETS    cpu: 63%/80%
+  WANTED     8
+  FINDING    metric-empty (+2)
+api
+  REFERENCE  Deployment/web
+  TARGETS    s0-prometheus-http_rps: 3/7
+  WANTED     8
+  FINDING    metric-empty (+2)
+");
         for width in 36..100 {
             for line in list(width).lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");

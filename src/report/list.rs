@@ -90,7 +90,7 @@ pub struct Overview {
 /// out. Targets mostly have the names of their HPAs, and standard error has the whole of an error.
 pub const SPARE: [(&str, Option<usize>); 3] = [
     ("REFERENCE", None),
-    ("FINDING", Some(24)),
+    ("FINDING", Some(26)),
     ("TARGETS", Some(15)),
 ];
 

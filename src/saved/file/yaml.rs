@@ -41,13 +41,11 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
     };
     let documents = documents.map_err(|e| {
         let place = e.location().map(place_of);
-        let (path, message) = match key_of_no_field(text) {
-            Some((path, key))
-                if matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. }) =>
-            {
-                (path, format!("{key} as a key, expected a string"))
-            }
-            _ => (FieldPath::default(), message_of(&e)),
+        let is_of_key = matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. });
+        let key = is_of_key.then(|| key_of_no_field(text)).flatten();
+        let (path, message) = match key {
+            Some((path, kind)) => (path, format!("{kind} as a key, expected a string")),
+            None => (FieldPath::default(), message_of(&e)),
         };
         let error = unreadable(origin, place, &path, &message);
         if is_of_helm(text) {
@@ -204,9 +202,16 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     Some(place_of(node.referenced))
 }
 
-/// Returns the place of the first key that names no field, and its kind.
+/// Returns the place of the first key that names no field, and its kind; `None` for a text that is nested more deeply
+/// than any manifest.
 fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
-    let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
+    const DEEPEST: usize = 32;
+    let mut options = yaml::options(text.len());
+    if let Some(budget) = &mut options.budget {
+        budget.max_depth = DEEPEST;
+    }
+    let documents: Vec<Spanned<Tree>> =
+        serde_yaml::from_multiple_with_options(text, options).ok()?;
     documents.iter().find_map(|document| {
         let mut path = FieldPath::default();
         let kind = document.value.key_of_no_field(&mut path)?;

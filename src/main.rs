@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::{ExitCode, exit};
 
 use anstream::{AutoStream, ColorChoice};
+use anyhow::anyhow;
 use clap::FromArgMatches;
 use kubectl_hpa::args::{Cli, Color, Form, command_line, with_tips};
 use kubectl_hpa::command::interrupt::on_signal;
@@ -147,7 +148,7 @@ enum Heard {
 }
 
 /// Writes to standard output.
-fn answer(text: &str) -> Result<Heard, String> {
+fn answer(text: &str) -> anyhow::Result<Heard> {
     // Another thread may still have the output, and may wait for its reader.
     if text.is_empty() {
         return Ok(Heard::Whole);
@@ -158,14 +159,15 @@ fn answer(text: &str) -> Result<Heard, String> {
         .and_then(|()| stdout.flush())
     {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Heard::Enough),
-        Err(e) => Err(format!("failed to write the answer: {}", plain(&e))),
-        Ok(()) => Ok(Heard::Whole),
+        written => written
+            .map(|()| Heard::Whole)
+            .map_err(|e| anyhow!("failed to write the answer: {}", plain(&e))),
     }
 }
 
 /// Reports that there is an answer, but no reader.
-fn unheard(why: &str) -> ExitCode {
-    tell(&format!("error: {why}\n"));
+fn unheard(e: &anyhow::Error) -> ExitCode {
+    tell(&format!("error: {e}\n"));
     ExitCode::from(1)
 }
 

@@ -5,6 +5,7 @@
 mod answers;
 mod index;
 mod list;
+mod requests;
 mod target;
 
 use std::borrow::Cow;
@@ -18,8 +19,9 @@ use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
 pub(super) use answers::{Request, asked};
-use index::{Around, Index, Requests, group};
+use index::{Around, Index};
 pub use list::assemble_all;
+use requests::{Requests, group};
 use target::ScaleLookup;
 pub(crate) use target::resource_of;
 pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command};

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::index::{Groups, Requests, grouped};
 use super::once;
+use super::requests::{Groups, Requests, grouped};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;

@@ -68,13 +68,13 @@ impl Answers<'_> {
     }
 
     /// Returns the documents that a metric without a saved answer needs and of which the input has none. A
-    /// ControllerState without answers is written by hand and complete. One with answers has those of the
-    /// metrics that were requested when it was saved; an input without a ControllerState has whatever kubectl
-    /// was asked for.
+    /// ControllerState without answers is written by hand and complete for the metrics of the HPA; nobody asked
+    /// for others. One with answers has those of the metrics that were requested when it was saved; an input
+    /// without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, lists, .. } = self.objects;
         let requests = &self.place.index.requests;
-        let is_complete = requests.answers(self.hpa).is_empty();
+        let is_complete = requests.answers(self.hpa).is_empty() && self.is_asked_for(spec);
         let has_usage = requests.pod_metrics(self.hpa).is_some();
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
@@ -110,6 +110,17 @@ impl Answers<'_> {
             || lists.contains(&Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
+    }
+
+    /// Whether a metric of the HPA needs the same answer.
+    fn is_asked_for(&self, spec: &MetricSpec) -> bool {
+        let request = Request::of(spec);
+        let is_same = |own: &MetricSpec| match (Request::of(own), request) {
+            (Some(own), Some(request)) => own.is(&request),
+            (None, None) => own.is_resource() && spec.is_resource(),
+            _ => false,
+        };
+        self.hpa.spec.metrics.iter().any(is_same)
     }
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {

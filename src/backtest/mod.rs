@@ -248,7 +248,7 @@ impl Plan {
     pub fn run(
         &self,
         assumptions: &Assumptions,
-        candidates: Vec<Spec>,
+        candidates: &[Spec],
     ) -> Result<Option<Backtest>, Error> {
         let mut replay = self.prepare(&assumptions.without_candidate())?;
         let Some(timeline) = replay.play()? else {
@@ -281,7 +281,7 @@ impl Plan {
             manifest,
         } in candidates
         {
-            let mut own = self.prepare(&assumptions)?;
+            let mut own = self.prepare(assumptions)?;
             let Some(played) = own.play()? else {
                 return Ok(None);
             };
@@ -299,7 +299,7 @@ impl Plan {
                 ..
             } = own;
             let run = Run {
-                name,
+                name: name.clone(),
                 input,
                 overrides,
                 rolled_out,
@@ -307,7 +307,7 @@ impl Plan {
             };
             runs.push(Candidate {
                 run,
-                manifest,
+                manifest: manifest.clone(),
                 parted,
                 stretches,
             });

@@ -49,24 +49,7 @@ const ROUNDS: u32 = 6;
 
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
-    if args.controller.now.is_some() {
-        return Err(
-            Error::usage("apply works on the current state and does not accept --now")
-                .hint("use it with kubectl hpa explain"),
-        );
-    }
-    let is_dry = args.how.dry_run != DryRun::None;
-    if is_dry && args.how.wait.is_some() {
-        return Err(Error::usage("--wait and --dry-run exclude each other")
-            .hint("a dry run writes nothing to wait for"));
-    }
-    let asks = !args.how.yes && !is_dry;
-    if asks && !terminal.asks {
-        return Err(
-            Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
-                .hint("use --yes to write without confirmation, or --dry-run to write nothing"),
-        );
-    }
+    let asks = check(args, terminal)?;
     let request = Request::read(&args.names, &args.connection)?;
     let options = options(
         &args.controller,
@@ -108,25 +91,12 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             if plan.applied.result == ApplyOutcome::NothingDue {
                 messages.extend(result.lines().into_iter().map(|(_, text)| text));
             }
-            result
-                .done(true)
-                .map(|line| line + "\n")
-                .unwrap_or_default()
+            let name = result.done(true).map(|line| line + "\n");
+            name.unwrap_or_default()
         }
         None => {
-            let layout = terminal.layout();
-            let mut text = if plan.is_told {
-                String::new()
-            } else {
-                page::page(&page, &layout)
-            };
-            let lines = result.lines();
-            if let Some(done) = result.done(false) {
-                text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
-            } else if !lines.is_empty() {
-                text.push('\n');
-            }
-            text + &page::pairs(&lines, &layout)
+            let page = Some(page).filter(|_| !plan.is_told);
+            text(page.as_ref(), &result, terminal)
         }
     };
     let errors = result.errors().into_iter().chain(warned).collect();
@@ -138,6 +108,42 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         written: result.written(),
         ..Answer::default()
     })
+}
+
+/// Rejects flags that exclude each other. Returns whether to ask before the write.
+fn check(args: &Apply, terminal: &Terminal) -> Result<bool, Error> {
+    if args.controller.now.is_some() {
+        return Err(
+            Error::usage("apply works on the current state and does not accept --now")
+                .hint("use it with kubectl hpa explain"),
+        );
+    }
+    let is_dry = args.how.dry_run != DryRun::None;
+    if is_dry && args.how.wait.is_some() {
+        return Err(Error::usage("--wait and --dry-run exclude each other")
+            .hint("a dry run writes nothing to wait for"));
+    }
+    let asks = !args.how.yes && !is_dry;
+    if asks && !terminal.asks {
+        return Err(
+            Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
+                .hint("use --yes to write without confirmation, or --dry-run to write nothing"),
+        );
+    }
+    Ok(asks)
+}
+
+/// The report, unless it was shown before, and what became of the write.
+fn text(page: Option<&Page>, result: &ApplyResult<'_>, terminal: &Terminal) -> String {
+    let layout = terminal.layout();
+    let mut text = page.map_or_else(String::new, |page| page::page(page, &layout));
+    let lines = result.lines();
+    if let Some(done) = result.done(false) {
+        text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
+    } else if !lines.is_empty() {
+        text.push('\n');
+    }
+    text + &page::pairs(&lines, &layout)
 }
 
 /// One run of the verb.

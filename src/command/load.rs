@@ -38,7 +38,7 @@ pub(super) struct Query<'a> {
     server: PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,
     args: &'a PrometheusArgs,
-    flags: &'a ConnectionFlags,
+    flags: ConnectionFlags,
 }
 
 impl<'a> Query<'a> {
@@ -47,7 +47,7 @@ impl<'a> Query<'a> {
     pub(super) fn read(
         args: &'a PrometheusArgs,
         more: &[(&'static str, bool)],
-        flags: &'a ConnectionFlags,
+        flags: &ConnectionFlags,
     ) -> Result<Option<Self>, Error> {
         args.check(more)?;
         let Some(server) = &args.prometheus else {
@@ -88,7 +88,7 @@ impl<'a> Query<'a> {
             server,
             headers,
             args,
-            flags,
+            flags: flags.clone(),
         }))
     }
 

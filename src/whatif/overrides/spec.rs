@@ -32,6 +32,9 @@ use crate::whatif::unit;
 /// The item of what is assumed with a manifest.
 pub const MANIFEST: &str = "HPA";
 
+/// The flag that sets a field.
+const SET: &str = "--set ";
+
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
@@ -46,8 +49,8 @@ pub(super) struct SpecChanges {
 #[derive(Debug, Clone)]
 struct TypedTarget {
     target: NewTarget,
-    /// The value, and all that the flag was given.
     text: String,
+    /// The flag with all that it was given.
     typed: String,
 }
 
@@ -70,60 +73,65 @@ struct Field {
     /// As it was typed.
     item: String,
     text: String,
+    /// What stands before it in messages: the flag, unless it is one of `--vary`.
+    flag: &'static str,
 }
 
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let mut fields: Vec<Field> = Vec::new();
+        let mut own = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            fields.extend(value.map(|value| Field {
+            own.fields.extend(value.map(|value| Field {
                 path: vec![Step::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
                 text: value.to_string(),
+                flag: SET,
             }));
         }
         for text in &typed.fields {
-            let field = Field::read(text)?;
-            if let Some(other) = fields
-                .iter()
-                .find(|other| overlap(&other.path, &field.path))
-            {
-                return Err(Error::usage(if other.item == field.item {
-                    format!("{} is set twice", field.item)
-                } else {
-                    format!(
-                        "{} and {} are both set, and overlap",
-                        other.item, field.item
-                    )
-                }));
-            }
-            fields.push(field);
+            own.add_field(text, SET)?;
         }
-        let mut targets = Vec::new();
         for text in &typed.targets {
-            let form = match NewTarget::read(text, text) {
-                _ if text.contains('=') => TARGETS.to_owned(),
-                Ok(_) => format!("name the metric, such as --target cpu={text}; {TARGETS}"),
-                Err(_) => format!("such as --target {text}=70%; {TARGETS}"),
-            };
-            let (wanted, value) = split(text, "--target", text, &form)?;
-            let target = NewTarget::read(value, text)?;
-            targets.push((
-                wanted,
-                TypedTarget {
-                    target,
-                    text: value.to_owned(),
-                    typed: text.clone(),
-                },
-            ));
+            own.add_target(text, "--target ")?;
         }
-        Ok(Self {
-            candidate: None,
-            keeps_template: false,
-            fields,
-            targets,
-        })
+        Ok(own)
+    }
+
+    /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.
+    pub(super) fn add_field(&mut self, text: &str, flag: &'static str) -> Result<(), Error> {
+        let field = Field::read(text, flag)?;
+        let mut fields = self.fields.iter();
+        if let Some(other) = fields.find(|other| overlap(&other.path, &field.path)) {
+            return Err(Error::usage(if other.item == field.item {
+                format!("{} is set twice", field.item)
+            } else {
+                format!(
+                    "{} and {} are both set, and overlap",
+                    other.item, field.item
+                )
+            }));
+        }
+        self.fields.push(field);
+        Ok(())
+    }
+
+    /// Adds `METRIC=VALUE`, alike.
+    pub(super) fn add_target(&mut self, text: &str, flag: &str) -> Result<(), Error> {
+        let typed = format!("{flag}{text}");
+        let form = match NewTarget::read(text, &typed) {
+            _ if text.contains('=') => TARGETS.to_owned(),
+            Ok(_) => format!("name the metric, such as {flag}cpu={text}; {TARGETS}"),
+            Err(_) => format!("such as {typed}=70%; {TARGETS}"),
+        };
+        let (wanted, value) = split(text, &typed, &form)?;
+        let target = TypedTarget {
+            target: NewTarget::read(value, &typed)?,
+            text: value.to_owned(),
+            typed,
+        };
+        self.targets.push((wanted, target));
+        Ok(())
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -198,9 +206,9 @@ impl SpecChanges {
             for place in wanted.places(snapshot)? {
                 let metric = typed.strip_suffix(&**text).unwrap_or(typed);
                 unit::check(&spec.metrics[place], text, |value| {
-                    format!("--target {metric}{value}")
+                    format!("{metric}{value}")
                 })
-                .map_err(|why| Error::usage(format!("--target {typed}: {why}")))?;
+                .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
                 let label = spec.metrics[place].label(&spec.metrics);
                 if taken.contains(&place) {
                     return Err(Error::usage(format!("the target of {label} is set twice")));
@@ -245,9 +253,11 @@ impl SpecChanges {
                 observed.map(Reported::Text),
             ));
         }
+        let flag = self.fields.first().map_or("", |field| field.flag);
         let text = json.to_string();
         let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            let error = Error::usage(format!("--set: the API server would reject the spec: {e}"));
+            let flag = if flag.is_empty() { "" } else { "--set: " };
+            let error = Error::usage(format!("{flag}the API server would reject the spec: {e}"));
             // A word of a field that takes none is the likely cause.
             match self.fields.iter().find(|field| field.value.is_string()) {
                 Some(field) => error.hint(format!(
@@ -276,7 +286,8 @@ impl SpecChanges {
             &[],
             false,
         )?;
-        same_target(before, &snapshot.hpa.spec, "--set scaleTargetRef")?;
+        let origin = format!("{flag}scaleTargetRef");
+        same_target(before, &snapshot.hpa.spec, &origin)?;
         Ok(paths)
     }
 }
@@ -520,7 +531,7 @@ impl NewTarget {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
         if text.starts_with('+') {
             return Err(Error::usage(format!(
-                "--target {typed}: {text} looks like a change, but a target cannot be changed by \
+                "{typed}: {text} looks like a change, but a target cannot be changed by \
                  an amount: give the new target without the +"
             )));
         }
@@ -528,9 +539,7 @@ impl NewTarget {
             Some(percent) => percent.parse().ok().map(Self::Percent),
             None => Quantity::parse(text).ok().map(Self::Amount),
         };
-        target.ok_or_else(|| {
-            Error::usage(format!("--target {typed}: {text} is not a target")).hint(TARGETS)
-        })
+        target.ok_or_else(|| Error::usage(format!("{typed}: {text} is not a target")).hint(TARGETS))
     }
 
     /// Sets the target of a metric, of the same type where the value leaves that open.
@@ -587,10 +596,16 @@ impl fmt::Display for NewTarget {
     }
 }
 
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.flag, self.item)
+    }
+}
+
 impl Field {
-    fn read(text: &str) -> Result<Self, Error> {
+    fn read(text: &str, flag: &'static str) -> Result<Self, Error> {
         let form = |why: &str| {
-            Error::usage(format!("--set {text}: {why}")).hint(
+            Error::usage(format!("{flag}{text}: {why}")).hint(
                 "it has the form PATH=VALUE, such as \
                  behavior.scaleDown.stabilizationWindowSeconds=60 or \
                  metrics[0].resource.target.averageUtilization=70",
@@ -624,6 +639,7 @@ impl Field {
             value: json,
             item: path.to_owned(),
             text: value.to_owned(),
+            flag,
         })
     }
 
@@ -662,7 +678,7 @@ impl Field {
             }
             Err(_) => None,
         };
-        let error = Error::usage(format!("--set {}: the spec has no such field", self.item));
+        let error = Error::usage(format!("{self}: the spec has no such field"));
         match meant
             .as_deref()
             .and_then(|meant| meant.strip_prefix("spec."))
@@ -685,7 +701,7 @@ impl Field {
             return Ok(());
         }
         let unknown = unknown.messages().join("; ");
-        Err(Error::usage(format!("--set {}: {unknown}", self.item)))
+        Err(Error::usage(format!("{self}: {unknown}")))
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {
@@ -696,7 +712,6 @@ impl Field {
     }
 
     fn set(&self, json: &mut Json) -> Result<(), Error> {
-        let item = &self.item;
         let mut at = json;
         for step in &self.path {
             at = match step {
@@ -705,9 +720,7 @@ impl Field {
                         *at = Json::Object(Map::new());
                     }
                     let fields = at.as_object_mut().ok_or_else(|| {
-                        Error::usage(format!(
-                            "--set {item}: the parent of {name} is not an object"
-                        ))
+                        Error::usage(format!("{self}: the parent of {name} is not an object"))
                     })?;
                     fields.entry(name).or_insert(Json::Null)
                 }
@@ -717,7 +730,7 @@ impl Field {
                     }
                     let list = at.as_array_mut().ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: [{place}] is applied to something that is not a list"
+                            "{self}: [{place}] is applied to something that is not a list"
                         ))
                     })?;
                     let length = list.len();
@@ -726,7 +739,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: there is no [{place}] in a list of {length}"
+                            "{self}: there is no [{place}] in a list of {length}"
                         ))
                     })?
                 }

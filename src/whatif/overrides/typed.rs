@@ -52,6 +52,27 @@ impl Assumptions {
         self.spec.candidate = Some(candidate);
     }
 
+    /// Sets a field of the spec as `--vary` names it: `target.METRIC`, `min`, `max`, or its path.
+    ///
+    /// # Errors
+    ///
+    /// Those of the flag for it, which say the same in these words.
+    pub fn vary(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let (flag, text) = match (path, path.strip_prefix("target.")) {
+            (_, Some(metric)) => ("--target", format!("{metric}={value}")),
+            ("min", _) => ("--set", format!("minReplicas={value}")),
+            ("max", _) => ("--set", format!("maxReplicas={value}")),
+            (path, _) => ("--set", format!("{path}={value}")),
+        };
+        if flag == "--target" {
+            self.spec.add_target(&text, "target.")?;
+        } else {
+            self.spec.add_field(&text, "")?;
+        }
+        self.flags.push((flag, shell_word(&text)));
+        Ok(())
+    }
+
     /// Whether a value is assumed for every metric of the spec as it is.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
         let whole = |own: &&Assigned| own.wanted.container.is_none();
@@ -272,7 +293,11 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
 
 impl Assigned {
     fn read(text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
-        let (wanted, value) = split(text, flag, typed, &format!("a value is {FORMS}"))?;
+        let (wanted, value) = split(
+            text,
+            &format!("{flag} {typed}"),
+            &format!("a value is {FORMS}"),
+        )?;
         Self::new(wanted, value, flag, typed)
     }
 

@@ -41,7 +41,7 @@ pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
     /// Whether the pods stay those of the running template, whatever the candidate's makes of them.
     pub(super) keeps_template: bool,
-    fields: Vec<Field>,
+    fields: Vec<Patch>,
     targets: Vec<(NamedMetric, TypedTarget)>,
 }
 
@@ -67,7 +67,7 @@ const TARGETS: &str = "a target is a whole percentage of the request (70%) or an
 
 /// A field of the spec with its new value.
 #[derive(Debug, Clone)]
-struct Field {
+struct Patch {
     path: Vec<Step>,
     value: Json,
     /// As it was typed.
@@ -81,7 +81,7 @@ impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
         let mut own = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            own.fields.extend(value.map(|value| Field {
+            own.fields.extend(value.map(|value| Patch {
                 path: vec![Step::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
@@ -100,7 +100,7 @@ impl SpecChanges {
 
     /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.
     pub(super) fn add_field(&mut self, text: &str, flag: &'static str) -> Result<(), Error> {
-        let field = Field::read(text, flag)?;
+        let field = Patch::read(text, flag)?;
         let mut fields = self.fields.iter();
         if let Some(other) = fields.find(|other| overlap(&other.path, &field.path)) {
             return Err(Error::usage(if other.item == field.item {
@@ -187,56 +187,74 @@ impl SpecChanges {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Vec<Vec<Step>>, Error> {
-        let mut paths: Vec<Vec<Step>> =
-            self.fields.iter().map(|field| field.path.clone()).collect();
         if self.fields.is_empty() && self.targets.is_empty() {
-            return Ok(paths);
+            return Ok(Vec::new());
         }
         let mut spec = snapshot.hpa.spec.clone();
-        let mut taken: Vec<usize> = Vec::new();
-        for (
-            wanted,
-            TypedTarget {
-                target,
-                text,
-                typed,
-            },
-        ) in &self.targets
-        {
+        let mut paths = Vec::new();
+        for (wanted, target) in &self.targets {
             for place in wanted.places(snapshot)? {
-                let metric = typed.strip_suffix(&**text).unwrap_or(typed);
-                unit::check(&spec.metrics[place], text, |value| {
-                    format!("{metric}{value}")
-                })
-                .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
-                let label = spec.metrics[place].label(&spec.metrics);
-                if taken.contains(&place) {
-                    return Err(Error::usage(format!("the target of {label} is set twice")));
-                }
-                taken.push(place);
-                let path = target_path(&spec.metrics[place], place);
-                if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
-                    return Err(Error::usage(format!(
-                        "the target of {label} and {} are both set, and overlap",
-                        field.item
-                    )));
-                }
-                let source = source_of(&spec.metrics[place]);
-                let running = before
-                    .metrics
-                    .iter()
-                    .find(|metric| source_of(metric) == source);
-                let observed = running.and_then(MetricSpec::target).map(reported);
-                target.set(&mut spec.metrics[place], &label)?;
-                paths.push(path.to_vec());
-                overrides.push(Override::new(
-                    format!("target of {label}"),
-                    target.to_string(),
-                    observed,
-                ));
+                let (path, own) = self.set_target(target, &mut spec, place, before, &paths)?;
+                paths.push(path);
+                overrides.push(own);
             }
         }
-        let (running, mut json) = (to_json(before)?, to_json(&spec)?);
+        let changed = self.set_fields(before, &spec, overrides)?;
+        let origin = "the changed spec";
+        update(snapshot, changed, HpaVersion::V2, origin, &[], &[], false)?;
+        let flag = self.fields.first().map_or("", |field| field.flag);
+        let origin = format!("{flag}scaleTargetRef");
+        same_target(before, &snapshot.hpa.spec, &origin)?;
+        paths.extend(self.fields.iter().map(|field| field.path.clone()));
+        Ok(paths)
+    }
+
+    /// Sets the target of a metric at its place; `taken` are the paths of those that are set.
+    fn set_target(
+        &self,
+        typed: &TypedTarget,
+        spec: &mut HpaSpec,
+        place: usize,
+        before: &HpaSpec,
+        taken: &[Vec<Step>],
+    ) -> Result<(Vec<Step>, Override), Error> {
+        let TypedTarget {
+            target,
+            text,
+            typed,
+        } = typed;
+        let label = spec.metrics[place].label(&spec.metrics);
+        let metric = &mut spec.metrics[place];
+        let words = typed.strip_suffix(&**text).unwrap_or(typed);
+        unit::check(metric, text, |value| format!("{words}{value}"))
+            .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
+        let path = target_path(metric, place).to_vec();
+        if taken.contains(&path) {
+            return Err(Error::usage(format!("the target of {label} is set twice")));
+        }
+        if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
+            return Err(Error::usage(format!(
+                "the target of {label} and {} are both set, and overlap",
+                field.item
+            )));
+        }
+        let source = source_of(metric);
+        let mut running = before.metrics.iter();
+        let running = running.find(|metric| source_of(metric) == source);
+        let observed = running.and_then(MetricSpec::target).map(reported);
+        target.set(metric, &label)?;
+        let item = format!("target of {label}");
+        Ok((path, Override::new(item, target.to_string(), observed)))
+    }
+
+    /// The spec with the fields.
+    fn set_fields(
+        &self,
+        before: &HpaSpec,
+        spec: &HpaSpec,
+        overrides: &mut Vec<Override>,
+    ) -> Result<HpaSpec, Error> {
+        let (running, mut json) = (to_json(before)?, to_json(spec)?);
         for field in &self.fields {
             // In another manifest, the same index may belong to another metric.
             let is_own = self.candidate.is_none()
@@ -253,23 +271,11 @@ impl SpecChanges {
                 observed.map(Reported::Text),
             ));
         }
-        let flag = self.fields.first().map_or("", |field| field.flag);
         let text = json.to_string();
-        let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            let flag = if flag.is_empty() { "" } else { "--set: " };
-            let error = Error::usage(format!("{flag}the API server would reject the spec: {e}"));
-            // A word of a field that takes none is the likely cause.
-            match self.fields.iter().find(|field| field.value.is_string()) {
-                Some(field) => error.hint(format!(
-                    "{} is text, because it is no JSON; a number has no unit (300), a list is like \
-                     [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
-                    field.text
-                )),
-                None => error,
-            }
-        })?;
+        let changed = crate::apimachinery::json::decode(&text);
+        let changed: HpaSpec = changed.map_err(|e| self.undecodable(&e.to_string()))?;
         // What the spec does not have is lost on the way.
-        let kept = to_json(&spec)?;
+        let kept = to_json(&changed)?;
         for field in &self.fields {
             let empty = matches!(&field.value, Json::Null)
                 || field.value.as_array().is_some_and(Vec::is_empty);
@@ -277,18 +283,24 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
         }
-        update(
-            snapshot,
-            spec,
-            HpaVersion::V2,
-            "the changed spec",
-            &[],
-            &[],
-            false,
-        )?;
-        let origin = format!("{flag}scaleTargetRef");
-        same_target(before, &snapshot.hpa.spec, &origin)?;
-        Ok(paths)
+        Ok(changed)
+    }
+
+    fn undecodable(&self, cause: &str) -> Error {
+        let is_of_flag = self.fields.iter().any(|field| field.flag == SET);
+        let flag = if is_of_flag { "--set: " } else { "" };
+        let error = Error::usage(format!(
+            "{flag}the API server would reject the spec: {cause}"
+        ));
+        // A word of a field that takes none is the likely cause.
+        match self.fields.iter().find(|field| field.value.is_string()) {
+            Some(field) => error.hint(format!(
+                "{} is text, because it is no JSON; a number has no unit (300), a list is like \
+                 [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
+                field.text
+            )),
+            None => error,
+        }
     }
 }
 
@@ -596,13 +608,13 @@ impl fmt::Display for NewTarget {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for Patch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.flag, self.item)
     }
 }
 
-impl Field {
+impl Patch {
     fn read(text: &str, flag: &'static str) -> Result<Self, Error> {
         let form = |why: &str| {
             Error::usage(format!("{flag}{text}: {why}")).hint(

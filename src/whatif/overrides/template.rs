@@ -16,13 +16,14 @@ use crate::error::Error;
 use crate::numbers::format_of;
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, StatedReplicas};
 use crate::snapshot::pod::{
     Container, Pod, REVISION_LABELS, Requests, ResourceName, resource_name,
 };
 use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 
 /// The item of what is assumed with a template.
@@ -70,7 +71,7 @@ pub(super) fn apply(
     manifest: &WorkloadManifest,
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
-    let mut notes = manifest.notes()?;
+    note_manifest(input, manifest)?;
     let WorkloadManifest {
         object: manifest,
         origin,
@@ -78,57 +79,13 @@ pub(super) fn apply(
         ..
     } = manifest;
     let reference = manifest.reference();
-    let namespace = &input.snapshot.hpa.namespace;
-    if let Some(own) = manifest
-        .metadata
-        .namespace
-        .as_ref()
-        .filter(|own| *own != namespace)
-    {
-        let (own, namespace) = (own.clone(), namespace.clone());
-        notes.push(Note::WorkloadElsewhere {
-            workload: reference.clone(),
-            own,
-            namespace,
-        });
-    }
-    if let Some(of) = manifest
-        .template_of
-        .as_ref()
-        .filter(|_| manifest.template.is_none())
-    {
-        let (workload, of) = (reference.clone(), of.to_string());
-        notes.push(Note::TemplateElsewhere {
-            workload,
-            of,
-            is_assumed: false,
-        });
-    }
-    input.notes.extend(Note::of_manifest(origin, notes));
-    let replicas = manifest.replicas;
-    input.surroundings.manifest_replicas = replicas.map(|replicas| ManifestReplicas {
-        origin: origin.clone(),
-        replicas,
-    });
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else {
         return Ok(());
     };
-    let is_same_object = manifest
-        .metadata
-        .namespace
-        .as_ref()
-        .is_none_or(|own| own == namespace);
-    if is_same_object && runs(input) {
-        let own = input
-            .surroundings
-            .workload(&target)
-            .and_then(|own| own.selector.as_ref());
-        let own = own.and_then(|own| own.to_selector().ok());
-        keep_selector(manifest, own.as_ref().unwrap_or(&selector), origin)?;
-    }
+    check_selector(input, manifest, origin, &selector)?;
     let mut notes = Vec::new();
-    if replicas.is_none()
+    if manifest.replicas.is_none()
         && let Some(running) = input.surroundings.workload(&target)
         && let Some(stated) = resets_replicas(&running.metadata)
     {
@@ -165,43 +122,7 @@ pub(super) fn apply(
         &template,
         &input.snapshot.hpa.spec.metrics,
     ));
-    let elsewhere: BTreeSet<_> = made.iter().flat_map(Made::set_elsewhere).collect();
-    let elsewhere = elsewhere.into_iter();
-    notes.extend(
-        elsewhere.map(|(container, resource)| Note::RequestSetElsewhere {
-            container,
-            resource,
-        }),
-    );
-    let mut requests: Vec<NewRequest> = Vec::new();
-    for own in made.iter().flat_map(Made::requests) {
-        if !requests.contains(own) {
-            requests.push(own.clone());
-        }
-    }
-    for own in &mut requests {
-        own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
-    }
-    let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
-    set_requests(input, &was, &requests, &makes, overrides)?;
-    let mut changes: Vec<&Change> = Vec::new();
-    for own in made.iter().flat_map(|own| &own.changes) {
-        if !changes.contains(&own) {
-            changes.push(own);
-        }
-    }
-    let unmeasured = changes.iter().filter_map(|change| match change {
-        Change::Add(List::InitContainers, container) if !container.restart_always => None,
-        Change::Add(_, container) => Some(container.name.to_string()),
-        _ => None,
-    });
-    let unmeasured: Vec<String> = unmeasured.collect();
-    if !unmeasured.is_empty() {
-        notes.push(Note::UsageUnknown {
-            containers: unmeasured,
-        });
-    }
-    overrides.extend(changes.into_iter().map(Change::own));
+    notes.extend(change(input, &made, &was, bare_cores, overrides)?);
     let changed = made
         .iter()
         .map(|own| own.make(&mut input.snapshot))
@@ -222,6 +143,118 @@ pub(super) fn apply(
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())
+}
+
+/// Makes sure that the manifest of a workload that runs keeps its selector.
+fn check_selector(
+    input: &Input,
+    manifest: &Workload,
+    origin: &str,
+    selector: &Selector,
+) -> Result<(), Error> {
+    let Hpa {
+        namespace, spec, ..
+    } = &input.snapshot.hpa;
+    let own = manifest.metadata.namespace.as_ref();
+    if own.is_some_and(|own| own != namespace) || !runs(input) {
+        return Ok(());
+    }
+    let running = input.surroundings.workload(&spec.scale_target_ref);
+    let stated = running.and_then(|own| own.selector.as_ref());
+    let stated = stated.and_then(|own| own.to_selector().ok());
+    keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
+}
+
+/// Notes what is to be said of a manifest wherever it applies, and which replicas it states.
+fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
+    let mut notes = manifest.notes()?;
+    let WorkloadManifest {
+        object: manifest,
+        origin,
+        ..
+    } = manifest;
+    let reference = manifest.reference();
+    let namespace = &input.snapshot.hpa.namespace;
+    if let Some(own) = manifest
+        .metadata
+        .namespace
+        .as_ref()
+        .filter(|own| *own != namespace)
+    {
+        let (own, namespace) = (own.clone(), namespace.clone());
+        notes.push(Note::WorkloadElsewhere {
+            workload: reference.clone(),
+            own,
+            namespace,
+        });
+    }
+    if let Some(of) = manifest
+        .template_of
+        .as_ref()
+        .filter(|_| manifest.template.is_none())
+    {
+        let (workload, of) = (reference.clone(), of.to_string());
+        notes.push(Note::TemplateElsewhere {
+            workload,
+            of,
+            is_assumed: false,
+        });
+    }
+    input.notes.extend(Note::of_manifest(origin, notes));
+    let replicas = manifest.replicas;
+    input.surroundings.manifest_replicas = replicas.map(|replicas| ManifestReplicas {
+        origin: origin.clone(),
+        replicas,
+    });
+    Ok(())
+}
+
+/// Changes the requests, and says which containers change; with notes.
+fn change(
+    input: &mut Input,
+    made: &[Made<'_>],
+    was: &[Shared<Pod>],
+    bare_cores: &[Option<Box<str>>],
+    overrides: &mut Vec<Override>,
+) -> Result<Vec<Note>, Error> {
+    let elsewhere: BTreeSet<_> = made.iter().flat_map(Made::set_elsewhere).collect();
+    let elsewhere = elsewhere.into_iter();
+    let mut notes: Vec<Note> = elsewhere
+        .map(|(container, resource)| Note::RequestSetElsewhere {
+            container,
+            resource,
+        })
+        .collect();
+    let mut requests: Vec<NewRequest> = Vec::new();
+    for own in made.iter().flat_map(Made::requests) {
+        if !requests.contains(own) {
+            requests.push(own.clone());
+        }
+    }
+    for own in &mut requests {
+        own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
+    }
+    let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
+    set_requests(input, was, &requests, &makes, overrides)?;
+    let mut changes: Vec<&Change> = Vec::new();
+    for own in made.iter().flat_map(|own| &own.changes) {
+        if !changes.contains(&own) {
+            changes.push(own);
+        }
+    }
+    let unmeasured = changes.iter().filter_map(|change| match change {
+        Change::Add(List::InitContainers, container) if !container.restart_always => None,
+        Change::Add(_, container) => Some(container.name.to_string()),
+        _ => None,
+    });
+    let unmeasured: Vec<String> = unmeasured.collect();
+    if !unmeasured.is_empty() {
+        notes.push(Note::UsageUnknown {
+            containers: unmeasured,
+        });
+    }
+    overrides.extend(changes.into_iter().map(Change::own));
+    Ok(notes)
 }
 
 /// Whether the usage of a container matters to metrics, of which the values of some are stated otherwise, by their

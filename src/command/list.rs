@@ -371,14 +371,7 @@ impl<'a> List<'a> {
         }
         if let Some((code, done)) = interrupted {
             exit_code = code;
-            let message = match done {
-                Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
-                None => "interrupted before the HPAs were listed".to_owned(),
-            };
-            errors.push(Error {
-                kind: ErrorKind::Signal(code),
-                ..Error::failed(message)
-            });
+            errors.push(interruption(code, done));
         }
         Ok(Answer {
             text,
@@ -387,6 +380,18 @@ impl<'a> List<'a> {
             exit_code,
             ..Answer::default()
         })
+    }
+}
+
+/// The error for a list that a signal ended, with how many of how many HPAs were explained.
+fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
+    let message = match done {
+        Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
+        None => "interrupted before the HPAs were listed".to_owned(),
+    };
+    Error {
+        kind: ErrorKind::Signal(code),
+        ..Error::failed(message)
     }
 }
 

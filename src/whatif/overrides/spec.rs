@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::keda;
 use crate::saved::assemble::{bounds, rejected};
 use crate::saved::manifest::check_version;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
@@ -363,34 +363,13 @@ fn replace(
             .chain(&named)
             .map(|own| note(origin, own)),
     );
-    let hpa = &snapshot.hpa;
-    let namespace = match &*object.metadata.namespace {
-        "" => &hpa.namespace,
-        own => own,
-    };
-    manifest.check_metadata(namespace)?;
-    let name = match &*object.metadata.name {
-        // The API server adds to it.
-        "" => format!("{}…", object.metadata.generate_name),
-        own => own.to_owned(),
-    };
-    let key = format!("{namespace}/{name}");
-    if object.metadata.name != hpa.name {
+    let of_name = note_on_name(manifest, &snapshot.hpa)?;
+    if matches!(of_name, Some(Note::ManifestOfNewHpa { .. })) {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
-        let beside = !manifest.is_of_keda();
-        notes.push(Note::ManifestOfNewHpa {
-            manifest: key,
-            hpa: hpa.key(),
-            beside,
-        });
-    } else if key != hpa.key() {
-        notes.push(Note::ManifestOfNamespace {
-            manifest: key,
-            hpa: hpa.key(),
-        });
     }
+    notes.extend(of_name);
     notes.extend(
         manifest
             .ownership(&snapshot.hpa)
@@ -417,6 +396,36 @@ fn replace(
     };
     overrides.push(Override::event(MANIFEST, format!("from {origin}{nothing}")));
     Ok(differences)
+}
+
+/// Says whether a manifest is of another name or namespace than the HPA.
+fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
+    let metadata = &manifest.object()?.metadata;
+    let namespace = match &*metadata.namespace {
+        "" => &hpa.namespace,
+        own => own,
+    };
+    manifest.check_metadata(namespace)?;
+    let name = match &*metadata.name {
+        // The API server adds to it.
+        "" => format!("{}…", metadata.generate_name),
+        own => own.to_owned(),
+    };
+    let (of_manifest, key) = (format!("{namespace}/{name}"), hpa.key());
+    Ok(if metadata.name != hpa.name {
+        Some(Note::ManifestOfNewHpa {
+            manifest: of_manifest,
+            hpa: key,
+            beside: !manifest.is_of_keda(),
+        })
+    } else if of_manifest != key {
+        Some(Note::ManifestOfNamespace {
+            manifest: of_manifest,
+            hpa: key,
+        })
+    } else {
+        None
+    })
 }
 
 /// Adds the other HPAs for the same target, or replaces them.

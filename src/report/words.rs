@@ -8,6 +8,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::{age, border, format_of, plain_quantity};
 pub(super) use crate::numbers::{duration, long, number, part, percent, quantity};
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
+use crate::snapshot::surroundings::Surroundings;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
 
@@ -96,16 +97,18 @@ pub(super) fn list(parts: &[String]) -> String {
     }
 }
 
-/// Words what is assumed about something, and what was observed.
-pub(super) fn in_words(own: &Override, arrow: &str) -> String {
-    let observed = own
-        .observed()
-        .map(|observed| format!(" (observed {observed})"));
+/// Words what is assumed about something, and what was observed or, in a manifest, stated.
+pub(super) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> String {
+    let was = match around.supposed {
+        Some(_) => "stated",
+        None => "observed",
+    };
+    let before = own.observed().map(|before| format!(" ({was} {before})"));
     format!(
         "{} {}{}",
         own.item,
         assumed(own, arrow),
-        observed.unwrap_or_default()
+        before.unwrap_or_default()
     )
 }
 

@@ -39,14 +39,17 @@ pub(super) fn play(
     for assumed in &mut simulation.overrides {
         assumed.came_to(&simulation.pass.decision);
     }
+    let is_played = simulation.timeline.is_some();
+    let reads_metrics = simulation.pass.decision.metrics().next().is_some();
     let notes = &mut simulation.pass.input.notes;
-    if simulation.timeline.is_none() {
-        notes.extend(baseline.timeline.as_ref().map(|_| Note::NotPlayed));
-        return Ok(simulation);
+    if baseline.timeline.is_some() && !is_played {
+        notes.push(Note::NotPlayed);
     }
-    // The run has the values.
-    notes.retain(|note| !matches!(note, Note::NoValues(_)));
-    if scenario.args.expect.exit_code {
+    if is_played || !reads_metrics {
+        // The run has the values, or the pass reads none.
+        notes.retain(|note| !matches!(note, Note::NoValues(_)));
+    }
+    if is_played && scenario.args.expect.exit_code {
         notes.push(Note::ExitCodeOfFirstPass);
     }
     Ok(simulation)

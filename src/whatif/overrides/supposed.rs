@@ -10,7 +10,7 @@ use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::saved::assemble::{has_own_scale, is_unscalable};
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::basis::Basis;
@@ -106,7 +106,12 @@ pub fn suppose_pods(
     }
     let Some(scale) = scale else {
         let is_change = matches!(assumptions.pods.replicas, Some(Replicas::By(_)));
-        return Err(unknown_replicas(target, is_change, workload.is_some()));
+        return Err(unknown_replicas(
+            target,
+            is_change,
+            workload,
+            &surroundings.unscaled,
+        ));
     };
     let Ok(required) = scale.selector.parsed() else {
         return Ok(());
@@ -177,7 +182,8 @@ fn known_scale(
 fn unknown_replicas(
     target: &CrossVersionObjectReference,
     is_change: bool,
-    has_manifest: bool,
+    workload: Option<&Workload>,
+    unscaled: &[String],
 ) -> Error {
     let (change, hint) = if is_change {
         (
@@ -188,10 +194,9 @@ fn unknown_replicas(
         ("", "state them with --replicas")
     };
     let message = format!("the replicas of {target} are unknown{change}");
-    Error::usage(message).hint(if has_manifest {
-        hint.to_owned()
-    } else {
-        or_manifest(hint, target)
+    Error::usage(message).hint(match workload {
+        Some(_) => hint.to_owned(),
+        None => or_manifest(hint, target) + &if_meant(unscaled),
     })
 }
 
@@ -339,6 +344,18 @@ fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
         format!("{hint}, or add the manifest of the target with another -f")
     } else {
         hint.to_owned()
+    }
+}
+
+/// Adds to a hint that the target may be another workload of the input.
+fn if_meant(unscaled: &[String]) -> String {
+    match unscaled {
+        [] => String::new(),
+        [only] => format!("; correct scaleTargetRef, if {only} is meant"),
+        all => format!(
+            "; correct scaleTargetRef, if one of {} is meant",
+            listed(all)
+        ),
     }
 }
 

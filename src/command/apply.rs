@@ -11,7 +11,7 @@ use tokio::pin;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use self::plan::Plan;
+use self::plan::WritePlan;
 use super::interrupt::Interrupts;
 use super::load::Query;
 use super::named::name;
@@ -67,7 +67,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             ..options.clone()
         };
         let query = query.as_ref();
-        let run = Run {
+        let run = Attempts {
             session,
             args,
             options: &options,
@@ -147,7 +147,7 @@ fn text(page: Option<&Page>, result: &ApplyResult<'_>, terminal: &Terminal) -> S
 }
 
 /// One run of the verb.
-struct Run<'a> {
+struct Attempts<'a> {
     session: &'a Session,
     args: &'a Apply,
     options: &'a Options,
@@ -156,14 +156,14 @@ struct Run<'a> {
     interrupts: Interrupts,
 }
 
-impl Run<'_> {
+impl Attempts<'_> {
     fn how(&self) -> &How {
         &self.args.how
     }
 
     /// Tries until the change is written or rejected, and starts over if something has changed, as often as
     /// allowed. Confirming takes time, so a yes is for the change, which is then decided again.
-    async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
+    async fn attempts(&self, asks: bool) -> Result<WritePlan, Error> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
         let mut again = 0;
@@ -176,7 +176,7 @@ impl Run<'_> {
                 terminal,
                 ..
             } = self;
-            let planned = Plan::make(session, args, options, *query, terminal);
+            let planned = WritePlan::make(session, args, options, *query, terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
             let writes = plan.applied.result == ApplyOutcome::Planned
@@ -225,7 +225,7 @@ impl Run<'_> {
     }
 
     /// Shows the plan and asks whether to write it.
-    async fn ask(&self, plan: &Plan, change: Change) -> Result<bool, Error> {
+    async fn ask(&self, plan: &WritePlan, change: Change) -> Result<bool, Error> {
         let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 
     /// Reads the HPA and the scale again, writes, and does the rest of a reconcile.
-    async fn write(&self, plan: &mut Plan) -> Result<(), Error> {
+    async fn write(&self, plan: &mut WritePlan) -> Result<(), Error> {
         let (Some(at), Some(change)) = (plan.applied.at.clone(), plan.applied.change) else {
             return Ok(());
         };
@@ -300,7 +300,7 @@ impl Run<'_> {
     }
 
     /// The HPA right before the write, if neither it nor the scale has changed.
-    async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
+    async fn unmoved(&self, plan: &WritePlan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
         let (read, state) = tokio::join!(
             hpa::read_again(self.session, hpa),
@@ -344,7 +344,7 @@ impl Run<'_> {
 
     /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
     /// server changed it, or if another run may have written it, with an event of its own.
-    async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
+    async fn rest(&self, plan: &mut WritePlan, read: &Read, dry_run: bool) {
         let is_another = matches!(
             plan.applied.result,
             ApplyOutcome::Written(_, Told::Conflict(_))
@@ -458,7 +458,7 @@ struct Agreed {
 }
 
 impl Agreed {
-    fn to(plan: &Plan, change: Change) -> Self {
+    fn to(plan: &WritePlan, change: Change) -> Self {
         let forced = plan.applied.forced().map(Concern::code).collect();
         Self {
             change,
@@ -468,7 +468,7 @@ impl Agreed {
     }
 
     /// Why this is no longer what was confirmed.
-    fn broken(&self, plan: &Plan, change: Change) -> Option<String> {
+    fn broken(&self, plan: &WritePlan, change: Change) -> Option<String> {
         let [hpa, target] = uids(plan);
         let again = "was deleted and recreated after your confirmation";
         if hpa != self.uids[0] {
@@ -503,7 +503,7 @@ impl Agreed {
     }
 }
 
-fn uids(plan: &Plan) -> [Option<String>; 2] {
+fn uids(plan: &WritePlan) -> [Option<String>; 2] {
     let target = plan.applied.at.as_ref().map(|at| at.state.uid.clone());
     [plan.pass.input.snapshot.hpa.uid.clone(), target]
 }

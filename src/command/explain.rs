@@ -92,7 +92,7 @@ struct One<'a> {
 }
 
 /// What a target's name leads to.
-enum Found<'a> {
+enum Matches<'a> {
     /// With the messages about another connection.
     One(Box<Pass>, Vec<String>),
     Several(Box<List<'a>>, Explained),
@@ -135,15 +135,15 @@ impl One<'_> {
         let connection = &self.request.connection;
         let (found, mut messages) = connected(connection, async |session| self.ask(session).await)?;
         match found {
-            Found::One(pass, more) => {
+            Matches::One(pass, more) => {
                 messages.extend(more);
                 self.show(*pass, messages)
             }
-            Found::Several(list, explained) => list.tell(explained, messages, self.terminal),
+            Matches::Several(list, explained) => list.tell(explained, messages, self.terminal),
         }
     }
 
-    async fn ask(&self, session: &Session) -> Result<Found<'_>, Error> {
+    async fn ask(&self, session: &Session) -> Result<Matches<'_>, Error> {
         let Self {
             args,
             query,
@@ -156,18 +156,18 @@ impl One<'_> {
             let [name] = &names[..] else {
                 let list = List::new(args, self.request)?;
                 let explained = list.fetch(session, terminal).await?;
-                return Ok(Found::Several(Box::new(list), explained));
+                return Ok(Matches::Several(Box::new(list), explained));
             };
             options.name.clone_from(name);
         }
         if let (Some(query), Some(at)) = (query, args.at) {
             let input = current(session, &options).await?;
             let (input, messages) = past(query, at, Some(session), input, terminal).await?;
-            return Ok(Found::One(Box::new(Pass::run(input)), messages));
+            return Ok(Matches::One(Box::new(Pass::run(input)), messages));
         }
         let query = query.as_ref();
         let live = ask(session, &args.memory, &options, None, query, terminal).await?;
-        Ok(Found::One(Box::new(live.pass), live.messages))
+        Ok(Matches::One(Box::new(live.pass), live.messages))
     }
 
     /// The report on one pass.

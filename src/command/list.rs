@@ -235,7 +235,7 @@ impl<'a> List<'a> {
         &self,
         input: Listed<Input>,
         lines: Option<&Sender<String>>,
-    ) -> Result<Hpa, Error> {
+    ) -> Result<ListedHpa, Error> {
         let Self { args, watch, .. } = self;
         let pass = input.and_then(|mut input| {
             remember(&args.memory, &mut input)?;
@@ -290,7 +290,7 @@ impl<'a> List<'a> {
         } else {
             no_pass()
         };
-        Ok(Hpa {
+        Ok(ListedHpa {
             text,
             cells,
             failed,
@@ -400,7 +400,7 @@ fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
 }
 
 /// Says of which HPAs the input lacks the target, with what a pass of the first of them needs.
-fn without_targets(hpas: &[(usize, Hpa)]) -> Option<String> {
+fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
     let all = hpas
         .iter()
         .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
@@ -435,7 +435,7 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
 /// What was explained, and what limited it.
 pub(super) struct Explained {
     /// Each with its place in the list.
-    hpas: Vec<(usize, Hpa)>,
+    hpas: Vec<(usize, ListedHpa)>,
     /// The namespace, if it was only one.
     namespace: Option<String>,
     /// The rights that lists lacked.
@@ -462,7 +462,7 @@ fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<Strin
 }
 
 /// What the answer says about an HPA.
-struct Hpa {
+struct ListedHpa {
     /// Its part of the answer, unless that has been printed.
     text: String,
     /// Its line of the table.
@@ -479,7 +479,7 @@ struct Hpa {
     pass: Listed<Option<Pass>>,
 }
 
-impl Hpa {
+impl ListedHpa {
     /// Returns its pass, or why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
         let Listed {
@@ -527,7 +527,7 @@ fn explanation<'p, P: Borrow<Pass>>(
 }
 
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.
-fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
+fn listed_json(hpas: &[(usize, ListedHpa)]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
     let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
     let errors: Vec<_> = errors.filter_map(|(_, hpa)| hpa.whole()).collect();
@@ -565,7 +565,7 @@ fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
 }
 
 /// Writes everything that was used, except for HPAs that could not be explained, which the messages name.
-fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
+fn save_all(path: &str, hpas: &[(usize, ListedHpa)]) -> Result<Vec<String>, Error> {
     let explained = hpas
         .iter()
         .filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());

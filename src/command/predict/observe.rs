@@ -20,7 +20,7 @@ use crate::snapshot::note::Note;
 use crate::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
 
 /// What Prometheus was asked for, with messages.
-enum Recorded {
+enum FromPrometheus {
     Nothing,
     Load(Box<Load>, Vec<String>),
     /// The history before now, in the pass.
@@ -58,16 +58,16 @@ pub(super) fn observe<'s>(
     }
     let timeline = &scenario.args.timeline;
     let (load, timeline) = match recorded {
-        Recorded::Nothing => {
+        FromPrometheus::Nothing => {
             let load = scenario.load.as_ref().map(Cow::Borrowed);
             (load, scenario.timeline.clone())
         }
-        Recorded::Load(load, more) => {
+        FromPrometheus::Load(load, more) => {
             messages.extend(more);
             let timeline = timeline_options(timeline, Some(&load))?;
             (Some(Cow::Owned(*load)), Some(timeline))
         }
-        Recorded::History(more) => {
+        FromPrometheus::History(more) => {
             messages.extend(more);
             check_not_played(&scenario.gate, timeline)?;
             (None, None)
@@ -117,19 +117,19 @@ async fn recorded(
     session: Option<&Session>,
     pass: Pass,
     terminal: &Terminal,
-) -> Result<(Pass, Recorded), Error> {
+) -> Result<(Pass, FromPrometheus), Error> {
     let Some(query) = &scenario.query else {
-        return Ok((pass, Recorded::Nothing));
+        return Ok((pass, FromPrometheus::Nothing));
     };
     if !wants_run(scenario) && scenario.assumptions.fixes_all_metrics(&pass.input.snapshot) {
         let (pass, messages) = narrow(query, session, pass, terminal).await?;
-        return Ok((pass, Recorded::History(messages)));
+        return Ok((pass, FromPrometheus::History(messages)));
     }
     let (recorded, also) = (&scenario.args.recorded, &scenario.options.also);
     let (load, messages) = query
         .load(recorded, session, &pass.input, also, terminal)
         .await?;
-    Ok((pass, Recorded::Load(Box::new(load), messages)))
+    Ok((pass, FromPrometheus::Load(Box::new(load), messages)))
 }
 
 /// Whether a flag asks for more than the next pass.

@@ -21,7 +21,7 @@ use crate::whatif::MAX_PODS;
 /// What is assumed of the pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
-    pub(super) replicas: Option<Replicas>,
+    pub(super) replicas: Option<ReplicasChange>,
     pub(super) unready: Vec<Which>,
     pub(super) missing: Vec<Which>,
     pub(super) pending: Vec<Which>,
@@ -33,14 +33,14 @@ pub(super) const WITHOUT_PODS: &str = "leave the pods out of the input: those of
 
 /// How many replicas there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replicas {
+pub(super) enum ReplicasChange {
     /// This many.
     To(i32),
     /// This many more, or fewer where it is negative.
     By(i32),
 }
 
-impl Replicas {
+impl ReplicasChange {
     /// Scales the target.
     fn set(
         self,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::candidate::{Candidate, Chosen, Manifest, rejected_of_keda, same_target};
 use super::difference::{
-    Difference, Step, differences, overlap, plain, reported, source_of, target_path, to_json,
+    Difference, PathStep, differences, overlap, plain, reported, source_of, target_path, to_json,
 };
 use super::named::{NamedMetric, split};
 use super::{Override, Reported, template};
@@ -68,7 +68,7 @@ const TARGETS: &str = "a target is a whole percentage of the request (70%) or an
 /// A field of the spec with its new value.
 #[derive(Debug, Clone)]
 struct Patch {
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     value: Json,
     /// As it was typed.
     item: String,
@@ -82,7 +82,7 @@ impl SpecChanges {
         let mut own = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
             own.fields.extend(value.map(|value| Patch {
-                path: vec![Step::Name(name.to_owned())],
+                path: vec![PathStep::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
                 text: value.to_string(),
@@ -186,7 +186,7 @@ impl SpecChanges {
         before: &HpaSpec,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
-    ) -> Result<Vec<Vec<Step>>, Error> {
+    ) -> Result<Vec<Vec<PathStep>>, Error> {
         if self.fields.is_empty() && self.targets.is_empty() {
             return Ok(Vec::new());
         }
@@ -216,8 +216,8 @@ impl SpecChanges {
         spec: &mut HpaSpec,
         place: usize,
         before: &HpaSpec,
-        taken: &[Vec<Step>],
-    ) -> Result<(Vec<Step>, Override), Error> {
+        taken: &[Vec<PathStep>],
+    ) -> Result<(Vec<PathStep>, Override), Error> {
         let TypedTarget {
             target,
             text,
@@ -258,7 +258,10 @@ impl SpecChanges {
         for field in &self.fields {
             // In another manifest, the same index may belong to another metric.
             let is_own = self.candidate.is_none()
-                || field.path.iter().all(|step| matches!(step, Step::Name(_)));
+                || field
+                    .path
+                    .iter()
+                    .all(|step| matches!(step, PathStep::Name(_)));
             let observed = field.find(&running).filter(|_| is_own).map(plain);
             if field.value.is_null() && field.find(&json).is_none() && !field.is_of_spec(&json)? {
                 return Err(field.unknown(&json));
@@ -640,13 +643,13 @@ impl Patch {
             if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric()) {
                 return Err(form("the path has an empty or invalid name"));
             }
-            steps.push(Step::Name(name.to_owned()));
+            steps.push(PathStep::Name(name.to_owned()));
             while let Some(after) = rest.strip_prefix('[') {
                 let (place, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
                 let place = place
                     .parse()
                     .map_err(|_| form("an index is not a number"))?;
-                steps.push(Step::Place(place));
+                steps.push(PathStep::Place(place));
                 rest = further;
             }
             if !rest.is_empty() {
@@ -727,8 +730,8 @@ impl Patch {
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {
         self.path.iter().try_fold(json, |json, step| match step {
-            Step::Name(name) => json.get(name),
-            Step::Place(place) => json.get(place),
+            PathStep::Name(name) => json.get(name),
+            PathStep::Place(place) => json.get(place),
         })
     }
 
@@ -736,7 +739,7 @@ impl Patch {
         let mut at = json;
         for step in &self.path {
             at = match step {
-                Step::Name(name) => {
+                PathStep::Name(name) => {
                     if at.is_null() {
                         *at = Json::Object(Map::new());
                     }
@@ -745,7 +748,7 @@ impl Patch {
                     })?;
                     fields.entry(name).or_insert(Json::Null)
                 }
-                Step::Place(place) => {
+                PathStep::Place(place) => {
                     if at.is_null() {
                         *at = Json::Array(Vec::new());
                     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{Replicas, be_ready, known_selector};
+use super::pods::{ReplicasChange, be_ready, known_selector};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
@@ -31,7 +31,7 @@ const CONTAINER: &str = "container";
 
 /// What else is known of the values of metrics, and of the pods.
 #[derive(Debug, Clone)]
-pub struct Values<'v> {
+pub struct KnownValues<'v> {
     /// Metrics of candidates.
     pub also: &'v [MetricSpec],
     /// The values of a run.
@@ -53,7 +53,7 @@ pub struct Values<'v> {
 pub fn suppose_pods(
     input: &mut Input,
     assumptions: &Assumptions,
-    values: &Values<'_>,
+    values: &KnownValues<'_>,
 ) -> Result<(), Error> {
     if !input.surroundings.lacks_pods {
         return state_replicas(&mut input.snapshot, assumptions);
@@ -72,8 +72,8 @@ pub fn suppose_pods(
     };
     let workload = own.or(candidate.map(|manifest| &manifest.object));
     let typed = match assumptions.pods.replicas {
-        Some(typed @ Replicas::To(_)) => Some(typed.after(0)?),
-        Some(Replicas::By(_)) | None => None,
+        Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
+        Some(ReplicasChange::By(_)) | None => None,
     };
     let (known, selector) = match known_scale(snapshot, workload) {
         Ok(Some(known)) => known,
@@ -105,7 +105,7 @@ pub fn suppose_pods(
         return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
     }
     let Some(scale) = scale else {
-        let is_change = matches!(assumptions.pods.replicas, Some(Replicas::By(_)));
+        let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
         return Err(unknown_replicas(
             target,
             is_change,
@@ -270,7 +270,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
     let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
         return Ok(());
     };
-    if let Some(typed @ Replicas::To(_)) = assumptions.pods.replicas {
+    if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
         let (replicas, selector) = (typed.after(0)?, selector.clone());
         snapshot.scale = Ok(Scale {
             spec_replicas: replicas,
@@ -289,7 +289,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
 fn of_candidates<'v>(
     hpa: &Hpa,
     assumptions: &Assumptions,
-    values: &Values<'v>,
+    values: &KnownValues<'v>,
 ) -> Result<Option<&'v WorkloadManifest>, Error> {
     let chosen = values
         .candidates
@@ -409,7 +409,7 @@ fn bare(
     assumptions: &Assumptions,
     hpa: &Hpa,
     workload: Option<&Workload>,
-    values: &Values<'_>,
+    values: &KnownValues<'_>,
 ) -> Result<(SupposedTemplate, Pod), Error> {
     let metrics = || hpa.spec.metrics.iter().chain(values.also);
     let of_metrics = metrics().filter_map(MetricSpec::container);
@@ -476,7 +476,11 @@ fn bare(
 }
 
 /// What gives a resource an amount, if anything does.
-fn amount_of(resource: &str, assumptions: &Assumptions, values: &Values<'_>) -> Option<String> {
+fn amount_of(
+    resource: &str,
+    assumptions: &Assumptions,
+    values: &KnownValues<'_>,
+) -> Option<String> {
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
-use super::pods::{PodChanges, Replicas, Which, of_target};
+use super::pods::{PodChanges, ReplicasChange, Which, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
@@ -170,7 +170,7 @@ impl Assumptions {
     /// The same from a number of replicas on, if there is one, unless another one is assumed.
     #[must_use]
     pub fn starting_with(mut self, replicas: Option<i32>) -> Self {
-        self.pods.replicas = self.pods.replicas.or(replicas.map(Replicas::To));
+        self.pods.replicas = self.pods.replicas.or(replicas.map(ReplicasChange::To));
         self
     }
 
@@ -242,7 +242,7 @@ impl Assumptions {
                 .map(|it| TypedRequest::read(it))
                 .collect::<Result<_, _>>()?,
             pods: PodChanges {
-                replicas: replicas.as_deref().map(Replicas::read).transpose()?,
+                replicas: replicas.as_deref().map(ReplicasChange::read).transpose()?,
                 unready: which("--unready", unready)?,
                 missing: which("--missing", missing)?,
                 pending: which("--pending", pending)?,

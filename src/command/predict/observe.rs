@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::play::timeline_options;
-use super::read::check_not_played;
+use super::read::{check_not_played, timeline_options};
 use super::{Baseline, Scenario};
 use crate::backtest::{ManifestPlace, Spec};
 use crate::cluster::Session;

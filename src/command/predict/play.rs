@@ -1,26 +1,14 @@
 //! Plays a scenario from its baseline: one pass, or runs of the HPA as it is and of others over the same load.
 
-use std::sync::Arc;
-
-use jiff::SignedDuration;
-
 use super::vary::vary;
 use super::{Baseline, Scenario, Simulation};
-use crate::args::TimelineArgs;
 use crate::backtest::{Backtest, Filter, Found, Plan, Run, Search};
 use crate::command::Terminal;
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
-use crate::whatif::timeline::{JoinTimes, TimelineOptions, Totals, Trace};
-
-/// How long a new pod takes to become ready, unless that is known.
-const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
-
-/// How long it takes until it has metrics.
-const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
+use crate::whatif::timeline::{TimelineOptions, Totals};
 
 /// Plays what is asked for.
 pub(super) fn play(
@@ -195,25 +183,4 @@ fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
             },
         }));
     }
-}
-
-/// How long to play, under which load.
-pub(super) fn timeline_options(
-    args: &TimelineArgs,
-    load: Option<&Load>,
-) -> Result<TimelineOptions, Error> {
-    let trace = load.map(|load| Trace::of(load).map(Arc::new));
-    let recorded = load
-        .and_then(|load| load.metrics_after)
-        .map(|after| after.0);
-    let times = JoinTimes {
-        ready: args.ready_after.unwrap_or(READY_AFTER),
-        measured: args.metrics_after.or(recorded).unwrap_or(METRICS_AFTER),
-    };
-    Ok(TimelineOptions {
-        others: Vec::new(),
-        span: args.span,
-        trace: trace.transpose()?,
-        times,
-    })
 }

@@ -1,9 +1,11 @@
 //! Reads the flags and the files that they name into a checked scenario. Nothing is requested here.
 
 use std::env::VarError;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
 
 use super::Scenario;
-use super::play::timeline_options;
 use crate::args::{ExpectArgs, FailOn, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::backtest::{Search, Spec};
 use crate::command::fail_on::FindingsWatch;
@@ -15,6 +17,13 @@ use crate::saved::objects::Objects;
 use crate::snapshot::load::Load;
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
+use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+
+/// How long a new pod takes to become ready, unless that is known.
+const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
+
+/// How long it takes until it has metrics.
+const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// Reads what was typed; the objects are those of `-f`, and `None` means a cluster.
 pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Error> {
@@ -115,6 +124,27 @@ fn load(args: &Predict) -> Result<(Option<Load>, Option<Objects>), Error> {
     let saved = objects.load.take();
     // Flags take precedence over what was saved.
     Ok((table(&args.timeline)?.or(saved), Some(objects)))
+}
+
+/// How long to play, under which load.
+pub(super) fn timeline_options(
+    args: &TimelineArgs,
+    load: Option<&Load>,
+) -> Result<TimelineOptions, Error> {
+    let trace = load.map(|load| Trace::of(load).map(Arc::new));
+    let recorded = load
+        .and_then(|load| load.metrics_after)
+        .map(|after| after.0);
+    let times = JoinTimes {
+        ready: args.ready_after.unwrap_or(READY_AFTER),
+        measured: args.metrics_after.or(recorded).unwrap_or(METRICS_AFTER),
+    };
+    Ok(TimelineOptions {
+        others: Vec::new(),
+        span: args.span,
+        trace: trace.transpose()?,
+        times,
+    })
 }
 
 /// Rejects flags and expectations that need a run, if none is played, and a chart of nothing.

@@ -58,17 +58,20 @@ impl Assumptions {
     ///
     /// Those of the flag for it, which say the same in these words.
     pub fn vary(&mut self, path: &str, value: &str) -> Result<(), Error> {
-        let (flag, text) = match (path, path.strip_prefix("target.")) {
-            (_, Some(metric)) => ("--target", format!("{metric}={value}")),
-            ("min", _) => ("--set", format!("minReplicas={value}")),
-            ("max", _) => ("--set", format!("maxReplicas={value}")),
-            (path, _) => ("--set", format!("{path}={value}")),
-        };
-        if flag == "--target" {
+        let (flag, text) = if let Some(metric) = path.strip_prefix("target.") {
+            let text = format!("{metric}={value}");
             self.spec.add_target(&text, "target.")?;
+            ("--target", text)
         } else {
+            let path = match path {
+                "min" => "minReplicas",
+                "max" => "maxReplicas",
+                path => path,
+            };
+            let text = format!("{path}={value}");
             self.spec.add_field(&text, "")?;
-        }
+            ("--set", text)
+        };
         self.flags.push((flag, shell_word(&text)));
         Ok(())
     }

@@ -49,7 +49,7 @@ pub struct Tried {
     /// The value of each field.
     pub values: Vec<String>,
     /// The totals of its run, or why the API server would reject it.
-    pub result: Result<Totals, String>,
+    pub result: Result<Totals, Error>,
     /// Whether it meets the expectations; false if it was not played.
     pub meets: Truth,
 }
@@ -337,7 +337,8 @@ impl Search {
         stopped: Option<u8>,
     ) -> Result<Found, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
-        if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
+        if let (true, Some(Err(e))) = (is_refused, tried.first().map(|it| &it.result)) {
+            let why = &e.message;
             let all = tried.len();
             // The message names the field, unless it is about the spec as a whole.
             let paths = self.axes.iter().map(|axis| &*axis.path);
@@ -349,10 +350,14 @@ impl Search {
             } else {
                 format!(", such as {first}")
             };
-            return Err(Error::usage(match all {
+            let message = match all {
                 1 => format!("--vary: the combination cannot be played{first}: {why}"),
                 _ => format!("--vary: none of {all} combinations can be played{first}: {why}"),
-            }));
+            };
+            return Err(Error {
+                hint: e.hint.clone(),
+                ..Error::usage(message)
+            });
         }
         let played = tried
             .iter()

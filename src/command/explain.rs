@@ -107,6 +107,10 @@ impl One<'_> {
             terminal,
             ..
         } = self;
+        // Whether or not the answer needs it.
+        if let Some(query) = &self.query {
+            query.check(None)?;
+        }
         let objects = file::read(&args.filenames)?;
         if options.target.is_some() && count(&objects, options) > 1 {
             return List::new(args, self.request)?.of(&objects, terminal);

@@ -71,6 +71,11 @@ impl Scenario<'_> {
         search.map_or(&self.assumptions, Search::first)
     }
 
+    /// Whether an exit code says what is expected and what is unknown.
+    fn is_gated(&self) -> bool {
+        !self.gate.is_empty() || !self.watch.fail_on.is_empty()
+    }
+
     /// The assumptions of each candidate, or of the first combination.
     fn others(&self) -> impl Iterator<Item = &Assumptions> {
         let candidates = self.candidates.iter().map(|own| &own.assumptions);

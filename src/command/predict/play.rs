@@ -4,6 +4,7 @@ use super::vary::vary;
 use super::{Baseline, Scenario, Simulation};
 use crate::backtest::{Backtest, Filter, Found, Plan, Run, Search};
 use crate::command::Terminal;
+use crate::command::state::unpredicted;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::note::Note;
@@ -28,13 +29,15 @@ pub(super) fn play(
         assumed.came_to(&simulation.pass.decision);
     }
     let is_played = simulation.timeline.is_some();
-    let reads_metrics = simulation.pass.decision.metrics().next().is_some();
+    let reads_none = simulation.pass.decision.metrics().next().is_none();
+    let asks_for_values =
+        !scenario.is_gated() && scenario.curve.is_none() && unpredicted(&simulation.pass).is_some();
     let notes = &mut simulation.pass.input.notes;
     if baseline.timeline.is_some() && !is_played {
         notes.push(Note::NotPlayed);
     }
-    if is_played || !reads_metrics {
-        // The run has the values, or the pass reads none.
+    if is_played || reads_none || asks_for_values {
+        // The run has the values, the pass reads none, or an error asks for them.
         notes.retain(|note| !matches!(note, Note::NoValues(_)));
     }
     if is_played && scenario.args.expect.exit_code {

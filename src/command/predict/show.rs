@@ -196,8 +196,7 @@ fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&Curve>) -> Op
     let is_curve = pass.input.snapshot.scale.is_ok()
         && curve.is_some_and(|own| unread.all(|it| own.meant.places.contains(&it.index)));
     // Expectations also cover what is unknown, which has exit codes of its own.
-    let is_gated = !scenario.gate.is_empty() || !scenario.watch.fail_on.is_empty();
-    if is_gated || is_curve {
+    if scenario.is_gated() || is_curve {
         None
     } else {
         unpredicted(pass)

@@ -317,7 +317,7 @@ impl Search {
             }),
             Err(e) => Some(Tried {
                 values,
-                result: Err(e.message),
+                result: Err(e),
                 meets: Truth::False,
             }),
         }

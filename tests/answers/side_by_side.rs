@@ -98,7 +98,7 @@ fn manifest(file: &str, spec: &Value) -> Spec {
 fn compared<T>(
     hpa: &Value,
     trace: &str,
-    candidates: Vec<Spec>,
+    candidates: &[Spec],
     look: impl FnOnce(Prediction<'_>) -> T,
 ) -> T {
     let pods = ["web-0", "web-1", "web-2", "web-3"];
@@ -124,7 +124,7 @@ fn compared<T>(
         false,
     );
     let assumptions = Assumptions::read(&Overrides::default()).unwrap();
-    let backtest = plan.run(&assumptions, &candidates).unwrap().unwrap();
+    let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
     let first = backtest
         .candidates
         .first()
@@ -176,7 +176,7 @@ fn object(prediction: Prediction<'_>, passes: bool) -> Value {
 
 #[test]
 fn a_candidate_of_flags() {
-    let screen = compared(&spec(50, 20), &day(0), vec![larger()], |own| {
+    let screen = compared(&spec(50, 20), &day(0), &[larger()], |own| {
         screen(&own, false, false)
     });
     insta::assert_snapshot!(screen, @r#"
@@ -253,7 +253,7 @@ fn candidates_of_manifests() {
         ),
         manifest("candidates/same.yaml", &spec(50, 20)),
     ];
-    let screen = compared(&spec(50, 20), &day(0), candidates, |own| {
+    let screen = compared(&spec(50, 20), &day(0), &candidates, |own| {
         screen(&own, false, false)
     });
     insta::assert_snapshot!(screen, @r#"
@@ -324,7 +324,7 @@ NOTES
 
 #[test]
 fn a_record_without_candidates() {
-    let screen = compared(&spec(50, 20), &day(0), Vec::new(), |own| {
+    let screen = compared(&spec(50, 20), &day(0), &[], |own| {
         screen(&own, false, false)
     });
     insta::assert_snapshot!(screen, @r#"
@@ -383,7 +383,7 @@ NOTES
 
 #[test]
 fn a_replay_that_is_unlike_the_record_is_warned_about() {
-    let (text, markdown) = compared(&spec(50, 20), &day(3), vec![larger()], |own| {
+    let (text, markdown) = compared(&spec(50, 20), &day(3), &[larger()], |own| {
         let page = Page::of_prediction(&own, false, Symbols::UNICODE);
         (screen(&own, false, false), markdown(&page))
     });
@@ -394,7 +394,7 @@ fn a_replay_that_is_unlike_the_record_is_warned_about() {
             "{text}"
         );
     }
-    let trusted = compared(&spec(50, 20), &day(0), vec![larger()], |own| {
+    let trusted = compared(&spec(50, 20), &day(0), &[larger()], |own| {
         screen(&own, false, false)
     });
     assert!(!trusted.contains("Warning"), "{trusted}");
@@ -403,7 +403,7 @@ fn a_replay_that_is_unlike_the_record_is_warned_about() {
 #[test]
 fn every_form_says_the_same() {
     let candidates = || vec![larger(), manifest("web.yaml", &spec(60, 20))];
-    compared(&spec(50, 20), &day(0), candidates(), |own| {
+    compared(&spec(50, 20), &day(0), &candidates(), |own| {
         let wide = screen(&own, true, false);
         for title in [
             "RESCALES OF replay",
@@ -475,7 +475,9 @@ fn the_schema_describes_backtests_and_nothing_else() {
         (no_record, candidates(), false),
         (day(0), Vec::new(), false),
     ] {
-        let json = compared(&spec(50, 20), &trace, candidates, |own| object(own, passes));
+        let json = compared(&spec(50, 20), &trace, &candidates, |own| {
+            object(own, passes)
+        });
         if let Err(error) = validator.validate(&json) {
             panic!("{}: {error}", error.instance_path());
         }
@@ -485,7 +487,7 @@ fn the_schema_describes_backtests_and_nothing_else() {
             assert_eq!(run["proposals"].is_array(), passes && !run.is_null());
         }
     }
-    let right = compared(&spec(50, 20), &day(0), candidates(), |own| {
+    let right = compared(&spec(50, 20), &day(0), &candidates(), |own| {
         object(own, false)
     });
     published::fits_elsewhere("prediction", &right);
@@ -535,7 +537,7 @@ fn a_candidate_like_the_hpa_parts_nowhere() {
     compared(
         &spec(50, 20),
         &day(0),
-        vec![manifest("web.yaml", &spec(50, 20))],
+        &[manifest("web.yaml", &spec(50, 20))],
         |own| {
             let text = screen(&own, false, false);
             assert!(
@@ -720,7 +722,7 @@ fn totals_are_those_of_the_passes() {
         // A pass every 15 s, the last of them before the end.
         let limit = (100 * (loads.len() - 1)).div_ceil(15);
         let candidate = manifest("web.yaml", &spec(target, other));
-        let json = compared(&spec(50, max), &trace, vec![candidate], |own| object(own, true));
+        let json = compared(&spec(50, max), &trace, &[candidate], |own| object(own, true));
         let backtest = &json["backtest"];
         for (run, max) in [(&backtest["replay"], max), (&backtest["candidates"][0], other)] {
             let mut counted = counted(run, start, limit, max.into());

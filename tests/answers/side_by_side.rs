@@ -798,7 +798,7 @@ fn what_is_unusual_is_said() {
         ),
         (&begun, vec![], "(after the load) 4 → 2"),
     ] {
-        let page = compared(&spec(50, 20), trace, candidates, |own| {
+        let page = compared(&spec(50, 20), trace, &candidates, |own| {
             screen(&own, true, false)
         });
         // Lines are broken anywhere.

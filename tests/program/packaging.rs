@@ -262,7 +262,11 @@ fn binstall_finds_the_archives() {
         .output()
         .unwrap();
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let package = &metadata["packages"][0];
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages
+        .iter()
+        .find(|own| own["name"] == "kubectl-hpa")
+        .unwrap();
     let about = &package["metadata"]["binstall"];
     assert_eq!(text(about, "/bin-dir"), "{ bin }{ binary-ext }");
     assert_eq!(text(about, "/pkg-fmt"), "tgz");

@@ -12,7 +12,7 @@ use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
-use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
@@ -153,6 +153,11 @@ impl<'p> Case<'p> {
         self.decision().metrics()
     }
 
+    /// Returns the spec of a metric.
+    pub(crate) fn spec(&self, step: &MetricStep) -> &'p MetricSpec {
+        &self.snapshot().hpa.spec.metrics[step.index]
+    }
+
     /// Returns the pods that the selector of the target matches.
     pub(crate) fn pods(&self) -> impl ExactSizeIterator<Item = &'p Pod> {
         self.pods.iter().copied()
@@ -200,6 +205,23 @@ impl<'p> Case<'p> {
             }
         }
         Some(used / requested)
+    }
+
+    /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
+    /// share of what they request: some adapters count a query without a result as 0.
+    pub(crate) fn zero_while_busy(&self) -> Option<(usize, f64)> {
+        /// Pods that have nothing to do seldom use all that they request.
+        const BUSY: f64 = 1.0;
+        let step = self.decision().winner().filter(|it| !it.is_resource())?;
+        let proposal = step.proposal()?;
+        let own = [
+            &proposal.total,
+            &proposal.current.value,
+            &proposal.current.average_value,
+        ];
+        let value = own.into_iter().flatten().next()?;
+        let share = self.cpu_share()?;
+        (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
     }
 
     /// Returns the owner of a pod.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The direction of the data. A module may use those to its left, never those to its right. The
 /// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
 /// snapshot does not use the network.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "args",
     "snapshot",
     "apiserver",
@@ -23,6 +23,7 @@ const LAYERS: [&str; 18] = [
     "pass",
     "past",
     "whatif",
+    "words",
     "backtest",
     "apply",
     "findings",

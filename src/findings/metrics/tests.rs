@@ -4,14 +4,19 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::super::testing::{check, only, state, with};
-use super::super::{Code, Severity};
-use super::{
-    BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
-};
 use crate::apimachinery::metadata::Condition;
 use crate::build;
+use crate::findings::metrics::blocked_by_failed_metric::BlockedByFailedMetric;
+use crate::findings::metrics::container_metrics_missing::{ContainerMetricsMissing, Unmeasured};
+use crate::findings::metrics::metric_empty::MetricEmpty;
+use crate::findings::metrics::metric_failing::{MetricFailing, Refused};
+use crate::findings::metrics::metric_not_found::MetricNotFound;
+use crate::findings::metrics::metrics_api_unavailable::{
+    MetricsApiUnavailable, Unavailable, UnavailableService,
+};
+use crate::findings::metrics::unknown_container::UnknownContainer;
+use crate::findings::testing::{check, only, state, with};
+use crate::findings::{Code, Severity};
 
 fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))

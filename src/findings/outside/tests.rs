@@ -1,11 +1,15 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::super::{Code, Facts, Finding, Severity};
-use super::{Again, By, ControllerSilent, Missing, Setting};
 use crate::build;
 use crate::engine::decision::Direction;
 use crate::error::Error;
+use crate::findings::outside::controller_silent::ControllerSilent;
+use crate::findings::outside::differs_from_status::Setting;
+use crate::findings::outside::other_writer::Again;
+use crate::findings::outside::target_not_found::Missing;
+use crate::findings::writer::By;
+use crate::findings::{Code, Facts, Finding, Severity};
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
 use crate::saved::file;

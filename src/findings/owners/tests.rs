@@ -3,13 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{boxed, check, only, state, with};
-use super::super::{Alternative, Code, Severity};
-use super::{
-    ForeignPods, Lacking, OldRevisionPods, OwnedPods, Owner, Revision, SelectorMatchesNothing,
-    SelectorMissing, Share, SharedPods, Sharing,
-};
 use crate::build;
+use crate::findings::owners::foreign_pods::{ForeignPods, OwnedPods, Owner, Share};
+use crate::findings::owners::old_revision_pods::{OldRevisionPods, Revision};
+use crate::findings::owners::selector_matches_nothing::{Lacking, SelectorMatchesNothing};
+use crate::findings::owners::selector_missing::SelectorMissing;
+use crate::findings::owners::shared_pods::{SharedPods, Sharing};
+use crate::findings::testing::{boxed, check, only, state, with};
+use crate::findings::{Alternative, Code, Severity};
 
 fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))

@@ -3,11 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{found, state, with};
-use super::super::{Code, Facts, Finding, Severity};
-use super::{AboveMax, AtMax, BelowMin, Changed, Correction, Counted};
 use crate::build;
 use crate::engine::decision::Direction;
+use crate::findings::path::above_max::AboveMax;
+use crate::findings::path::at_max::{AtMax, Counted};
+use crate::findings::path::below_min::BelowMin;
+use crate::findings::path::corrected::{Changed, Correction};
+use crate::findings::testing::{found, state, with};
+use crate::findings::{Code, Facts, Finding, Severity};
 
 /// Returns four pods that request 100m each, with a target of 50%.
 fn pods(cpu: &str) -> Vec<Value> {

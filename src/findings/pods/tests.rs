@@ -3,15 +3,17 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{boxed, check, found, only, state, told, with};
-use super::super::{Alternative, Code, Facts, Finding, Severity};
-use super::{
-    FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
-    TerminatingPods, UnschedulablePods,
-};
 use crate::apimachinery::metadata::Condition;
 use crate::build;
 use crate::engine::decision::{Clause, Group};
+use crate::findings::pods::finished_pods::FinishedPods;
+use crate::findings::pods::never_ready::{NeverReady, StuckPod};
+use crate::findings::pods::replicas_without_pods::ReplicasWithoutPods;
+use crate::findings::pods::starting_pods::{Starting, StartingPods};
+use crate::findings::pods::terminating_pods::TerminatingPods;
+use crate::findings::pods::unschedulable_pods::UnschedulablePods;
+use crate::findings::testing::{boxed, check, found, only, state, told, with};
+use crate::findings::{Alternative, Code, Facts, Finding, Severity};
 
 fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))

@@ -3,16 +3,19 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{boxed, check, only, state, with};
-use super::super::{Code, Facts, Severity};
-use super::{
-    AtLimits, Differing, DilutedByContainer, MemoryBaseline, MissingRequest,
-    RequestsDifferFromTemplate, ResizeInProgress, Resized, Share, Source, UnreachableTarget,
-    Unrequested,
-};
 use crate::apimachinery::quantity::Quantity;
 use crate::build;
+use crate::findings::requests::diluted_by_container::{DilutedByContainer, Share};
+use crate::findings::requests::memory_baseline::MemoryBaseline;
+use crate::findings::requests::missing_request::{MissingRequest, Source, Unrequested};
+use crate::findings::requests::requests_differ_from_template::{
+    Differing, RequestsDifferFromTemplate,
+};
+use crate::findings::requests::resize_in_progress::{ResizeInProgress, Resized};
+use crate::findings::requests::unreachable_target::{AtLimits, UnreachableTarget};
 use crate::findings::targets::{OtherRequest, Room};
+use crate::findings::testing::{boxed, check, only, state, with};
+use crate::findings::{Code, Facts, Severity};
 
 const MI: i64 = 1024 * 1024 * 1000;
 

@@ -4,12 +4,14 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::super::testing::{check, only, state, with};
-use super::super::{Code, Severity};
-use super::Clue::{Milliseconds, Power, Share, Whole};
-use super::{StaleSamples, SuspectUnit, ValueMultiplies};
 use crate::apimachinery::quantity::Quantity;
 use crate::build;
+use crate::findings::testing::{check, only, state, with};
+use crate::findings::values::stale_samples::StaleSamples;
+use crate::findings::values::suspect_unit::Clue::{Milliseconds, Power, Share, Whole};
+use crate::findings::values::suspect_unit::SuspectUnit;
+use crate::findings::values::value_multiplies::ValueMultiplies;
+use crate::findings::{Code, Severity};
 
 fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))

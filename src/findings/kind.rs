@@ -1,0 +1,96 @@
+//! A kind of finding: its documentation, where it looks, its words, and what it follows from.
+
+use super::about::{About, Text};
+use super::causes::Others;
+use super::{Case, Code, Finding};
+use crate::engine::decision::Block;
+
+/// A kind of finding. The type that implements it has the facts.
+pub(crate) trait Kind {
+    /// An `Option` if a pass has at most one of them.
+    type Hits: IntoIterator<Item = Finding>;
+
+    /// The code, which is stable.
+    const CODE: &'static str;
+    /// When it appears, as `docs/findings.md` says it.
+    const WHEN: &'static str;
+    /// The remedy in general.
+    const REMEDY: &'static str;
+    /// The rank of one that someone should act on.
+    const RANK: Rank;
+    /// Its aspects that matter to other findings and to reports.
+    const IS: &'static [Aspect] = &[];
+    /// The end of a pass that it is the reason for.
+    const ENDS: Option<Block> = None;
+
+    /// Looks for it.
+    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits;
+
+    /// Returns the finding that it follows from, if that is there.
+    fn cause(&self, _: &Others<'_>) -> Option<Code> {
+        None
+    }
+
+    /// Returns the metrics whose failure it explains, by index in the spec.
+    fn failed_metrics(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Returns the metrics whose failure or samples it explains.
+    fn concerns(&self) -> Vec<usize> {
+        self.failed_metrics()
+    }
+
+    /// Words it.
+    fn text(&self, about: &About<'_>) -> Text;
+}
+
+/// The place of a finding in the order of causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Something does not work.
+    Broken,
+    /// Something works as it was configured, and that is probably not what was meant.
+    Misconfigured,
+    /// An ordinary rule of the controller holds, or something passes by itself.
+    Rule,
+}
+
+/// An aspect of a kind of finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aspect {
+    /// It is about a metric, or about pods as metrics are read of them, and not about what a pass makes of the value.
+    OfMetrics,
+    /// It holds throughout a run, whatever the load does.
+    Lasts,
+    /// It is about pods, and can be the reason why no metric has a value.
+    NoValues,
+    /// Pods that count are not as they should be, which casts doubt on what the metrics propose.
+    Miscounts,
+    /// It passes by itself, and changes the proposal even if it is only information.
+    Passes,
+    /// Where it follows from another one, it says the same once more.
+    Repeats,
+}
+
+/// The findings that the search has found before, in the order of the table.
+pub(crate) struct Before<'f> {
+    all: &'f [Finding],
+    ignored: &'f [Code],
+}
+
+impl<'f> Before<'f> {
+    pub(super) fn new(all: &'f [Finding], ignored: &'f [Code]) -> Self {
+        Self { all, ignored }
+    }
+
+    /// Returns them: what explains the failure of a metric explains it whether or not it is shown.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'f Finding> {
+        self.all.iter()
+    }
+
+    /// Returns those that are shown.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &'f Finding> {
+        self.iter().filter(|it| !self.ignored.contains(&it.code()))
+    }
+}

@@ -1,0 +1,165 @@
+//! The finding `metric-not-found`.
+
+use std::collections::BTreeSet;
+
+use super::miss::Miss;
+use super::{ServedBy, answered, api, failed, not_of_keda, point_at_keda, points_at, short};
+use crate::apimachinery::names::{plural, same_metric};
+use crate::engine::decision::MetricStep;
+use crate::findings::about::names;
+use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Text};
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::surroundings::{served_elsewhere, served_for};
+use crate::words::sentence;
+
+/// A metrics API does not know a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricNotFound {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// The API's message.
+    pub message: String,
+    /// A similar name that the same API serves for the same kind of object.
+    pub near: Option<String>,
+    /// The other kinds of objects for which the same API serves the name, as resources.
+    pub elsewhere: Vec<String>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+}
+
+impl Kind for MetricNotFound {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "metric-not-found";
+    const WHEN: &'static str = "The custom or external metrics API does not know a metric by its name, or serves it for \
+             other kinds of objects only. It is asked for the namespace of the HPA.";
+    const REMEDY: &'static str =
+        "Correct the name or the object, or add a rule for it to the adapter.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+        let unknown = |step| match Miss::of(case, step) {
+            Some(Miss::Unknown(text)) => Some(failed(case, Self::of(case, step, text))),
+            _ => None,
+        };
+        case.metrics().filter_map(unknown).collect()
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            message,
+            near,
+            elsewhere,
+            served_by,
+        } = self;
+        let spec = about.spec(*metric);
+        let (label, group) = (about.label(*metric), spec.api_group());
+        let list = format!("kubectl get --raw {}", about.path_of(group));
+        let path = format!(
+            "/spec/metrics/{metric}/{}/metric/name",
+            spec.type_.to_lowercase()
+        );
+        let mut evidence = vec![format!("The API says: {}.", short(message))];
+        let kind = plural(spec.described().unwrap_or_default());
+        evidence.extend(near.as_ref().map(|near| {
+            if elsewhere.is_empty() {
+                format!("It serves {near}.")
+            } else {
+                format!("It serves {near} for {kind}.")
+            }
+        }));
+        evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
+        evidence.extend(served_by.as_ref().map(points_at));
+        let described = match &elsewhere[..] {
+            [] => None,
+            all if all.iter().any(|it| it == "pods") => {
+                Some("use a metric of type Pods".to_owned())
+            }
+            all => Some(format!(
+                "describe one of the {} with a metric of type Object",
+                names(all)
+            )),
+        };
+        // KEDA names the metrics that it serves itself.
+        let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
+            (Some(served_by), ..) => {
+                let (advice, command) = point_at_keda(served_by);
+                (advice, Some(command))
+            }
+            (None, Some(owner), _) => (
+                Remedy::LookAtScaledObject.says(format!(
+                    "Find out why KEDA does not serve it for ScaledObject/{}.",
+                    owner.name
+                )),
+                Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
+            ),
+            (None, None, Some(near)) => (
+                Remedy::UseName.says(format!(
+                    "Use the name {near} if that is meant, or {}.",
+                    described.as_deref().unwrap_or("add a rule to the adapter")
+                )),
+                about.replace(&path, &**near),
+            ),
+            (None, None, None) => (
+                Remedy::CorrectName.says(match described {
+                    Some(described) => {
+                        let described = sentence(&described);
+                        format!("{described}, or add a rule for {kind} to the adapter.")
+                    }
+                    None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+                }),
+                None,
+            ),
+        };
+        Text {
+            summary: match &elsewhere[..] {
+                [] => format!(
+                    "{} does not know {label}, {}",
+                    api(group),
+                    about.effect("it")
+                ),
+                _ => format!(
+                    "{} serves {} for {}, not for {kind}, {}",
+                    api(group),
+                    spec.name(),
+                    names(elsewhere),
+                    about.effect("it")
+                ),
+            },
+            evidence,
+            advice,
+            commands: command.into_iter().chain([list.into()]).collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl MetricNotFound {
+    fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
+        let spec = case.spec(step);
+        let group = spec.api_group();
+        let listed = || {
+            let all = case.surroundings().served_metrics.get(group);
+            all.into_iter().flatten()
+        };
+        let served = listed().filter_map(|name| served_for(spec, name));
+        let alike = answered(case, group).filter(|it| it.described() == spec.described());
+        let known = alike.map(MetricSpec::name).chain(served);
+        let near = same_metric(spec.name(), known).map(str::to_owned);
+        let elsewhere = listed().filter_map(|name| served_elsewhere(spec, name));
+        let elsewhere: BTreeSet<String> = elsewhere.map(str::to_owned).collect();
+        Self {
+            metric: step.index,
+            message: text.to_owned(),
+            near,
+            elsewhere: elsewhere.into_iter().collect(),
+            served_by: not_of_keda(case, group),
+        }
+    }
+}

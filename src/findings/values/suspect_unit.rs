@@ -1,0 +1,486 @@
+//! The finding `suspect-unit`.
+
+use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::engine::decision::{Group, MetricStep};
+use crate::engine::pods::counted_containers;
+use crate::findings::requests::total;
+use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::pod::Pod;
+use crate::words::{amount_of, number, percent};
+
+/// A metric and its target are probably in different units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuspectUnit {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The value.
+    pub current: Quantity,
+    /// The target.
+    pub target: Quantity,
+    /// The value divided by the target.
+    pub ratio: f64,
+    /// The target in the unit of the value.
+    pub meant: Quantity,
+    /// Why they differ.
+    pub clue: Clue,
+}
+
+impl Kind for SuspectUnit {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "suspect-unit";
+    const WHEN: &'static str = "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
+             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
+             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
+             queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
+             be meant.";
+    const REMEDY: &'static str = "Set the target in the unit of the value.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+        let winner = case.decision().winner().map(|step| step.index);
+        let finding = |step: &MetricStep| {
+            let facts = suspect(case, step)?;
+            let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
+            // A low value looks like one in a larger unit, except of what is never idle.
+            let is_never_idle = step.is_resource() || is_duration(&step.name);
+            let severity = if facts.ratio < 1.0 && !is_never_idle {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            let finding = if winner == Some(step.index) && without != case.answer() {
+                Finding::explaining(severity, facts)
+            } else {
+                Finding::aside(severity, facts)
+            };
+            Some(finding.without(without))
+        };
+        let divided = |step: &MetricStep| {
+            let facts = divided(case, step)?;
+            let without = case.without(|snapshot| {
+                if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+                    target.type_ = "Value".to_owned();
+                    target.value = target.average_value.take();
+                }
+            });
+            Some(
+                if without.proposal > case.answer().proposal {
+                    Finding::explaining(Severity::Warning, facts)
+                } else {
+                    Finding::aside(Severity::Info, facts)
+                }
+                .without(without),
+            )
+        };
+        case.metrics()
+            .filter_map(|step| finding(step).or_else(|| divided(step)))
+            .collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            current,
+            target,
+            ratio,
+            meant,
+            clue,
+        } = self;
+        let label = about.label(*metric);
+        let plain = number(target.milli_value() as f64 / 1000.0);
+        // Next to plain values, thousandths are easily taken for ones.
+        let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
+        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+        let own = if is_fraction {
+            format!("{plain} ({target})")
+        } else {
+            shown(target)
+        };
+        let times = if *ratio >= 1.0 {
+            format!("{} times its target of {own}", number(ratio.round()))
+        } else {
+            format!("1/{} of its target of {own}", number((1.0 / ratio).round()))
+        };
+        let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
+        let mut evidence = vec![match clue {
+            Clue::Divided { by_query } => return divided_text(self, about, *by_query),
+            Clue::Milliseconds => format!(
+                "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
+                 milliseconds."
+            ),
+            Clue::Share => format!(
+                "Read as shares, the value is {} and the target {}.",
+                share(current),
+                share(target)
+            ),
+            Clue::Whole => {
+                let step = about.step(*metric);
+                let total = step.and_then(|step| step.proposal()?.total.as_ref());
+                let whole = match total {
+                    Some(total) => format!("the total, {}, is a whole number", shown(total)),
+                    None if about.spec(*metric).is_total() => {
+                        "the value is a whole number".to_owned()
+                    }
+                    None => "the values of the pods are whole numbers".to_owned(),
+                };
+                format!("{target} is {plain} in plain units, while {whole}.")
+            }
+            Clue::Power => {
+                format!(
+                    "With {}, the value would be {} of the target.",
+                    shown(meant),
+                    {
+                        let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                        percent(share)
+                    }
+                )
+            }
+        }];
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With {}: {without}.", shown(meant))),
+        );
+        let flags = about.target_flags(*metric, &meant.to_string());
+        // The name is in the command, and long ones are common.
+        let hint = flags
+            .as_ref()
+            .map(|_| about.try_it("--target"))
+            .unwrap_or_default();
+        Text {
+            summary: format!(
+                "{label} is {}, {times}: the units probably differ",
+                shown(current)
+            ),
+            evidence,
+            advice: Remedy::SetTarget.says(format!(
+                "Set the target to {}, if that is what is meant{hint}.",
+                shown(meant)
+            )),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+/// Why a metric and its target are probably in different units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clue {
+    /// One is about a thousand or 1024 times the other, or a power of that.
+    Power,
+    /// The target is a fraction, and the value a whole number.
+    Whole,
+    /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
+    Share,
+    /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
+    Milliseconds,
+    /// The value is an average or a quantile, and the target one per replica, which divides it by the replicas.
+    Divided {
+        /// Whether its query says so; if not, its name does.
+        by_query: bool,
+    },
+}
+
+/// Replaces the amount of a target.
+fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
+    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
+        let MetricTarget {
+            value,
+            average_value,
+            ..
+        } = target;
+        for field in [average_value, value].into_iter().flatten() {
+            field.clone_from(amount);
+        }
+    }
+}
+
+/// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
+fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    let proposal = step.proposal().filter(|_| step.is_total())?;
+    let target = step.target.average_value.as_ref()?;
+    let total = proposal.total.as_ref()?;
+    let by_query = says_per_pod(case, step);
+    if !by_query && !is_average(&step.name) {
+        return None;
+    }
+    let ratio = total.milli_value() as f64 / target.milli_value() as f64;
+    let hides = ratio > 1.0 + step.tolerance.up
+        && case
+            .decision()
+            .replicas_before()
+            .is_some_and(|current| proposal.replicas <= current);
+    hides.then(|| SuspectUnit {
+        metric: step.index,
+        current: total.clone(),
+        target: target.clone(),
+        ratio,
+        meant: target.clone(),
+        clue: Clue::Divided { by_query },
+    })
+}
+
+fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    /// The factor by which a value may differ apart from its unit.
+    const OFF: f64 = 2.0;
+    /// A ratio up to this may be percents compared with a fraction.
+    const PERCENTS: f64 = 100.0 * OFF;
+    /// The least memory that a pod could be meant to use, in milli-bytes.
+    const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
+    /// The least fraction of a total that may be meant for each replica, in thousandths: ten replicas for one job.
+    const LEAST_PLAUSIBLE: i64 = 100;
+    /// All of a share in percents, in thousandths.
+    const ALL_PERCENTS: i64 = 100_000;
+    /// An idle metric has no values like this, in thousandths.
+    const BUSY: i64 = 100_000;
+    /// A value of the target's unit is this close to it.
+    const CLOSE: f64 = 1.25;
+    /// A value that has grown without end is this far above its target.
+    const FAR: f64 = 10.0;
+    /// A value that is no long queue is this far above its target.
+    const TOO_FAR: f64 = 50.0;
+    let proposal = step.proposal()?;
+    let target = amount(&step.target)?;
+    let current = proposal
+        .current
+        .average_value
+        .as_ref()
+        .or(proposal.current.value.as_ref())?;
+    let (value, wanted) = (current.milli_value(), target.milli_value());
+    if value <= 0 || wanted <= 0 {
+        return None;
+    }
+    let ratio = value as f64 / wanted as f64;
+    let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
+    let is_share = !step.is_resource() && is_share(&step.name);
+    // Times do not queue up, and a total target is not for each replica.
+    let is_per_replica = step.target.average_value.is_some();
+    let is_queue = step.is_total() && (is_per_replica || !is_duration(&step.name));
+    if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
+        // An idle metric is far below its target in either unit.
+        let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
+        return is_meant.then(|| SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted / 100, Format::DecimalSI),
+            clue: Clue::Share,
+        });
+    }
+    // Half a job for each replica or a tenth of a second may well be meant.
+    let is_plausible = is_duration(&step.name)
+        || (is_queue
+            && is_per_replica
+            && (wanted > LEAST_PLAUSIBLE || (wanted == LEAST_PLAUSIBLE && ratio < TOO_FAR)));
+    let is_whole = is_whole(step) && !is_plausible;
+    // A total of less than one job is a share, or in another unit.
+    let is_total_share = is_queue
+        && !is_per_replica
+        && is_whole
+        && wanted >= LEAST_PLAUSIBLE
+        && value <= ALL_PERCENTS;
+    let is_fraction = wanted < 1000
+        && !step.is_resource()
+        && if ratio <= PERCENTS && (is_share || is_total_share) {
+            // A factor of 100 means percents.
+            ratio >= 100.0 / OFF
+        } else if ratio <= PERCENTS {
+            is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR
+        } else {
+            is_whole && ratio <= 10_000.0
+        };
+    let clue = if is_fraction && is_whole {
+        Clue::Whole
+    } else if is_fraction {
+        Clue::Share
+    } else {
+        Clue::Power
+    };
+    let is_percents = is_fraction && ratio <= PERCENTS && (is_share || is_total_share);
+    let (powers, format): (&[i64], _) = match &*step.name {
+        _ if is_percents => (&[100], Format::DecimalSI),
+        _ if is_fraction => (&[1000], Format::DecimalSI),
+        "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
+        // Many more messages than intended per replica are a long queue.
+        _ if is_queue => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
+        _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
+    };
+    let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let is_in_seconds = || {
+        let name = step.name.to_lowercase();
+        name.contains("seconds") && !name.contains("milli")
+    };
+    let is_milli = !step.is_resource() && is_duration(&step.name) && wanted < 1000;
+    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds() {
+        return Some(SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted * 1000, Format::DecimalSI),
+            clue: Clue::Milliseconds,
+        });
+    }
+    let is_memory = step.name == "memory" && step.is_resource();
+    let meant = match power {
+        _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
+            return Some(SuspectUnit {
+                metric: step.index,
+                current: current.clone(),
+                target: target.clone(),
+                ratio,
+                meant: with_unit(wanted, value)?,
+                clue: if wanted % 1000 == 0 {
+                    Clue::Power
+                } else {
+                    Clue::Whole
+                },
+            });
+        }
+        // Idle metrics are far below their targets as well, but memory and durations are never idle.
+        _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
+            let is_meant = |power: &&i64| {
+                let ratio = ratio * **power as f64;
+                wanted % **power == 0 && case.rules().is_within(&step.tolerance, ratio)
+            };
+            let thousands = [1000, 1_000_000, 1_000_000_000];
+            wanted / powers.iter().chain(&thousands).find(is_meant)?
+        }
+        // Thousands where a `k` or `000` was added.
+        None if ratio < 1.0 && !step.is_resource() && !is_size(&step.name) => {
+            let is_close = (1.0 / CLOSE..=CLOSE).contains(&(ratio * 1000.0));
+            let is_busy = values(step).iter().all(|value| *value >= BUSY);
+            (is_close && is_busy && wanted % 1_000_000 == 0).then_some(wanted / 1000)?
+        }
+        Some(power) => wanted.checked_mul(*power)?,
+        // Cores where thousandths of a core are meant.
+        None if step.name == "cpu" && step.is_resource() => {
+            let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
+            (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
+        }
+        None => return None,
+    };
+    let meant = Quantity::from_milli(meant, format);
+    let (metric, current, target) = (step.index, current.clone(), target.clone());
+    Some(SuspectUnit {
+        metric,
+        current,
+        target,
+        ratio,
+        meant,
+        clue,
+    })
+}
+
+/// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
+/// has `m` where `M` was meant.
+fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
+    let plain = if wanted % 1000 == 0 {
+        wanted
+    } else {
+        wanted.checked_mul(1000)?
+    };
+    let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
+    let units = [1 << 10, 1 << 20, 1 << 30].into_iter();
+    let all = units.filter_map(|unit| plain.checked_mul(unit));
+    let meant = all.min_by(|one, other| off(one).total_cmp(&off(other)))?;
+    Some(Quantity::from_milli(meant, Format::BinarySI))
+}
+
+/// Whether a metric measures bytes, of which few and many are usual, judging by its name.
+fn is_size(name: &str) -> bool {
+    let words = [
+        "byte",
+        "bit",
+        "mem",
+        "size",
+        "traffic",
+        "network",
+        "bandwidth",
+        "throughput",
+    ];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// Whether all values of a metric are at most 1, and not all of them whole numbers.
+fn is_fraction_of_one(step: &MetricStep) -> bool {
+    let values = values(step);
+    values.iter().all(|value| *value <= 1000) && values.iter().any(|value| value % 1000 != 0)
+}
+
+/// Whether a metric counts in whole numbers.
+fn is_whole(step: &MetricStep) -> bool {
+    values(step).iter().all(|milli| milli % 1000 == 0)
+}
+
+/// Whether the requests of each counted pod are known, and at most this.
+fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
+    let rules = case.rules();
+    let container = step.container.as_deref();
+    let is_at_most = |pod: &Pod| {
+        let requests = counted_containers(pod, container, &rules)
+            .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+        total(requests).is_some_and(|sum| sum > 0 && sum <= most)
+    };
+    let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    counted.clone().next().is_some() && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
+}
+
+/// Words a value that is divided by the replicas, on which it does not depend.
+fn divided_text(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
+    let SuspectUnit {
+        metric,
+        current,
+        target,
+        ..
+    } = facts;
+    let label = about.label(*metric);
+    let own = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+    let says = if by_query {
+        "Its query says"
+    } else {
+        "Its name says"
+    };
+    let mut evidence = vec![
+        format!("{says} that it is an average or a quantile, or is divided by the pods already."),
+        "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
+    ];
+    evidence.extend(
+        about
+            .without()
+            .map(|without| format!("With a target of type Value: {without}.")),
+    );
+    let mut metrics = about.hpa().spec.metrics.clone();
+    if let Some(of_metric) = metrics[*metric].target_mut() {
+        of_metric.type_ = "Value".to_owned();
+        of_metric.value = of_metric.average_value.take();
+    }
+    let use_ = match about.hpa().scaled_object() {
+        Some(owner) => {
+            let short = about.spec(*metric).short_label();
+            format!(
+                "metricType: Value for {short} in spec.triggers of ScaledObject/{}",
+                owner.name
+            )
+        }
+        None => format!("value: {target} instead of averageValue"),
+    };
+    Text {
+        summary: format!(
+            "{label} is {}, above its target of {}, but AverageValue divides it by the replicas",
+            own(current),
+            own(target)
+        ),
+        evidence,
+        advice: Remedy::UseValue.says(format!("Use {use_}.")),
+        commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
+        objects: about.own(),
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::kind::{Aspect, Rank};
+use super::scope::{Aspect, Rank};
 use super::{Code, Facts, Finding, Severity};
 use crate::engine::decision::Block;
 use crate::pass::Pass;

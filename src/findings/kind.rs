@@ -2,6 +2,7 @@
 
 use super::about::{About, Text};
 use super::causes::Others;
+use super::scope::{Aspect, Rank};
 use super::{Case, Code, Finding};
 use crate::engine::decision::Block;
 
@@ -43,34 +44,6 @@ pub(crate) trait Kind {
 
     /// Words it.
     fn text(&self, about: &About<'_>) -> Text;
-}
-
-/// The place of a finding in the order of causes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    /// Something does not work.
-    Broken,
-    /// Something works as it was configured, and that is probably not what was meant.
-    Misconfigured,
-    /// An ordinary rule of the controller holds, or something passes by itself.
-    Rule,
-}
-
-/// An aspect of a kind of finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Aspect {
-    /// It is about a metric, or about pods as metrics are read of them, and not about what a pass makes of the value.
-    OfMetrics,
-    /// It holds throughout a run, whatever the load does.
-    Lasts,
-    /// It is about pods, and can be the reason why no metric has a value.
-    NoValues,
-    /// Pods that count are not as they should be, which casts doubt on what the metrics propose.
-    Miscounts,
-    /// It passes by itself, and changes the proposal even if it is only information.
-    Passes,
-    /// Where it follows from another one, it says the same once more.
-    Repeats,
 }
 
 /// The findings that the search has found before, in the order of the table.

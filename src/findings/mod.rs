@@ -15,8 +15,10 @@ pub mod outside;
 pub mod owners;
 pub mod path;
 pub mod pods;
+mod prelude;
 pub mod remedy;
 pub mod requests;
+mod scope;
 pub mod targets;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -34,9 +36,10 @@ pub(crate) use case::Case;
 pub use case::Next;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
-pub use kind::Rank;
-pub(crate) use kind::{Aspect, Before, Kind};
+pub(crate) use kind::{Before, Kind};
 pub(crate) use remedy::Remedy;
+pub(crate) use scope::Aspect;
+pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::about::{About, Text};
-use super::kind::Aspect;
 use super::remedy::Remedy;
+use super::scope::Aspect;
 use super::{Code, Finding, Severity};
 use crate::pass::Pass;
 

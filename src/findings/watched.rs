@@ -1,6 +1,6 @@
 //! The findings that flags name.
 
-use super::kind::Aspect;
+use super::scope::Aspect;
 use super::{Code, Severity};
 use crate::apimachinery::names::nearest;
 use crate::error::{Error, docs};

@@ -297,6 +297,12 @@ fn circles_are_seen() {
     ];
     assert_eq!(known(&files), want);
     assert_eq!(circles(&Modules::of(&files).known()), ["a::c, a::d, b"]);
+    let opened = [
+        file("a.rs", "pub use crate::b::Item;"),
+        file("b.rs", ""),
+        file("c.rs", "use crate::a::*;"),
+    ];
+    assert_eq!(known(&opened), [pair("c", "b")]);
     let tested = "#[cfg(test)]\nmod tests {\n    use crate::b;\n}";
     assert_eq!(known(&[file("a.rs", tested), file("b.rs", "")]), []);
 }
@@ -464,7 +470,8 @@ impl Modules {
                 .into_iter()
                 .filter(|(_, is_export)| !is_export);
             let named = imports.map(|(path, _)| path).chain(inline_paths(code));
-            for place in named.filter_map(|path| self.find(module, &path)) {
+            let places = named.filter_map(|path| self.find(module, &path));
+            for place in places.flat_map(|place| self.opened(place)) {
                 let found = self.defined(place);
                 if !module.starts_with(&found) {
                     known.insert((module.clone(), found));
@@ -498,6 +505,17 @@ impl Modules {
             rest = further;
         }
         (module, rest.to_vec())
+    }
+
+    /// Returns everything that a module re-exports in place of a `*`.
+    fn opened(&self, (module, rest): (ModulePath, Vec<String>)) -> Vec<(ModulePath, Vec<String>)> {
+        if rest != ["*"] {
+            return vec![(module, rest)];
+        }
+        let exports = self.exports.keys().filter(|(of, _)| *of == module);
+        exports
+            .map(|(of, name)| (of.clone(), vec![name.clone()]))
+            .collect()
     }
 
     /// Returns the module that defines an item, which others may re-export.

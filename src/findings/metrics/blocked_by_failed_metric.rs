@@ -2,10 +2,7 @@
 
 use crate::engine::decision::{Block, MetricResult, MetricStep, Step};
 use crate::engine::rules::Rules;
-use crate::findings::{
-    About, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
-use crate::words::{count, list, sentence};
+use crate::findings::prelude::*;
 
 /// A metric fails, and the others propose fewer replicas, which the controller does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,5 +138,39 @@ impl BlockedByFailedMetric {
             (false, false) => format!("remove their triggers from {object}"),
         };
         removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{check, cpu, only, queue, state};
+
+    #[test]
+    fn a_failed_metric_that_keeps_replicas() {
+        let metrics = [cpu(), queue(&build::average("10"))];
+        let code = Code::BlockedByFailedMetric;
+        let blocked = BlockedByFailedMetric {
+            failed: vec![1],
+            highest: 0,
+            proposal: 1,
+            replicas: 3,
+        };
+        check(
+            code,
+            vec![
+                (
+                    "asks for fewer",
+                    state(&metrics, &["10m"; 3]),
+                    Some((Severity::Error, true, blocked.into())),
+                ),
+                ("asks for more", state(&metrics, &["90m"; 3]), None),
+                ("asks for nothing", state(&metrics[1..], &["10m"; 3]), None),
+                ("is not there", state(&metrics[..1], &["10m"; 3]), None),
+            ],
+        );
+        let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
     }
 }

@@ -3,15 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{failed, running_containers};
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{MetricResult, MetricStep};
 use crate::findings::about::{APART, names};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Facts, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::pod::Pod;
-use crate::words::{count, sentence};
 
 /// Pods, or their metrics, lack the container of a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,4 +259,60 @@ pub struct Unmeasured {
 /// `has`, `have`
 fn have(count: usize) -> &'static str {
     if count == 1 { "has" } else { "have" }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::testing::{said, state, with};
+
+    /// A container that only the template has. A partition leaves the pods below it as they are.
+    #[test]
+    fn a_container_that_a_partition_keeps_from_pods() {
+        let text = |partition: i32| {
+            let metric = json!({"type": "ContainerResource", "containerResource": {
+                "name": "cpu", "container": "app", "target": build::utilization(50)}});
+            let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+            let mut items = with(
+                &state(&[metric], &["50m", "50m"]),
+                "HorizontalPodAutoscaler",
+                &target,
+            );
+            let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},
+                "containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
+            let old = items
+                .iter_mut()
+                .filter(|it| it["metadata"]["name"] == "web-1");
+            old.for_each(|it| {
+                let field = if it["kind"] == "Pod" {
+                    "spec"
+                } else {
+                    "containers"
+                };
+                *it = build::with(it.clone(), &json!({ field: of_old[field] }));
+            });
+            items.push(json!({
+                "apiVersion": "apps/v1", "kind": "StatefulSet",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                    "updateStrategy": {"rollingUpdate": {"partition": partition}},
+                    "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
+                "status": {"replicas": 2},
+            }));
+            let text = said(Code::ContainerMetricsMissing, &items);
+            (text.advice.text(), text.commands)
+        };
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}});
+        let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
+        let lowered =
+            "Lower partition (2) in the update strategy: the template has the container app.";
+        assert_eq!(text(2), (lowered.to_owned(), vec![lower]));
+        let status = "kubectl rollout status statefulset/web -n default --watch=false";
+        let wait = "Wait for the rollout to end: the template has the container app.";
+        assert_eq!(text(1), (wait.to_owned(), vec![status.to_owned()]));
+    }
 }

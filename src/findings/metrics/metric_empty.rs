@@ -8,11 +8,8 @@ use super::miss::Miss;
 use super::{api, failed, short};
 use crate::engine::decision::MetricStep;
 use crate::findings::about::names;
-use crate::findings::{
-    About, Advice, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::keda;
-use crate::words::{duration, sentence};
 
 /// A metrics API has no value for a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,5 +188,86 @@ impl MetricEmpty {
             severity,
             ..finding
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{cpu, of_keda, said, state, with};
+
+    #[test]
+    fn a_question_for_a_metric_of_each_pod() {
+        let metric = json!({"type": "Pods", "pods": {"target": build::average("10"),
+            "metric": {"name": "rps", "selector": {"matchLabels": {"verb": "GET"}}}}});
+        assert_eq!(
+            said(Code::MetricEmpty, &state(&[metric], &["50m"])).commands,
+            [
+                "kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps\
+              ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failed_metric_beside_one_that_proposes_fewer() {
+        let metrics = [cpu(), build::external("queue", &build::average("10"))];
+        let summary = said(Code::MetricEmpty, &state(&metrics, &["10m"; 3])).summary;
+        assert!(summary.ends_with("so it blocks scaling down"), "{summary}");
+        let summary = said(Code::MetricEmpty, &state(&metrics[1..], &["10m"; 3])).summary;
+        assert!(summary.ends_with("so nothing is scaled"), "{summary}");
+    }
+
+    /// What a resource metric without a value needs depends on the resource, and on the age of the pods.
+    #[test]
+    fn a_resource_without_a_value() {
+        let advice = |resource: &str, start: &str| {
+            let metric = build::resource(resource, &build::average("1"));
+            let items = with(
+                &state(&[metric], &["50m"]),
+                "Pod",
+                &json!({"status": {"startTime": start}}),
+            );
+            let items: Vec<Value> = items
+                .into_iter()
+                .filter(|it| it["kind"] != "PodMetrics")
+                .collect();
+            let text = said(Code::MetricEmpty, &items);
+            (text.advice.text(), text.evidence.len())
+        };
+        let (young, old) = ("2026-11-21T05:59:40Z", "2026-11-21T05:00:00Z");
+        let scrape = "Make sure that metrics-server scrapes the nodes of these pods.".to_owned();
+        let wait = "Wait for the first sample of a pod, which takes up to a minute.".to_owned();
+        let other =
+            "Use a metric of type Pods or External: metrics-server serves only cpu and memory."
+                .to_owned();
+        assert_eq!(advice("cpu", old), (scrape.clone(), 1));
+        assert_eq!(advice("memory", old), (scrape, 1));
+        assert_eq!(advice("cpu", young), (wait, 2));
+        assert_eq!(advice("nvidia.com/gpu", old).0, other);
+        assert_eq!(advice("nvidia.com/gpu", young).0, other);
+    }
+
+    /// A fallback that is there already is not advised, nor one that KEDA does not use.
+    #[test]
+    fn a_fallback_that_would_help() {
+        let empty = |target: &Value, object: &Value| {
+            let items = state(&[build::external("s0-kafka", target)], &["50m"; 4]);
+            let message = "no matching metrics found for s0-kafka";
+            let error = json!({"errors": [{"api": "external", "message": message}]});
+            let items = with(&items, "ControllerState", &error);
+            said(Code::MetricEmpty, &of_keda(&items, object))
+                .advice
+                .text()
+        };
+        let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
+        let without = "Look at its trigger in the ScaledObject.";
+        let own = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 6}}});
+        assert_eq!(empty(&build::average("10"), &json!({})), with_it);
+        assert_eq!(empty(&build::average("10"), &own), without);
+        assert_eq!(empty(&build::value("10"), &json!({})), without);
     }
 }

@@ -1,14 +1,12 @@
 //! The finding `metric-failing`.
 
-use super::miss::Miss;
+use super::miss::{Miss, Refused};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::metadata::OwnerReference;
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::MetricStep;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
-use crate::words::count;
 
 /// A metrics API knows a metric but reports an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,32 +222,6 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// A right that the API server says a user lacks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// The user.
-    pub user: String,
-    /// The verb, such as `list`.
-    pub verb: String,
-    /// The resource, without its group.
-    pub resource: String,
-}
-
-impl Refused {
-    /// Parses the error of the API server's RBAC.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let (_, rest) = text.split_once(" is forbidden: User \"")?;
-        let (user, rest) = rest.split_once("\" cannot ")?;
-        let (verb, rest) = rest.split_once(" resource \"")?;
-        let (resource, _) = rest.split_once('"')?;
-        Some(Self {
-            user: user.into(),
-            verb: verb.into(),
-            resource: resource.into(),
-        })
-    }
-}
-
 /// Returns a finding about a value that KEDA puts in the place of one that it cannot read: as many times the target per
 /// replica as its fallback has replicas (`doFallback` of KEDA).
 pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
@@ -331,5 +303,131 @@ impl MetricFailing {
             fallback: None,
             served_by: not_of_keda(case, spec.api_group()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::metrics::testing::failing;
+    use crate::findings::testing::{conditions, cpu, only, pass, said, state, triggered, with};
+    use crate::findings::{Code, find};
+
+    /// An object's kind is spelt as its API spells it, and is in one group.
+    #[test]
+    fn a_kind_that_no_api_has() {
+        let meant = |version: &str, kind: &str, error: &str| {
+            let object = json!({"apiVersion": version, "kind": kind, "name": "x"});
+            let metric = json!({"type": "Object", "object": {"describedObject": object,
+                "metric": {"name": "queue"}, "target": build::value("10")}});
+            let items = failing(&state(&[metric], &["50m"]), "custom", error);
+            let finding = only(Code::MetricFailing, &items).unwrap();
+            let Facts::MetricFailing(facts) = finding.facts else {
+                panic!()
+            };
+            facts
+                .unmapped
+                .map(|it| it.meant.map(|it| (it.api_version, it.kind)))
+        };
+        let unmapped = |kind: &str, group: &str| {
+            format!(
+                "unable to map kind {kind} to resource: no matches for kind {kind:?} in group {group:?}"
+            )
+        };
+        let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
+        for (version, kind, error, want) in [
+            (
+                "",
+                "Deployment",
+                unmapped("Deployment", ""),
+                is("apps/v1", "Deployment"),
+            ),
+            (
+                "apps/v1",
+                "dEPLOYMENT",
+                unmapped("dEPLOYMENT", "apps"),
+                is("apps/v1", "Deployment"),
+            ),
+            (
+                "extensions/v1beta1",
+                "Ingress",
+                unmapped("Ingress", "extensions"),
+                is("networking.k8s.io/v1", "Ingress"),
+            ),
+            // The server lacks what every server has.
+            (
+                "apps/v1",
+                "Deployment",
+                unmapped("Deployment", "apps"),
+                Some(None),
+            ),
+            (
+                "example.com/v1",
+                "Queue",
+                unmapped("Queue", "example.com"),
+                Some(None),
+            ),
+            ("", "Deployment", unmapped("Pod", ""), None),
+            ("", "Deployment", "timeout".to_owned(), None),
+        ] {
+            assert_eq!(
+                meant(version, kind, &error),
+                want,
+                "{version} {kind} {error}"
+            );
+        }
+    }
+
+    /// What keeps the pass after a correction from an answer.
+    #[test]
+    fn a_metric_that_fails_while_the_pass_ignores_it() {
+        let effect = |metrics: &[Value]| {
+            let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
+            let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
+            let most = json!({"spec": {"maxReplicas": 2}});
+            let items = with(&items, "HorizontalPodAutoscaler", &most);
+            assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
+            said(Code::MetricFailing, &items).summary
+        };
+        let queue = build::external("queue", &build::average("10"));
+        assert_eq!(
+            effect(std::slice::from_ref(&queue)),
+            "queue fails, so nothing is scaled after this pass: timeout"
+        );
+        assert_eq!(
+            effect(&[queue, cpu()]),
+            "queue fails, so it blocks scaling down after this pass: timeout"
+        );
+    }
+
+    /// KEDA's fallback is no measurement: nothing else is advised on the number.
+    #[test]
+    fn a_value_that_keda_puts_in_place_of_one_that_fails() {
+        let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
+        let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
+        let items = triggered("10", "300", &failing);
+        let text = said(Code::MetricFailing, &items);
+        assert_eq!(
+            text.summary,
+            "s0-prometheus is not measured: its trigger fails, and KEDA asks for the 30 replicas of spec.fallback"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Find out why its trigger in ScaledObject/web fails."
+        );
+        assert_eq!(
+            said(Code::RateLimited, &items).advice.text(),
+            "Follow the advice of metric-failing."
+        );
+        // Another value is measured, and so is the same one without the condition.
+        let codes = |items: &[Value]| -> Vec<Code> {
+            find(&pass(items)).iter().map(Finding::code).collect()
+        };
+        assert!(!codes(&triggered("10", "310", &failing)).contains(&Code::MetricFailing));
+        let passed = build::with(conditions(&[("Fallback", "False")]), &fallback);
+        assert!(!codes(&triggered("10", "300", &passed)).contains(&Code::MetricFailing));
     }
 }

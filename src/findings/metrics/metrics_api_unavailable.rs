@@ -1,21 +1,17 @@
 //! The finding `metrics-api-unavailable`.
 
-use super::miss::Miss;
+use super::miss::{Miss, Unavailable};
 use super::{
     EXTERNAL, ServedBy, api, failed, not_of_keda, point_at_keda, points_at, service, short,
     unavailable,
 };
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::MetricStep;
 use crate::findings::about::told;
 use crate::findings::pods::{failing, is_alive};
-use crate::findings::{
-    About, Advice, Aspect, Before, Case, Command, Finding, Kind, Rank, Remedy, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, Pod};
 use crate::snapshot::surroundings::ServiceReference;
-use crate::words::time;
 
 /// A metrics API does not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,20 +196,6 @@ pub struct Server {
     pub has_no_node: bool,
 }
 
-/// How a metrics API fails to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unavailable {
-    /// The API server does not serve its group.
-    Unserved,
-    /// The API server finds nothing at the path of a metric: it does not serve the group, or what serves the
-    /// group does not know the metric.
-    NotFound,
-    /// The API server knows the group, but its discovery of the versions is stale.
-    Stale,
-    /// It is served, but requests fail.
-    Failing,
-}
-
 /// An unavailable APIService.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnavailableService {
@@ -333,5 +315,377 @@ impl MetricsApiUnavailable {
             adapter: adapter.flatten(),
             server: server(case, group),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
+    use crate::findings::testing::{check, cpu, only, pass, queue, said, state, with};
+    use crate::findings::{Code, Severity};
+
+    /// The API of a metric does not answer.
+    const DOWN: &str =
+        "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
+
+    /// The API server's proxy to what serves the API.
+    const UNREACHED: &str =
+        "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
+
+    #[test]
+    fn an_api_that_does_not_answer() {
+        let plain = state(&[cpu()], &["50m"]);
+        let external = state(&[queue(&build::average("10"))], &["50m"]);
+        let unavailable = |group, why, message: &str, service| {
+            let message = message.to_owned();
+            let metrics = vec![0];
+            let facts = MetricsApiUnavailable {
+                group,
+                metrics,
+                why,
+                message,
+                service,
+                served_by: None,
+                adapter: None,
+                server: None,
+            };
+            Some((Severity::Error, true, facts.into()))
+        };
+        let code = Code::MetricsApiUnavailable;
+        let broken = |message| {
+            let mut items = failing(&plain, "resource", message);
+            items.push(api_service("metrics.k8s.io", "False"));
+            items
+        };
+        let service = Some(UnavailableService {
+            name: "v1beta1.metrics.k8s.io".to_owned(),
+            available: Condition {
+                type_: "Available".to_owned(),
+                status: "False".to_owned(),
+                reason: "FailedDiscoveryCheck".to_owned(),
+                message: "no response".to_owned(),
+                last_transition_time: None,
+            },
+            behind: None,
+        });
+        let custom = json!({"type": "Pods", "pods": {
+            "metric": {"name": "rps"}, "target": build::average("10")}});
+        let custom = state(&[custom], &["50m"]);
+        let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
+        let stale = "no known available metric versions found";
+        let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
+        let of_backend = format!("unable to query prometheus: {UNREACHED}");
+        // The controller's request, and an adapter's.
+        let requested = |url: &str| {
+            format!(
+                "unable to fetch metrics from external metrics API: Get \"{url}\": dial tcp 10.0.0.7:443: \
+                 connect: connection refused"
+            )
+        };
+        let own =
+            requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
+        let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
+        let served = |message: &str| {
+            let mut items = failing(&external, "external", message);
+            items.push(api_service("external.metrics.k8s.io", "True"));
+            items
+        };
+        let listing = |names: &[&str]| {
+            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+            let mut items = failing(&external, "external", UNSERVED);
+            items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+                "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names}));
+            items
+        };
+        check(
+            code,
+            vec![
+                ("answers", plain.clone(), None),
+                (
+                    "answers 503",
+                    failing(&plain, "resource", DOWN),
+                    unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
+                ),
+                (
+                    "cannot be reached",
+                    failing(&plain, "resource", UNREACHED),
+                    unavailable("metrics.k8s.io", Unavailable::Failing, UNREACHED, None),
+                ),
+                (
+                    "cannot be reached, says the controller",
+                    failing(&external, "external", &quoted),
+                    unavailable(
+                        "external.metrics.k8s.io",
+                        Unavailable::Failing,
+                        &quoted,
+                        None,
+                    ),
+                ),
+                (
+                    "cannot be reached, says Go",
+                    served(&own),
+                    unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
+                ),
+                (
+                    "cannot reach its backend",
+                    failing(&external, "external", &of_backend),
+                    None,
+                ),
+                (
+                    "cannot reach its backend, says Go",
+                    served(&of_adapter),
+                    None,
+                ),
+                (
+                    "cannot reach its backend, as the proxy says it",
+                    served(&quoted),
+                    None,
+                ),
+                (
+                    "has an APIService that is not available",
+                    broken("proxy error"),
+                    unavailable(
+                        "metrics.k8s.io",
+                        Unavailable::Failing,
+                        "proxy error",
+                        service,
+                    ),
+                ),
+                (
+                    "is not served, or does not know the metric",
+                    failing(&external, "external", UNSERVED),
+                    unavailable(
+                        "external.metrics.k8s.io",
+                        Unavailable::NotFound,
+                        UNSERVED,
+                        None,
+                    ),
+                ),
+                (
+                    "is not served",
+                    failing(&plain, "resource", UNSERVED),
+                    unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
+                ),
+                ("lists nothing", listing(&[]), None),
+                ("lists what KEDA does", listing(&["externalmetrics"]), None),
+                (
+                    "is not registered",
+                    failing(&custom, "custom", not_served),
+                    unavailable(
+                        "custom.metrics.k8s.io",
+                        Unavailable::Unserved,
+                        not_served,
+                        None,
+                    ),
+                ),
+                (
+                    "is stale",
+                    failing(&custom, "custom", stale),
+                    unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
+                ),
+                (
+                    "reports a metric's error",
+                    failing(&external, "external", "timeout"),
+                    None,
+                ),
+            ],
+        );
+        // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
+        let metrics = [cpu(), container("app"), queue(&build::average("1"))];
+        let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
+        items.push(build::queue(&["5"]));
+        let finding = only(code, &items).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Warning, false)
+        );
+        let Facts::MetricsApiUnavailable(facts) = finding.facts else {
+            panic!()
+        };
+        assert_eq!(facts.metrics, [0, 1]);
+    }
+
+    /// Another server than KEDA's fails, and an adapter is there without an APIService for the group.
+    #[test]
+    fn what_serves_a_metrics_api() {
+        let service = |group: &str, namespace: &str, name: &str| {
+            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                "metadata": {"name": format!("v1beta1.{group}")},
+                "spec": {"service": {"namespace": namespace, "name": name}},
+                "status": {"conditions": [{"type": "Available", "status": "True"}]}})
+        };
+        let keda = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+        let failing = |metric: Value, api: &str, message: &str, service: Value| {
+            let errors = json!({"errors": [{"api": api, "message": message}]});
+            let mut items = with(&state(&[metric], &["50m"]), "ControllerState", &errors);
+            items.push(service);
+            items
+        };
+        let of_backend = |service| {
+            let queue = build::external("queue", &build::average("10"));
+            let items = failing(queue, "external", "DatadogMetric not found", service);
+            let text = said(
+                Code::MetricFailing,
+                &with(&items, "HorizontalPodAutoscaler", &keda),
+            );
+            (text.advice.remedy, text.evidence.len())
+        };
+        let external = "external.metrics.k8s.io";
+        assert_eq!(
+            of_backend(service(external, "datadog", "agent")),
+            (Remedy::PointApiService, 2)
+        );
+        assert_eq!(
+            of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
+            (Remedy::LookAtScaledObject, 1)
+        );
+        let unserved = |service| {
+            let rps = json!({"type": "Pods", "pods": {
+                "metric": {"name": "rps"}, "target": build::average("10")}});
+            let message = "no custom metrics API (custom.metrics.k8s.io) registered";
+            said(
+                Code::MetricsApiUnavailable,
+                &failing(rps, "custom", message, service),
+            )
+            .advice
+            .text()
+        };
+        let install = "Install an adapter such as prometheus-adapter.";
+        assert_eq!(
+            unserved(service(
+                "metrics.k8s.io",
+                "monitoring",
+                "prometheus-adapter"
+            )),
+            "Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule \
+             for rps."
+        );
+        assert_eq!(
+            unserved(service("metrics.k8s.io", "kube-system", "metrics-server")),
+            install
+        );
+        assert_eq!(
+            unserved(service(external, "keda", "keda-operator-metrics-apiserver")),
+            install
+        );
+        // What does not answer has logs.
+        let mut down = service("metrics.k8s.io", "kube-system", "metrics-server");
+        down["status"]["conditions"][0]["status"] = json!("False");
+        let text = said(
+            Code::MetricsApiUnavailable,
+            &failing(cpu(), "resource", "proxy error", down),
+        );
+        let logs = "It points at the Service kube-system/metrics-server, whose pods log why.";
+        assert_eq!(text.evidence.last().map(String::as_str), Some(logs));
+    }
+
+    /// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
+    #[test]
+    fn an_api_that_may_be_served() {
+        let text = |api: &str, metric: &Value, owner: &Value| {
+            let message = "the server could not find the requested resource (get queue)";
+            let errors = json!({"errors": [{"api": api, "message": message}]});
+            let items = with(
+                &state(std::slice::from_ref(metric), &["50m"]),
+                "ControllerState",
+                &errors,
+            );
+            let metadata = json!({"metadata": {"ownerReferences": owner}});
+            said(
+                Code::MetricsApiUnavailable,
+                &with(&items, "HorizontalPodAutoscaler", &metadata),
+            )
+        };
+        let queue = build::external("queue", &build::average("10"));
+        let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let names = "kubectl get --raw /apis/external.metrics.k8s.io/v1beta1";
+        let service = "kubectl describe apiservice v1beta1.external.metrics.k8s.io";
+        for (api, metric, owner, summary, advice, command) in [
+            (
+                "external",
+                &queue,
+                &Value::Null,
+                "the external metrics API is not served, or does not know queue, so nothing is scaled",
+                "Correct the name, or install an adapter such as KEDA.",
+                names,
+            ),
+            (
+                "external",
+                &queue,
+                &keda,
+                "the external metrics API is not served, or does not know queue, so nothing is scaled",
+                "Look at KEDA's metrics server and its APIService.",
+                service,
+            ),
+            (
+                "resource",
+                &cpu(),
+                &Value::Null,
+                "the resource metrics API is not served: cpu cannot be read, so nothing is scaled",
+                "Install metrics-server, or register its APIService.",
+                "kubectl get apiservices",
+            ),
+        ] {
+            let text = text(api, metric, owner);
+            assert_eq!((&*text.summary, &*text.advice.text()), (summary, advice));
+            assert_eq!(text.commands, [command]);
+        }
+    }
+
+    /// A pod that should serve a metrics API, if the input has it.
+    #[test]
+    fn a_server_of_a_metrics_api_that_does_not_run() {
+        let items = state(&[cpu()], &["50m"]);
+        let error = json!({"errors": [{"api": "resource",
+            "message": "the server is currently unable to handle the request (get pods.metrics.k8s.io)"}]});
+        let items = with(&items, "ControllerState", &error);
+        let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "spec": {"service": {"namespace": "kube-system", "name": "metrics-server"}},
+            "status": {"conditions": [{"type": "Available", "status": "False", "reason": "MissingEndpoints"}]}});
+        let server = |name: &str, status: &Value| {
+            build::with(
+                build::pod(name),
+                &json!({"metadata": {"namespace": "kube-system"}, "status": status}),
+            )
+        };
+        let crashing = json!({"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [
+            {"name": "metrics-server", "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
+        let beside = |more: Vec<Value>| {
+            let all = [items.clone(), vec![service.clone()], more].concat();
+            said(Code::MetricsApiUnavailable, &all)
+        };
+        let down = server("metrics-server-5f9-x2x", &crashing);
+        let text = beside(vec![down.clone()]);
+        assert_eq!(
+            text.advice.text(),
+            "Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff."
+        );
+        assert_eq!(
+            text.commands,
+            ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]
+        );
+        // One that runs is enough, and others are none.
+        let look = "Look at metrics-server and its APIService.";
+        let up = server("metrics-server-5f9-y3y", &json!({}));
+        assert_eq!(beside(vec![down, up]).advice.text(), look);
+        assert_eq!(
+            beside(vec![server("coredns-1", &crashing)]).advice.text(),
+            look
+        );
+        // Saved with the state.
+        let all = [
+            items,
+            vec![service, server("metrics-server-5f9-x2x", &crashing)],
+        ]
+        .concat();
+        let saved = crate::saved::save::to_json(&[&pass(&all).input], &[]).unwrap();
+        assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
     }
 }

@@ -1,12 +1,24 @@
 //! Why an API returns no value for a metric.
 
-use super::metric_failing::Refused;
-use super::metrics_api_unavailable::Unavailable;
 use super::{is_served, service, unavailable};
 use crate::engine::decision::{Group, MetricResult, MetricStep};
 use crate::findings::Case;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
+
+/// How a metrics API fails to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    /// The API server does not serve its group.
+    Unserved,
+    /// The API server finds nothing at the path of a metric: it does not serve the group, or what serves the
+    /// group does not know the metric.
+    NotFound,
+    /// The API server knows the group, but its discovery of the versions is stale.
+    Stale,
+    /// It is served, but requests fail.
+    Failing,
+}
 
 /// Why an API returns no value for a metric.
 pub(crate) enum Miss<'t> {
@@ -154,4 +166,30 @@ fn names_object(text: &str, spec: &MetricSpec) -> bool {
             .and_then(|(_, of)| of.trim().split_once(' '));
         name.is_some_and(|(_, name)| name.trim_matches('"') == object.name)
     })
+}
+
+/// A right that the API server says a user lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The user.
+    pub user: String,
+    /// The verb, such as `list`.
+    pub verb: String,
+    /// The resource, without its group.
+    pub resource: String,
+}
+
+impl Refused {
+    /// Parses the error of the API server's RBAC.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (_, rest) = text.split_once(" is forbidden: User \"")?;
+        let (user, rest) = rest.split_once("\" cannot ")?;
+        let (verb, rest) = rest.split_once(" resource \"")?;
+        let (resource, _) = rest.split_once('"')?;
+        Some(Self {
+            user: user.into(),
+            verb: verb.into(),
+            resource: resource.into(),
+        })
+    }
 }

@@ -7,14 +7,15 @@ pub mod metric_empty;
 pub mod metric_failing;
 pub mod metric_not_found;
 pub mod metrics_api_unavailable;
-mod miss;
+pub mod miss;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod unknown_container;
 
 use self::metric_failing::ID;
 use crate::apimachinery::metadata::{Condition, OwnerReference};
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::Block;
-use crate::findings::{About, Advice, Case, Command, Facts, Finding, Remedy, Severity};
+use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::pod::Pod;

@@ -3,8 +3,7 @@
 use super::{failed, running_containers};
 use crate::apimachinery::names::nearest;
 use crate::engine::decision::{MetricResult, MetricStep};
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Text};
-use crate::words::list;
+use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has.
 #[derive(Debug, Clone, PartialEq, Eq)]

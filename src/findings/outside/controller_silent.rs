@@ -4,14 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::pods_changed_since;
 use crate::apimachinery::managed_fields::SpecField;
-use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
-use crate::findings::{About, Before, Case, Command, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
 use crate::snapshot::note::Note;
-use crate::words::{count, distance, duration, time, value};
+use crate::words::value;
 
 /// The controller makes no passes over the HPA.
 #[derive(Debug, Clone, PartialEq)]
@@ -343,4 +342,205 @@ fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
         distance(written, now),
         time(now, since)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{
+        deployment, finding, settled, unknown_memory, with_pods, writes,
+    };
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_controller_that_makes_no_passes() {
+        let lease = |renewed: &str| {
+            json!({
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+                "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+                    "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": renewed},
+            })
+        };
+        let created = |time: &str| {
+            build::with(
+                build::hpa(&json!({})),
+                &json!({"metadata": {"creationTimestamp": time}}),
+            )
+        };
+        let earlier = build::with(
+            settled(4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T04:59:00Z"},
+            ]}}),
+        );
+        let lapsed = "2026-11-21T05:00:00.000000Z";
+        for (hpa, lease, want) in [
+            (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
+            (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
+            // It has written a status since, so its lease is a different one.
+            (settled(4), vec![lease(lapsed)], None),
+            (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
+            (created("2026-11-21T05:59:40Z"), vec![], None),
+        ] {
+            let items = [unknown_memory(), hpa.clone(), build::scale(4)]
+                .into_iter()
+                .chain(lease);
+            let got = finding(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Error, true));
+                match it.facts {
+                    Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
+                    Facts::ControllerSilent(ControllerSilent::NeverPassed { .. }) => "never",
+                    other => panic!("{other:?}"),
+                }
+            });
+            assert_eq!(got, want, "{hpa}");
+        }
+    }
+
+    /// A status that is older than what every pass would have written.
+    #[test]
+    fn a_status_that_passes_would_have_changed() {
+        let status = |written: &str, replicas: i32, used: i32| {
+            let current = json!({"averageUtilization": used, "averageValue": format!("{used}m")});
+            build::with(
+                settled(replicas),
+                &json!({
+                    "metadata": {"managedFields": [{"manager": "kube-controller-manager",
+                        "subresource": "status", "time": written}]},
+                    "status": {"currentMetrics": [
+                        {"type": "Resource", "resource": {"name": "cpu", "current": current}}]},
+                }),
+            )
+        };
+        let set_at = |time: &str| {
+            let managed = build::with(
+                writes("kubectl", "scale")[0].clone(),
+                &json!({ "time": time }),
+            );
+            deployment(4, &json!([managed]), &json!({}))
+        };
+        let measured = |items: Vec<Value>, time: &str| -> Vec<Value> {
+            let dated = |item: Value| {
+                if item["kind"] == "PodMetrics" {
+                    build::with(item, &json!({ "timestamp": time }))
+                } else {
+                    item
+                }
+            };
+            items.into_iter().map(dated).collect()
+        };
+        let ready_at = |items: Vec<Value>, time: &str| -> Vec<Value> {
+            let condition =
+                json!([{"type": "Ready", "status": "True", "lastTransitionTime": time}]);
+            let turned = |item: Value| {
+                if item["kind"] == "Pod" {
+                    build::with(item, &json!({"status": {"conditions": condition}}))
+                } else {
+                    item
+                }
+            };
+            items.into_iter().map(turned).collect()
+        };
+        let unread = |hpa: Value| {
+            let able =
+                json!([{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale"}]);
+            build::with(hpa, &json!({"status": {"conditions": able}}))
+        };
+        let long_ago = "2026-11-21T05:20:00Z";
+        let all = |hpa: Value, target: Value| {
+            with_pods([unknown_memory(), hpa, build::scale(4), target], 4, "50m")
+        };
+        let used = |written: &str, used: i32, sampled: &str| {
+            measured(
+                all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")),
+                sampled,
+            )
+        };
+        for (items, want) in [
+            // Set 20 minutes ago, just now, and before the status.
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")),
+                Some("replicas"),
+            ),
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")),
+                None,
+            ),
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")),
+                None,
+            ),
+            (
+                all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")),
+                None,
+            ),
+            // Samples that all passes since 05:58 have seen, and a newer one.
+            (used(long_ago, 40, "2026-11-21T05:57:00Z"), Some("usage")),
+            (
+                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"),
+                Some("usage"),
+            ),
+            (
+                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"),
+                None,
+            ),
+            (
+                used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"),
+                None,
+            ),
+            // Usage that does not change for 40 minutes, unless idle pods have it.
+            (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
+            (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
+            (used(long_ago, 45, "2026-11-21T05:59:00Z"), None),
+            (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
+            // A pass that cannot read the scale writes neither.
+            (
+                all(
+                    unread(status(long_ago, 2, 50)),
+                    set_at("2026-11-21T05:40:00Z"),
+                ),
+                None,
+            ),
+            (
+                all(
+                    unread(status(long_ago, 4, 40)),
+                    set_at("2026-11-21T01:00:00Z"),
+                ),
+                None,
+            ),
+            // Other pods may count than did.
+            (
+                ready_at(
+                    used(long_ago, 40, "2026-11-21T05:57:00Z"),
+                    "2026-11-21T05:59:00Z",
+                ),
+                None,
+            ),
+        ] {
+            let got = finding(Code::ControllerSilent, &items).map(|it| {
+                let (kind, severity) = match it.facts {
+                    Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
+                        ("replicas", Severity::Error)
+                    }
+                    Facts::ControllerSilent(ControllerSilent::Usage { .. }) => {
+                        ("usage", Severity::Error)
+                    }
+                    Facts::ControllerSilent(ControllerSilent::Steady { .. }) => {
+                        ("steady", Severity::Warning)
+                    }
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!((it.severity, it.explains), (severity, true));
+                kind
+            });
+            assert_eq!(got, want, "{}", items[1]);
+        }
+    }
 }

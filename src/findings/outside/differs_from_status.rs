@@ -5,11 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::{pods_changed_since, stated};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult};
-use crate::findings::{About, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::version::Version;
-use crate::words::{count, duration, number, time};
 
 /// The controller came to a different number of replicas than this pass, from the same values.
 #[derive(Debug, Clone, PartialEq)]
@@ -236,4 +235,137 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
         settings.extend(version());
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, settled, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_controller_that_decides_otherwise() {
+        let values = |utilization: i32, desired: i32| {
+            let value = format!("{utilization}m");
+            build::with(
+                settled(4),
+                &json!({"status": {"desiredReplicas": desired, "currentMetrics": [{"type": "Resource",
+                    "resource": {"name": "cpu", "current": {
+                        "averageUtilization": utilization, "averageValue": value}}}]}}),
+            )
+        };
+        let dated = build::with(
+            values(58, 4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:51Z"},
+            ]}}),
+        );
+        let earlier = build::with(
+            values(58, 4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:49Z"},
+            ]}}),
+        );
+        let failed = build::with(
+            dated.clone(),
+            &json!({"status": {"conditions": [
+                {"type": "AbleToScale", "status": "False", "reason": "FailedUpdateScale"},
+                {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+            ]}}),
+        );
+        // One pod is not ready and became so a minute after its start, ten minutes ago. It counts, unless that
+        // is within one of these periods: then it counts as 0 for scaling up, which keeps the replicas.
+        let state = build::state(&json!({"recommendations": [], "flags": {"tolerance": 0.1}}));
+        let mut items = with_pods([state, values(58, 4), build::scale(4)], 4, "58m");
+        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+        pod["status"]["startTime"] = json!("2026-11-21T05:50:00Z");
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
+            "lastTransitionTime": "2026-11-21T05:51:00Z"}]);
+        let Some(Facts::DiffersFromStatus(facts)) =
+            finding(Code::DiffersFromStatus, &items).map(|it| it.facts)
+        else {
+            panic!("{items:?}")
+        };
+        let minutes = SignedDuration::from_mins;
+        assert_eq!(
+            facts.would_explain,
+            [
+                Setting::CpuInitializationPeriod(minutes(15)),
+                Setting::InitialReadinessDelay(minutes(2))
+            ]
+        );
+        // It counts since the controller's pass, by the default period of five minutes.
+        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+        pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
+        pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T05:56:00Z");
+        assert_eq!(finding(Code::DiffersFromStatus, &items), None);
+        // At 42 % of 50 %, four pods stay four, and three are enough for three. The fourth counts unless it was
+        // deleted, or created without having started, and both may have happened since the controller's pass.
+        let behavior =
+            json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+        let pending = |created: &str| {
+            json!({"metadata": {"creationTimestamp": created},
+                "status": {"phase": "Pending", "startTime": null, "conditions": null}})
+        };
+        let deleted = |time: &str| json!({"metadata": {"deletionTimestamp": time}});
+        for (patch, want) in [
+            (deleted("2026-11-21T05:59:20Z"), true),
+            (deleted("2026-11-21T06:00:20Z"), false),
+            (pending("2026-11-21T05:59:40Z"), true),
+            (pending("2026-11-21T05:59:56Z"), false),
+        ] {
+            let state = build::state(&json!({"recommendations": []}));
+            let hpa = build::with(values(42, 4), &behavior);
+            let mut items = with_pods([state, hpa, build::scale(4)], 4, "42m");
+            let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+            *pod = build::with(pod.clone(), &patch);
+            let name = pod["metadata"]["name"].clone();
+            items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
+            assert_eq!(
+                finding(Code::DiffersFromStatus, &items).is_some(),
+                want,
+                "{patch}"
+            );
+        }
+        // At 58 % of 50 %, a controller with the default tolerance goes to 5.
+        for (hpa, cpu, flags, want) in [
+            (
+                values(58, 4),
+                "58m",
+                json!({}),
+                Some(vec![Setting::Tolerance(0.16)]),
+            ),
+            (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
+            // Other values, or a pass that has scaled.
+            (values(57, 4), "58m", json!({}), None),
+            (values(58, 5), "58m", json!({}), None),
+            // No one sets such a tolerance.
+            (values(90, 4), "90m", json!({}), None),
+            (values(50, 4), "50m", json!({}), None),
+            // The pass may have seen other samples.
+            (earlier, "58m", json!({}), None),
+            // Nothing that is assumed explains it, and its pass saw the same.
+            (dated, "58m", json!({"tolerance": 0.1}), None),
+            (failed, "58m", json!({"tolerance": 0.1}), None),
+        ] {
+            let state = build::state(&json!({"recommendations": [], "flags": flags}));
+            let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
+            let got = finding(Code::DiffersFromStatus, &items).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Warning, false));
+                let Facts::DiffersFromStatus(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert_eq!((facts.last, facts.now), (4, 5));
+                facts.would_explain
+            });
+            assert_eq!(got, want, "{hpa}");
+        }
+    }
 }

@@ -2,13 +2,11 @@
 
 use super::stated;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::Direction;
 use crate::findings::path::{set_tolerance, side, tolerance_of, tolerated};
-use crate::findings::{About, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Note;
 use crate::version::{Stage, Version};
-use crate::words::{list, sentence};
 
 /// Fields of the spec are dropped or ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -225,4 +223,141 @@ fn is_managed(snapshot: &Snapshot) -> bool {
             .pods
             .iter()
             .any(|pod| pod.node.as_deref().is_some_and(is_of_aks))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, settled, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_managed_control_plane() {
+        for (version, node, want) in [
+            ("v1.34.2", "aks-nodepool1-12345678-vmss000000", true),
+            ("v1.34.2-eks-0a1b2c3", "ip-10-0-1-2.ec2.internal", true),
+            (
+                "v1.34.2-gke.1043",
+                "gke-prod-default-pool-1a2b3c4d-x7kq",
+                true,
+            ),
+            // A node of one's own in Azure, a name that only begins alike, and a pod without a node.
+            ("v1.34.2", "k8s-agentpool1-12345678-vmss000000", false),
+            ("v1.34.2", "aks-lab-1", false),
+            ("v1.34.2", "", false),
+        ] {
+            let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": version}));
+            let mut items = with_pods([state, settled(4), build::scale(4)], 4, "54m");
+            for pod in items
+                .iter_mut()
+                .filter(|item| item["kind"] == "Pod" && !node.is_empty())
+            {
+                pod["spec"]["nodeName"] = json!(node);
+            }
+            let found = finding(Code::FieldIgnored, &items).expect("the tolerance");
+            let Facts::FieldIgnored(facts) = &found.facts else {
+                panic!("{found:?}")
+            };
+            assert_eq!(facts.is_managed, want, "{version} {node}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_the_version_does_not_have() {
+        let tolerant = |uid: Option<&str>| {
+            let metric = build::resource("cpu", &build::utilization(50));
+            let behavior = json!({"scaleUp": {"tolerance": "0.01"}});
+            let hpa = build::hpa(&json!({"metrics": [metric], "behavior": behavior}));
+            build::with(hpa, &json!({"metadata": {"uid": uid}}))
+        };
+        // 54 % is within the tolerance of 10 %, but not within 1 %.
+        let wide = json!({"spec": {"behavior": {"scaleUp": {"tolerance": "0.09"}}}});
+        for (version, gate, hpa, want) in [
+            (
+                "v1.34.2",
+                None,
+                tolerant(Some("u")),
+                Some((false, true, true)),
+            ),
+            ("v1.34.2", None, tolerant(None), Some((true, true, true))),
+            ("v1.32.1", None, tolerant(None), Some((true, false, true))),
+            (
+                "v1.32.1",
+                None,
+                tolerant(Some("u")),
+                Some((false, false, true)),
+            ),
+            // It is within the tolerance of the field, too.
+            (
+                "v1.34.2",
+                None,
+                build::with(tolerant(None), &wide),
+                Some((true, true, false)),
+            ),
+            (
+                "v1.32.1",
+                None,
+                build::with(tolerant(None), &wide),
+                Some((true, false, false)),
+            ),
+            ("v1.34.2", Some(true), tolerant(Some("u")), None),
+            ("v1.36.2", None, tolerant(Some("u")), None),
+            (
+                "v1.36.2",
+                Some(false),
+                tolerant(Some("u")),
+                Some((false, true, true)),
+            ),
+            // Without the field, it is what would change the answer.
+            ("v1.34.2", None, settled(4), Some((true, true, true))),
+            ("v1.36.2", None, settled(4), None),
+        ] {
+            let gates = gate.map_or(
+                json!({}),
+                |on: bool| json!({"HPAConfigurableTolerance": on}),
+            );
+            let state = build::state(&json!({
+                "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
+            }));
+            let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
+            let got = finding(Code::FieldIgnored, &items).map(|it| {
+                let Facts::FieldIgnored(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                let severity = if facts.stated {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                assert_eq!(it.severity, severity);
+                assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
+                assert_eq!(facts.on_in, Some(35));
+                let more = it.without.and_then(|it| it.replicas) == Some(5);
+                assert_eq!(more, it.explains && facts.stated);
+                (facts.dropped, facts.settable, it.explains)
+            });
+            assert_eq!(got, want, "{version} {gate:?}");
+        }
+        // Below its target, nobody misses a replica: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as well,
+        // and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
+        for (count, replicas, cpu, want) in [
+            (4, 4, "48m", false),
+            (4, 4, "46m", false),
+            (20, 20, "46m", false),
+            (20, 20, "54m", true),
+        ] {
+            let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
+            let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
+            let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
+            assert_eq!(
+                finding(Code::FieldIgnored, &items).is_some(),
+                want,
+                "{count} {cpu}"
+            );
+        }
+    }
 }

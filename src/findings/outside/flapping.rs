@@ -7,10 +7,9 @@ use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::Rescale;
 use crate::findings::path::policy;
-use crate::findings::{About, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::Event;
-use crate::words::{count, distance, duration, time};
 
 /// The controller scales up and down again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,4 +242,47 @@ fn cycles(events: &[&Event]) -> i32 {
     most(true)
         .min(most(false))
         .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    /// A window lasts from the passes before scaling down to the next rise, if events tell all of them.
+    #[test]
+    fn a_window_bridges_the_longest_gap() {
+        let longer = |count: i32| {
+            // Up at each quarter of an hour, and down 7 minutes before the next rise.
+            let events = (0..6).flat_map(|cycle| {
+                let minute = cycle * 15;
+                [(8, "above", minute), (4, "below", minute + 8)].map(|(size, side, minute)| {
+                    let time = format!("2026-11-21T{:02}:{:02}:00Z", 4 + minute / 60, minute % 60);
+                    let reason = match side {
+                        "above" => "cpu resource utilization above target",
+                        _ => "All metrics below target",
+                    };
+                    json!({"apiVersion": "v1", "kind": "Event",
+                        "metadata": {"name": format!("e{minute}"), "namespace": "default"},
+                        "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {reason}"),
+                        "type": "Normal", "count": count, "firstTimestamp": time, "lastTimestamp": time})
+                })
+            });
+            let cpu = build::resource("cpu", &build::utilization(50));
+            let items = crate::findings::testing::state(&[cpu], &["50m"; 4]);
+            let all = crate::findings::testing::found(
+                &items.into_iter().chain(events).collect::<Vec<_>>(),
+            );
+            all.into_iter().find_map(|it| match it.facts {
+                Facts::Flapping(it) => Some(it.longer),
+                _ => None,
+            })
+        };
+        // 7 minutes, and 5 until a recommendation that holds the replicas is gone.
+        assert_eq!(longer(1), Some(900));
+        // A rise and a fall each 17 minutes, of which some may be hidden.
+        assert_eq!(longer(3), Some(1800));
+    }
 }

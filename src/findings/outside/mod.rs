@@ -10,6 +10,8 @@ pub mod other_writer;
 pub mod paused_by_keda;
 pub mod scale_not_written;
 pub mod target_not_found;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use jiff::Timestamp;
 
@@ -31,6 +33,3 @@ fn stated(version: &Version) -> String {
         .stated()
         .map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,13 +7,10 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::{Path, Step};
 use crate::findings::last_pass::LastPass;
+use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
-use crate::findings::{
-    About, Advice, Aspect, Before, Case, Command, Finding, Kind, Rank, Remedy, Severity, Text,
-};
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
 use crate::snapshot::surroundings::ManifestReplicas;
-use crate::words::{count, distance, future, time};
 
 /// Something else sets the replicas of the target, or will.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -527,3 +524,299 @@ impl Writer {
 /// replaced by a manifest without any.
 const RESET: &str =
     "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{
+        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
+    };
+    use crate::findings::testing::{said, set_by, with};
+    use crate::findings::{Code, Facts};
+    use crate::pass::Pass;
+
+    #[test]
+    fn replicas_that_somebody_else_set() {
+        let argo = json!({"argocd.argoproj.io/tracking-id": "web"});
+        let helm = json!({"meta.helm.sh/release-name": "shop"});
+        let none = json!({});
+        let by_hand = writes("kubectl", "scale");
+        let controller = writes("kube-controller-manager", "scale");
+        for (left, now, managed, annotations, want) in [
+            (3, 8, &by_hand, &none, Some(Some(By::Scale))),
+            (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
+            (
+                3,
+                8,
+                &writes("kubectl-scale", "scale"),
+                &none,
+                Some(Some(By::Scale)),
+            ),
+            (
+                3,
+                8,
+                &writes("cronhpa", "scale"),
+                &none,
+                Some(Some(By::Autoscaler)),
+            ),
+            (
+                3,
+                8,
+                &writes("ocelot", "scale"),
+                &none,
+                Some(Some(By::Autoscaler)),
+            ),
+            (
+                9,
+                5,
+                &writes("argocd-controller", ""),
+                &argo,
+                Some(Some(By::ArgoCd)),
+            ),
+            (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
+            (
+                9,
+                5,
+                &writes("kustomize-controller", ""),
+                &none,
+                Some(Some(By::Flux)),
+            ),
+            (
+                9,
+                5,
+                &writes("kubectl-client-side-apply", ""),
+                &none,
+                Some(Some(By::Apply)),
+            ),
+            // Whoever applies the manifest did not write this.
+            (
+                9,
+                5,
+                &writes("kubectl-edit", ""),
+                &helm,
+                Some(Some(By::Hand)),
+            ),
+            (
+                9,
+                5,
+                &writes("kubectl-patch", ""),
+                &none,
+                Some(Some(By::Hand)),
+            ),
+            (
+                9,
+                5,
+                &writes("my-operator", ""),
+                &argo,
+                Some(Some(By::Program)),
+            ),
+            (9, 5, &json!([]), &none, Some(None)),
+            // The controller itself, which has not written its status yet.
+            (3, 8, &controller, &none, None),
+            (5, 5, &by_hand, &none, None),
+            // Switched off and on.
+            (3, 0, &by_hand, &none, None),
+            (0, 3, &by_hand, &none, None),
+        ] {
+            let target = deployment(now, managed, annotations);
+            let items = with_pods([unknown_memory(), settled(left), target], 5, "50m");
+            let got = finding(Code::OtherWriter, &items).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Warning, true));
+                let Facts::OtherWriter(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert_eq!((facts.now, facts.left), (now, Some(left)));
+                facts.writer.map(|it| it.by)
+            });
+            assert_eq!(got, want, "{left} {now} {managed}");
+        }
+        // An event of the controller about the same count, after the status.
+        let later = build::with(
+            rescale(8, 1),
+            &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}),
+        );
+        let target = deployment(8, &json!([]), &none);
+        let items = with_pods(
+            [unknown_memory(), settled(3), target.clone(), later],
+            5,
+            "50m",
+        );
+        assert_eq!(finding(Code::OtherWriter, &items), None);
+        // A single correction by a pass is explained by the finding about the correction.
+        // If a program writes, it will write again, and so comes first.
+        let code = |now: i32, writer: &Value| {
+            let hpa = build::with(settled(3), &json!({"spec": {"maxReplicas": 4}}));
+            let items = [unknown_memory(), hpa, deployment(now, writer, &none)];
+            let items = with_pods(items, usize::try_from(now).expect("a count"), "50m");
+            crate::findings::find(&Pass::run(input(&items).expect("an input")))[0].code()
+        };
+        for (writer, comes_first) in [
+            (&by_hand, false),
+            (&writes("cronhpa", "scale"), true),
+            (&writes("kubectl-edit", ""), false),
+            (&json!([]), false),
+            (&writes("helm", ""), true),
+            (&writes("argocd-controller", ""), true),
+            (&writes("my-operator", ""), true),
+        ] {
+            let want = |corrected| {
+                if comes_first {
+                    Code::OtherWriter
+                } else {
+                    corrected
+                }
+            };
+            assert_eq!(code(1, writer), want(Code::BelowMin), "{writer}");
+            assert_eq!(code(6, writer), want(Code::AboveMax), "{writer}");
+        }
+    }
+
+    /// The controller of a Deployment sets the replicas of its ReplicaSets, which is not the HPA controller's doing.
+    #[test]
+    fn replicas_of_a_target_that_something_owns() {
+        let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
+            "uid": "1", "controller": true}]);
+        let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
+            let kind = json!({ "kind": kind });
+            let target = build::with(deployment(5, writer, &json!({})), &kind);
+            let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
+            let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
+            let items = [unknown_memory(), build::with(settled(4), &spec), target];
+            let all = crate::findings::find(&Pass::run(
+                input(&with_pods(items, 5, "50m")).expect("an input"),
+            ));
+            let Facts::OtherWriter(facts) = &all.first()?.facts else {
+                return None;
+            };
+            assert_eq!(facts.left, Some(4));
+            Some(facts.owner.as_ref().map(ToString::to_string))
+        };
+        let (manager, none) = (writes("kube-controller-manager", ""), json!([]));
+        let hpa = writes("kube-controller-manager", "scale");
+        let hand = writes("kubectl", "scale");
+        let own = Some(Some("Deployment/shop".to_owned()));
+        for max in [20, 4] {
+            assert_eq!(owner("ReplicaSet", &owners, &manager, max), own);
+            assert_eq!(owner("ReplicaSet", &owners, &none, max), own);
+            assert_eq!(owner("ReplicaSet", &owners, &hpa, max), None);
+        }
+        assert_eq!(owner("ReplicaSet", &owners, &hand, 20), Some(None));
+        // Before 1.22, the subresource is not told.
+        assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
+        // Whether an operator sets the replicas is not known.
+        assert_eq!(owner("Deployment", &owners, &none, 20), Some(None));
+    }
+
+    #[test]
+    fn replicas_that_go_to_and_fro() {
+        let target = deployment(4, &json!([]), &json!({}));
+        for (events, want) in [
+            (vec![rescale(4, 20)], Some(20)),
+            (vec![rescale(4, 20), rescale(3, 2)], Some(20)),
+            // The controller's own doing.
+            (vec![rescale(4, 20), rescale(3, 19)], None),
+            (vec![rescale(4, 2)], None),
+            (vec![], None),
+        ] {
+            let items = [unknown_memory(), settled(4), target.clone()]
+                .into_iter()
+                .chain(events.clone());
+            let got = finding(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
+                let Facts::OtherWriter(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                let Again {
+                    replicas, count, ..
+                } = facts.again.expect("repeated scaling");
+                assert_eq!((replicas, facts.left), (4, None));
+                count
+            });
+            assert_eq!(got, want, "{events:?}");
+        }
+    }
+
+    /// What applies a manifest on the server will apply it again; what edits the object will not.
+    #[test]
+    fn replicas_of_a_manifest_that_the_server_applies() {
+        let advice = |manager: &str, operation: &str| {
+            let writer = json!({"manager": manager, "operation": operation});
+            said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
+        };
+        let hand = "Change maxReplicas instead.";
+        for (manager, operation, want) in [
+            (
+                "kubectl",
+                "Apply",
+                "Take replicas out of the manifest that kubectl applies.",
+            ),
+            ("kubectl", "Update", hand),
+            ("kubectl-edit", "Update", hand),
+            (
+                "ci",
+                "Apply",
+                "Take replicas out of the manifest that ci applies.",
+            ),
+            ("ci", "Update", "Have ci leave the replicas to the HPA."),
+            (
+                "argocd-controller",
+                "Apply",
+                "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas.",
+            ),
+        ] {
+            assert_eq!(advice(manager, operation), want, "{manager} {operation}");
+        }
+    }
+
+    /// The server takes away what no manager states any more, whichever tool applies the manifest.
+    #[test]
+    fn replicas_that_the_server_resets() {
+        let evidence = |manager: &str, operation: &str| {
+            let writer = json!({"manager": manager, "operation": operation});
+            said(Code::OtherWriter, &set_by(&writer, 3)).evidence
+        };
+        let reset = "Taken out before the controller scales again, the replicas are reset to 1 if no other manager \
+                     owns them.";
+        for manager in [
+            "kubectl",
+            "ci",
+            "kustomize-controller",
+            "helm",
+            "argocd-controller",
+        ] {
+            assert!(
+                evidence(manager, "Apply").iter().any(|it| it == reset),
+                "{manager}"
+            );
+            assert!(
+                !evidence(manager, "Update").iter().any(|it| it == reset),
+                "{manager}"
+            );
+        }
+    }
+
+    /// A bound that keeps what a person set, and leaves the HPA a choice.
+    #[test]
+    fn replicas_that_a_person_sets() {
+        let patch = |replicas: i32, least: i32, most: i32| {
+            let writer = json!({"manager": "kubectl", "subresource": "scale"});
+            let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
+            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            let commands = said(Code::OtherWriter, &items).commands;
+            commands
+                .get(1)
+                .map(|it| it.split("-p ").last().unwrap().to_owned())
+        };
+        let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
+        // The last pass left 6.
+        assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
+        assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
+        assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
+        assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
+        // It would fix the replicas.
+        assert_eq!(patch(8, 2, 8), None);
+        assert_eq!(patch(3, 3, 10), None);
+    }
+}

@@ -3,15 +3,10 @@
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::apimachinery::names::shell_word;
-use crate::engine::decision::Direction;
 use crate::findings::path::primary;
-use crate::findings::{
-    About, Before, Case, Command, Edited, Finding, Kind, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
-use crate::words::list;
 
 /// KEDA has been told not to scale.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,4 +241,191 @@ fn disabled(hpa: &Hpa) -> Vec<Direction> {
             .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
     });
     disabled.map(|(direction, _)| direction).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, input, unknown_memory, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_scaled_object_that_is_paused() {
+        let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let owned = |behavior: Value| {
+            let metric = build::resource("cpu", &build::utilization(50));
+            let spec = json!({"metrics": [metric], "behavior": behavior});
+            build::with(
+                build::hpa(&spec),
+                &json!({"metadata": {"ownerReferences": owner}}),
+            )
+        };
+        let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+        let object = |annotations: Value| {
+            vec![json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+            })]
+        };
+        let (out, whole) = (
+            "autoscaling.keda.sh/paused-scale-out",
+            "autoscaling.keda.sh/paused",
+        );
+        let plain = build::with(
+            owned(disabled.clone()),
+            &json!({"metadata": {"ownerReferences": null}}),
+        );
+        for (hpa, objects, cpu, want) in [
+            (
+                owned(disabled.clone()),
+                object(json!({out: "true"})),
+                "100m",
+                Some((true, vec![out])),
+            ),
+            // It explains nothing if the metrics do not ask for more.
+            (
+                owned(disabled.clone()),
+                object(json!({out: "true"})),
+                "50m",
+                Some((false, vec![out])),
+            ),
+            (
+                owned(disabled.clone()),
+                vec![],
+                "100m",
+                Some((true, vec![])),
+            ),
+            // As a whole it explains what the target has, whatever the metrics ask for.
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "true"})),
+                "50m",
+                Some((true, vec![whole])),
+            ),
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "false"})),
+                "50m",
+                None,
+            ),
+            // Its own behavior.
+            (
+                owned(disabled.clone()),
+                object(json!({out: "false"})),
+                "100m",
+                None,
+            ),
+            (owned(json!(null)), vec![], "100m", None),
+            (plain, object(json!({out: "true"})), "100m", None),
+        ] {
+            let items = [unknown_memory(), hpa, build::scale(4)]
+                .into_iter()
+                .chain(objects);
+            let found = finding(Code::PausedByKeda, &with_pods(items, 4, cpu));
+            let got = found.map(|it| {
+                let Facts::PausedByKeda(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                let severity = if facts.is_whole() {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                assert_eq!(it.severity, severity);
+                assert_eq!(
+                    (&*facts.object, &facts.disabled[..]),
+                    ("web", &[Direction::Up][..])
+                );
+                (it.explains, facts.annotations.clone())
+            });
+            assert_eq!(got, want);
+        }
+    }
+
+    /// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.
+    #[test]
+    fn replicas_that_keda_fixes_with_the_bounds() {
+        let fixed = |annotations: Value, least: i32, most: i32| {
+            let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+                "uid": "1", "controller": true}]);
+            let metric = build::resource("cpu", &build::utilization(50));
+            let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
+            let hpa = build::with(
+                build::hpa(&spec),
+                &json!({"metadata": {"ownerReferences": owner}}),
+            );
+            let object = json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+            });
+            let items = [unknown_memory(), hpa, build::scale(3), object];
+            let found = finding(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
+            let Facts::PausedByKeda(facts) = found.facts else {
+                panic!("{found:?}")
+            };
+            facts.fixed
+        };
+        let replicas = |value: &str| json!({"autoscaling.keda.sh/paused-replicas": value});
+        assert_eq!(fixed(replicas("3"), 3, 3), Some(3));
+        assert_eq!(fixed(replicas("0"), 1, 1), Some(1));
+        assert_eq!(fixed(replicas("3"), 1, 3), None);
+        assert_eq!(fixed(replicas("2"), 3, 3), None);
+        assert_eq!(
+            fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3),
+            None
+        );
+    }
+
+    #[test]
+    fn an_hpa_that_keda_has_taken_away() {
+        let object = |name: &str, key: &str, value: &str| {
+            json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": name, "namespace": "shop", "annotations": {key: value}},
+                "spec": {"scaleTargetRef": {"name": "web"}},
+            })
+        };
+        let (paused, replicas) = (
+            "autoscaling.keda.sh/paused",
+            "autoscaling.keda.sh/paused-replicas",
+        );
+        let other = build::with(
+            object("other", paused, "true"),
+            &json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
+        );
+        for (object, want) in [
+            (
+                object("web", paused, "true"),
+                Some("ScaledObject/web has the annotation autoscaling.keda.sh/paused=true,"),
+            ),
+            (
+                object("for-web", replicas, "0"),
+                Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
+            ),
+            (object("web", paused, "false"), None),
+            (
+                object("web", "autoscaling.keda.sh/paused-scale-in", "true"),
+                None,
+            ),
+            (other, None),
+        ] {
+            let hint = input(&[unknown_memory(), object.clone()])
+                .expect_err("no HPA")
+                .hint
+                .unwrap_or_default();
+            let told = want
+                .is_some_and(|want| hint.starts_with("paused-by-keda: ") && hint.contains(want));
+            assert_eq!(told, want.is_some(), "{object}: {hint}");
+            assert_eq!(
+                hint.contains("paused-by-keda"),
+                want.is_some(),
+                "{object}: {hint}"
+            );
+        }
+    }
 }

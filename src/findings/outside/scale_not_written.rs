@@ -3,9 +3,8 @@
 use jiff::Timestamp;
 
 use crate::findings::metrics::end;
-use crate::findings::{About, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::evidence::Event;
-use crate::words::{count, distance, time};
 
 /// The controller cannot write the scale of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,4 +157,127 @@ pub struct Failures {
     pub times: i32,
     /// When the first was.
     pub first: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    /// At 90 % of 50 %, four pods become eight, if the scale can be written.
+    #[test]
+    fn a_scale_that_cannot_be_written() {
+        let denied = "admission webhook \"limits\" denied the request";
+        let failed = |reason: &str, message: &str| {
+            let message =
+                format!("the HPA controller was unable to update the target scale: {message}");
+            let able = json!({"type": "AbleToScale", "status": "False", "reason": reason,
+                "message": message, "lastTransitionTime": "2026-11-21T05:40:00Z"});
+            build::with(settled(4), &json!({"status": {"conditions": [able]}}))
+        };
+        let last = failed("FailedUpdateScale", denied);
+        let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
+        let since: Option<Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
+        let event = |reason: &str, size: i32, time: &str| {
+            build::with(
+                rescale(size, 80),
+                &json!({"reason": reason, "lastTimestamp": time}),
+            )
+        };
+        let failing = |error: &str| {
+            let message = format!("New size: 8; reason: All metrics below target; error: {error}");
+            let event = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
+            build::with(event, &json!({ "message": message }))
+        };
+        let slow = "etcdserver: request timed out";
+        let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+        for (items, cpu, want) in [
+            (
+                vec![unknown_memory(), last.clone()],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            (
+                vec![unknown_memory(), last.clone(), failing(denied)],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            (
+                vec![unknown_memory(), last.clone(), failing(conflict)],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            // What passes by itself is no trouble before it happens often.
+            (
+                vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", slow),
+                    failing(slow),
+                ],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            (
+                vec![stated, settled(4)],
+                "90m",
+                Some((Severity::Error, None, None)),
+            ),
+            // It is not to be written, was written in the meantime, or failed once because of another writer.
+            (vec![unknown_memory(), last.clone()], "50m", None),
+            (
+                vec![
+                    unknown_memory(),
+                    last.clone(),
+                    event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z"),
+                ],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
+                ],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), failed("FailedUpdateScale", conflict)],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), failed("FailedGetScale", denied)],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), settled(4), failing(denied)],
+                "90m",
+                None,
+            ),
+        ] {
+            let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
+            let got = finding(Code::ScaleNotWritten, &items).map(|it| {
+                let Facts::ScaleNotWritten(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert!([denied, slow].contains(&&*facts.error), "{facts:?}");
+                assert_eq!((facts.to, it.explains), (8, true));
+                (it.severity, facts.failed, facts.failures.map(|it| it.times))
+            });
+            assert_eq!(got, want, "{items:?}");
+        }
+    }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::apimachinery::names::{nearest_object, shell_word};
+use crate::apimachinery::names::nearest_object;
 use crate::engine::decision::Block;
-use crate::findings::{About, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::saved::assemble::{has_own_scale, resource_of};
 use crate::snapshot::ScaleError;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -199,5 +199,206 @@ fn not_found(case: &Case<'_>) -> Missing {
         Some(true) => Missing::Object,
         None if has_own_scale(target.group(), &target.kind) => Missing::Object,
         None => Missing::ObjectOrScale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{deployment, finding, unknown_memory};
+    use crate::findings::testing::{cpu, said, state, with};
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_target_that_is_not_there() {
+        let deployment = |name: &str| {
+            build::with(
+                deployment(3, &json!([]), &json!({})),
+                &json!({"metadata": {"name": name}}),
+            )
+        };
+        let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
+        let rollout = build::with(
+            deployment("web"),
+            &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
+        );
+        let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
+        for (hpa, objects, want) in [
+            (
+                to(json!({})),
+                vec![deployment("weg")],
+                Some((Missing::Object, Some("Deployment/weg"))),
+            ),
+            (
+                to(json!({})),
+                vec![deployment("other-thing")],
+                Some((Missing::Object, None)),
+            ),
+            (
+                to(json!({})),
+                vec![stateful_set],
+                Some((Missing::Object, Some("StatefulSet/web"))),
+            ),
+            (
+                to(json!({"apiVersion": "extensions/v1beta1"})),
+                vec![deployment("web")],
+                Some((Missing::Kind, Some("Deployment/web"))),
+            ),
+            (
+                to(json!({"kind": "DaemonSet"})),
+                vec![],
+                Some((Missing::Scale, None)),
+            ),
+            (to(json!({})), vec![deployment("web")], None),
+            (
+                to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
+                vec![rollout, deployment("web")],
+                None,
+            ),
+        ] {
+            let items: Vec<Value> = [unknown_memory(), hpa.clone()]
+                .into_iter()
+                .chain(objects)
+                .collect();
+            let found = finding(Code::TargetNotFound, &items);
+            let got = found.as_ref().map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Error, true));
+                let Facts::TargetNotFound(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                // An input with other objects of the kind is complete.
+                let target = &hpa["spec"]["scaleTargetRef"]["kind"];
+                let is_listed = items.iter().any(|it| it["kind"] == *target)
+                    && facts.missing == Missing::Object;
+                assert_eq!(facts.is_assumed, !is_listed, "{facts:?}");
+                (facts.missing, facts.meant.as_ref().map(ToString::to_string))
+            });
+            let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
+            assert_eq!(got, want, "{hpa}");
+        }
+        // The API server's message.
+        let message = "deployments.apps \"web\" not found";
+        let state_of =
+            |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
+        let said = finding(
+            Code::TargetNotFound,
+            &[state_of(message), build::hpa(&json!({}))],
+        );
+        let said = said.map(|it| it.facts);
+        let Some(Facts::TargetNotFound(facts)) = said else {
+            panic!("{said:?}")
+        };
+        assert_eq!(
+            (facts.missing, facts.is_assumed, &*facts.error),
+            (Missing::Object, false, message)
+        );
+        // It says the same of a custom resource without a scale.
+        let custom = build::hpa(
+            &json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}),
+        );
+        let said = finding(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
+        let Some(Facts::TargetNotFound(facts)) = said else {
+            panic!("{said:?}")
+        };
+        assert_eq!(facts.missing, Missing::ObjectOrScale);
+        // An input that lacks the target says nothing about the cluster.
+        assert_eq!(
+            finding(Code::TargetNotFound, &[build::hpa(&json!({}))]),
+            None
+        );
+    }
+
+    /// The target is elsewhere, is kept at 0 by a Rollout, or creates a workload of its own.
+    #[test]
+    fn the_object_that_is_meant() {
+        let target = |kind: &str, api_version: &str| json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"}}});
+        let deployment = |name: &str, namespace: &str, more: &Value| {
+            let own = json!({
+                "apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": name, "namespace": namespace, "uid": name},
+                "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+                "status": {"replicas": 3},
+            });
+            build::with(own, more)
+        };
+        let without_scale = |items: Vec<Value>| -> Vec<Value> {
+            items
+                .into_iter()
+                .filter(|it| it["kind"] != "Scale")
+                .collect()
+        };
+        let busy = state(&[cpu()], &["90m"; 3]);
+        let elsewhere = [
+            without_scale(busy.clone()),
+            vec![deployment("web", "shop", &json!({}))],
+        ]
+        .concat();
+        let unstated = {
+            let hpa = json!({"metadata": {"namespace": "shop"}});
+            let items = with(
+                &without_scale(busy.clone()),
+                "HorizontalPodAutoscaler",
+                &hpa,
+            );
+            let no_namespace = json!({"metadata": {"namespace": null}});
+            [items, vec![deployment("web", "", &no_namespace)]].concat()
+        };
+        let zero = with(
+            &busy,
+            "Scale",
+            &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}),
+        );
+        let rollout = json!({
+            "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+        });
+        let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
+        let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
+        let custom = with(
+            &busy,
+            "HorizontalPodAutoscaler",
+            &target("Stack", "example.com/v1"),
+        );
+        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
+            "name": "web", "uid": "s", "controller": true}]}});
+        let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
+        let custom = with(&custom, "Scale", &five);
+        let custom = with(
+            &custom,
+            "HorizontalPodAutoscaler",
+            &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z"}}),
+        );
+        let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();
+        for (code, items, want) in [
+            (
+                Code::TargetNotFound,
+                elsewhere,
+                "Create the HPA in the namespace shop, where Deployment/web is: it scales only in its own.",
+            ),
+            (
+                Code::TargetNotFound,
+                unstated,
+                "State the namespace shop in Deployment/web too: an HPA scales only in its own namespace.",
+            ),
+            (
+                Code::SwitchedOff,
+                kept,
+                "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+                 (spec.workloadRef).",
+            ),
+            (
+                Code::ReplicasWithoutPods,
+                owned,
+                "Find out why Stack/web sets Deployment/web-a to 3 replicas: its operator does not pass on \
+                 spec.replicas.",
+            ),
+        ] {
+            assert_eq!(said(code, &items).advice.text(), want);
+        }
     }
 }

@@ -7,14 +7,12 @@ use crate::findings::about::{APART, names, them};
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::is_alive;
-use crate::findings::{
-    About, Advice, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
-use crate::words::{amount, count, list, metric_format, percent, sentence};
+use crate::words::metric_format;
 
 /// Pods count that do not belong to the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -317,5 +315,235 @@ impl ForeignPods {
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let pods = self.of.iter().flat_map(|of| &of.pods);
         pods.map(|name| &**name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::owners::testing::{of_set, owned};
+    use crate::findings::testing::{boxed, check, cpu, said, state, with, with_pod};
+
+    /// Returns the state with a target of another kind.
+    fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
+        let target = json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind}}});
+        with(items, "HorizontalPodAutoscaler", &target)
+    }
+
+    #[test]
+    fn pods_of_others() {
+        let items = state(&[cpu()], &["50m", "50m", "150m"]);
+        let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
+        let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
+        let is_of = |patch: &Value| with_pod(&items, "web-2", patch);
+        let share = Some(Share {
+            metric: 0,
+            theirs: 150,
+            all: 250,
+        });
+        let facts = |owner| {
+            let of = vec![OwnedPods {
+                owner,
+                pods: boxed(&["web-2"]),
+            }];
+            Some((
+                Severity::Warning,
+                true,
+                ForeignPods {
+                    of,
+                    share,
+                    referred: None,
+                }
+                .into(),
+            ))
+        };
+        let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
+        let job = owned("Job", "migrate-1", &json!({}));
+        let set = |owner: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "odd", "namespace": "default", "ownerReferences": [
+                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "controller": true}]},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+        };
+        let odd = is_of(&owned("ReplicaSet", "odd", &json!({})));
+        let followed = |owner| [&odd[..], &[set(owner)]].concat();
+        let cron = json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "migrate-1", "namespace": "default", "ownerReferences": [
+                {"apiVersion": "batch/v1", "kind": "CronJob", "name": "migrate", "controller": true}]},
+            "status": {}});
+        let no_owners = state(&[cpu()], &["50m", "50m", "150m"]);
+        let custom = |items: &[Value]| of_kind(items, "example.com/v1", "App");
+        let failed = json!({"status": {"phase": "Failed"}});
+        check(
+            Code::ForeignPods,
+            vec![
+                ("are its own", is_of(&of_set("web", "3c4d")), None),
+                ("are of a Job", is_of(&job), object("Job/migrate-1")),
+                (
+                    "are of a CronJob",
+                    [&is_of(&job)[..], &[cron]].concat(),
+                    object("CronJob/migrate"),
+                ),
+                (
+                    "are of a StatefulSet",
+                    is_of(&owned("StatefulSet", "db", &json!({}))),
+                    { object("StatefulSet/db") },
+                ),
+                ("are of an unknown ReplicaSet", odd.clone(), None),
+                (
+                    "are of its ReplicaSet with another name",
+                    followed("web"),
+                    None,
+                ),
+                (
+                    "are of another Deployment",
+                    followed("api"),
+                    object("Deployment/api"),
+                ),
+                ("are of another by name", is_of(&of_set("api", "3c4d")), {
+                    object("ReplicaSet/api-3c4d")
+                }),
+                ("are of no one", items.clone(), facts(Owner::NoOne)),
+                ("state no owners", no_owners.clone(), None),
+                (
+                    "do not count",
+                    with_pod(&is_of(&job), "web-2", &failed),
+                    None,
+                ),
+                ("may be of a custom target", custom(&is_of(&job)), None),
+                (
+                    "were given to it together",
+                    with_pod(&no_owners, "web-2", &of_set("api", "3c4d")),
+                    None,
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn pods_that_a_custom_target_does_not_count() {
+        let mut items = of_kind(
+            &state(&[cpu()], &["50m", "50m", "5m"]),
+            "example.com/v1",
+            "App",
+        );
+        for (name, hash) in [("web-0", "new"), ("web-1", "new"), ("web-2", "old")] {
+            items = with_pod(&items, name, &of_set("web", hash));
+        }
+        let counts = |items: &[Value], replicas| {
+            let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": replicas}});
+            with(items, "Scale", &scale)
+        };
+        let facts = ForeignPods {
+            of: vec![OwnedPods {
+                owner: Owner::NotCounted("ReplicaSet/web-old".to_owned()),
+                pods: boxed(&["web-2"]),
+            }],
+            share: Some(Share {
+                metric: 0,
+                theirs: 5,
+                all: 105,
+            }),
+            referred: None,
+        };
+        // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
+        let young = json!({"status": {"startTime": "2026-11-21T05:59:00Z"}});
+        check(
+            Code::ForeignPods,
+            vec![
+                ("does, all of them", counts(&items, 3), None),
+                (
+                    "does not",
+                    counts(&items, 2),
+                    Some((Severity::Warning, true, facts.into())),
+                ),
+                (
+                    "may not have counted yet",
+                    with_pod(&counts(&items, 2), "web-2", &young),
+                    None,
+                ),
+            ],
+        );
+    }
+
+    /// A workload and the Rollout that has its template both have pods.
+    #[test]
+    fn pods_of_a_rollout_and_of_what_it_refers_to() {
+        let owner = |kind: &str, version: &str| {
+            json!({"metadata": {"ownerReferences": [{"apiVersion": version, "kind": kind,
+                "name": "web", "uid": kind, "controller": true}]}})
+        };
+        let set = |hash: &str, kind: &str, version: &str| {
+            let own = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": format!("web-{hash}"), "namespace": "default", "uid": hash},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}});
+            build::with(own, &owner(kind, version))
+        };
+        let of = |name: &str, hash: &str| {
+            let pod = build::pod(name);
+            let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "name": format!("web-{hash}"), "uid": hash, "controller": true}]);
+            build::with(pod, &json!({"metadata": {"ownerReferences": owner}}))
+        };
+        let state = |target: (&str, &str), scale_down: Value| {
+            let (kind, version) = target;
+            let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "default", "uid": "d"},
+                "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                    "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+                "status": {"replicas": 2}});
+            let mut rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+                "metadata": {"name": "web", "namespace": "default", "uid": "r"},
+                "spec": {"replicas": 2, "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+                "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+            rollout["spec"]["workloadRef"]["scaleDown"] = scale_down;
+            let spec = json!({"maxReplicas": 20, "metrics": [cpu()],
+                "scaleTargetRef": {"apiVersion": version, "kind": kind, "name": "web"}});
+            let mut items = vec![
+                build::hpa(&spec),
+                build::state(&json!({})),
+                deployment,
+                rollout,
+                set("a", "Deployment", "apps/v1"),
+                set("b", "Rollout", "argoproj.io/v1alpha1"),
+            ];
+            for (name, hash) in [
+                ("web-0", "a"),
+                ("web-1", "a"),
+                ("web-2", "b"),
+                ("web-3", "b"),
+            ] {
+                items.extend([of(name, hash), build::pod_metrics(name, "90m")]);
+            }
+            items
+        };
+        let rollout = ("Rollout", "argoproj.io/v1alpha1");
+        for (target, scale_down, want) in [
+            (
+                rollout,
+                json!(null),
+                "Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.",
+            ),
+            (
+                rollout,
+                json!("onsuccess"),
+                "Wait for Rollout/web to scale down Deployment/web.",
+            ),
+            (
+                ("Deployment", "apps/v1"),
+                json!(null),
+                "Point scaleTargetRef at Rollout/web, which takes over these pods.",
+            ),
+        ] {
+            assert_eq!(
+                said(Code::ForeignPods, &state(target, scale_down))
+                    .advice
+                    .text(),
+                want
+            );
+        }
     }
 }

@@ -5,8 +5,10 @@ pub mod old_revision_pods;
 pub mod selector_matches_nothing;
 pub mod selector_missing;
 pub mod shared_pods;
+#[cfg(test)]
+pub(crate) mod testing;
 
-use crate::findings::{About, Advice, Command, Remedy};
+use crate::findings::prelude::*;
 
 /// Returns what to do about a selector that does not select the pods of the target.
 fn selector_advice(about: &About<'_>) -> Advice {
@@ -30,6 +32,3 @@ impl About<'_> {
         .into()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,14 +6,11 @@ use jiff::SignedDuration;
 
 use crate::engine::decision::{Group, MetricStep};
 use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
 use crate::findings::requests::names_of;
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::Canary;
-use crate::words::{count, list};
 
 /// Pods of several revisions count, and together they are more than the replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,4 +192,133 @@ fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> O
         .iter()
         .max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
     main.map(|(hash, _)| *hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Alternative;
+    use crate::findings::owners::testing::of_set;
+    use crate::findings::testing::{boxed, check, cpu, only, state, with, with_pod};
+
+    #[test]
+    fn pods_of_several_revisions() {
+        let mut items = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+        for (name, hash) in [
+            ("web-0", "old"),
+            ("web-1", "old"),
+            ("web-2", "old"),
+            ("web-3", "new"),
+        ] {
+            items = with_pod(&items, name, &of_set("web", hash));
+        }
+        let replicas = |items: &[Value], replicas| {
+            with(items, "Scale", &json!({"spec": {"replicas": replicas}}))
+        };
+        let set = |hash: &str, revision: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": format!("web-{hash}"), "namespace": "default",
+                    "labels": {"app": "web", "pod-template-hash": hash},
+                    "annotations": {"deployment.kubernetes.io/revision": revision},
+                    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+                        "controller": true}]},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+        };
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 4}});
+        let rollout = |old, new| {
+            [
+                &replicas(&items, 3)[..],
+                &[deployment.clone(), set("old", old), set("new", new)],
+            ]
+            .concat()
+        };
+        let facts = |revisions: [(&str, usize, bool); 2], beyond: &str| {
+            let revisions = revisions.map(|(hash, pods, is_current)| {
+                let hash = hash.into();
+                Revision {
+                    hash,
+                    pods,
+                    is_current,
+                }
+            });
+            let beyond = boxed(&[beyond]);
+            let facts = OldRevisionPods {
+                revisions: revisions.into(),
+                replicas: 3,
+                beyond,
+                keeps_stable: false,
+            };
+            Some((Severity::Warning, true, facts.into()))
+        };
+        let unready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
+        let same = with_pod(&items, "web-3", &of_set("web", "old"));
+        let code = Code::OldRevisionPods;
+        check(
+            code,
+            vec![
+                ("are the replicas", items.clone(), None),
+                ("are more", replicas(&items, 3), {
+                    facts([("old", 3, false), ("new", 1, false)], "web-3")
+                }),
+                ("are replaced", rollout("1", "2"), {
+                    facts([("new", 1, true), ("old", 3, false)], "web-0")
+                }),
+                ("are rolled back", rollout("3", "2"), {
+                    facts([("old", 3, true), ("new", 1, false)], "web-3")
+                }),
+                ("are of one revision", replicas(&same, 3), None),
+                (
+                    "do not count",
+                    with_pod(&replicas(&items, 3), "web-3", &unready),
+                    None,
+                ),
+            ],
+        );
+        let finding = only(code, &replicas(&items, 3)).unwrap();
+        // 1.6 over 4 pods is 7; over 3 it is 5.
+        let without = Alternative {
+            proposal: Some(5),
+            replicas: Some(5),
+        };
+        assert_eq!(finding.without, Some(without));
+        // A rollout that began a minute ago ends by itself.
+        let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
+        let began = with_pod(&replicas(&items, 3), "web-3", &began);
+        assert_eq!(
+            only(code, &began).map(|it| it.severity),
+            Some(Severity::Info)
+        );
+    }
+
+    /// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
+    #[test]
+    fn a_surge_under_an_average() {
+        let surge = |target: &Value, length: &str| {
+            let mut items = state(&[build::external("queue", target)], &["50m"; 4]);
+            items.push(build::queue(&[length]));
+            for (name, hash) in [
+                ("web-0", "old"),
+                ("web-1", "old"),
+                ("web-2", "old"),
+                ("web-3", "new"),
+            ] {
+                items = with_pod(&items, name, &of_set("web", hash));
+            }
+            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
+            only(Code::OldRevisionPods, &with(&items, "Scale", &scale))
+        };
+        // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
+        let finding = surge(&build::average("40"), "125").unwrap();
+        assert!(finding.explains);
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+        // 160 need 4 of 40 each, in a surge or not.
+        assert_eq!(surge(&build::average("40"), "160"), None);
+    }
 }

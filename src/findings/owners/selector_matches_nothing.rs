@@ -6,9 +6,8 @@ use crate::engine::decision::MetricResult;
 use crate::findings::about::names;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::Pod;
-use crate::words::count;
 
 /// The selector matches none of the target's pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,4 +129,49 @@ pub struct Lacking {
     pub wanted: Box<str>,
     /// The actual value.
     pub found: Option<Box<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::findings::owners::testing::of_set;
+    use crate::findings::testing::{boxed, check, cpu, state, with, with_pod};
+
+    #[test]
+    fn the_selector_matches_nothing() {
+        let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
+        let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
+        let lacking = vec![Lacking {
+            key: "tier".into(),
+            wanted: "front".into(),
+            found: None,
+        }];
+        let facts = SelectorMatchesNothing {
+            selector: "app=web,tier=front".to_owned(),
+            replicas: 1,
+            own: boxed(&["web-0"]),
+            lacking,
+            others: Vec::new(),
+        };
+        let strange = selects("app=web,tier=front");
+        let none = with(&strange, "Scale", &json!({"status": {"replicas": 0}}));
+        // Objects without a ControllerState may be incomplete.
+        let mut unread = strange.clone();
+        unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
+        check(
+            Code::SelectorMatchesNothing,
+            vec![
+                ("matches", plain.clone(), None),
+                (
+                    "does not",
+                    strange,
+                    Some((Severity::Error, true, facts.into())),
+                ),
+                ("has nothing to match", none, None),
+                ("has pods that were not read", unread, None),
+            ],
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::selector_advice;
 use crate::engine::decision::Block;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Severity, Text};
+use crate::findings::prelude::*;
 
 /// The scale of the target has no selector, or a malformed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,5 +52,41 @@ impl Kind for SelectorMissing {
             commands: vec![about.show_selector()],
             objects: vec![about.target()],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::findings::testing::{check, cpu, state, with};
+
+    #[test]
+    fn the_scale_has_no_selector() {
+        let plain = state(&[cpu()], &["50m"]);
+        let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
+        let facts = |selector: &str| {
+            SelectorMissing {
+                selector: selector.to_owned(),
+            }
+            .into()
+        };
+        check(
+            Code::SelectorMissing,
+            vec![
+                ("has one", plain.clone(), None),
+                (
+                    "has none",
+                    selects(""),
+                    Some((Severity::Error, true, facts(""))),
+                ),
+                (
+                    "is unreadable",
+                    selects("a in"),
+                    Some((Severity::Error, true, facts("a in"))),
+                ),
+            ],
+        );
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::about::names;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::Pod;
-use crate::words::count;
 
 /// The selectors of several HPAs match the same pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,4 +153,104 @@ pub struct Sharing {
     pub target: String,
     /// The selector of its target.
     pub selector: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{boxed, check, cpu, said, state, with};
+
+    #[test]
+    fn two_hpas_share_pods() {
+        let other = |selector: &str| {
+            let name = json!({"metadata": {"name": "api", "uid": "v"},
+                "spec": {"scaleTargetRef": {"name": "api"}}});
+            let scale = json!({"metadata": {"name": "api"}, "status": {"selector": selector}});
+            let hpa = build::with(build::hpa(&json!({})), &name);
+            [
+                state(&[cpu()], &["90m"]),
+                vec![hpa, build::with(build::scale(1), &scale)],
+            ]
+            .concat()
+        };
+        // Both scale one target.
+        let twin = {
+            let name = json!({"metadata": {"name": "api", "uid": "v"}});
+            let hpa = build::with(build::hpa(&json!({})), &name);
+            [state(&[cpu()], &["52m"]), vec![hpa]].concat()
+        };
+        let of_twin = SharedPods {
+            others: vec![Sharing {
+                name: "api".to_owned(),
+                target: "Deployment/web".to_owned(),
+                selector: "app=web".to_owned(),
+            }],
+            pods: boxed(&["web-0"]),
+            is_refused: false,
+            of_keda: None,
+        };
+        let old = json!({"kubernetesVersion": "v1.25.0"});
+        let facts = |is_refused| {
+            let others = vec![Sharing {
+                name: "api".to_owned(),
+                target: "Deployment/api".to_owned(),
+                selector: "app".to_owned(),
+            }];
+            SharedPods {
+                others,
+                pods: boxed(&["web-0"]),
+                is_refused,
+                of_keda: None,
+            }
+            .into()
+        };
+        check(
+            Code::SharedPods,
+            vec![
+                ("are apart", other("app=api"), None),
+                (
+                    "overlap",
+                    other("app"),
+                    Some((Severity::Error, true, facts(true))),
+                ),
+                (
+                    "overlap, in a version that scales both",
+                    with(&other("app"), "ControllerState", &old),
+                    Some((Severity::Warning, false, facts(false))),
+                ),
+                (
+                    "are of one target, in a version that scales it by both",
+                    with(&twin, "ControllerState", &old),
+                    Some((Severity::Warning, true, of_twin.into())),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn pods_that_several_hpas_share() {
+        let mut items = state(&[cpu()], &["50m"]);
+        for (name, all) in [
+            ("other", "Both match web-0."),
+            ("third", "All of them match web-0."),
+        ] {
+            items.push(build::with(
+                items[0].clone(),
+                &json!({"metadata": {"name": name}}),
+            ));
+            let text = said(Code::SharedPods, &items);
+            assert!(
+                text.evidence.iter().any(|it| it == all),
+                "{:?}",
+                text.evidence
+            );
+            assert_eq!(
+                text.advice.text(),
+                "Keep one HPA for the target, and give it the metrics of the others."
+            );
+        }
+    }
 }

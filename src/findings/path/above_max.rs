@@ -1,8 +1,7 @@
 //! The finding `above-max`.
 
 use super::corrected::{Correction, MAX, corrected};
-use crate::engine::decision::Direction;
-use crate::findings::{About, Before, Case, Code, Finding, Kind, Others, Rank, Text};
+use crate::findings::prelude::*;
 
 /// There are more replicas than `maxReplicas`, or there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,18 +5,15 @@ use serde_json::json;
 
 use super::bound::{Bound, bound, bounded, leave, suspected};
 use super::{proposed, target, tried};
-use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Group, MetricStep};
 use crate::findings::about::exact;
 use crate::findings::last_pass::Rescale;
+use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::{OtherRequest, Room, rooms};
-use crate::findings::{
-    About, Advice, Before, Case, Code, Command, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
 use crate::numbers::format_of;
-use crate::words::{amount, amount_of, count, distance, list};
+use crate::words::amount_of;
 
 /// `maxReplicas` decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -358,5 +355,319 @@ impl AtMax {
             }
         }
         (Remedy::RaiseMax.says(text), commands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+    use crate::findings::path::testing::{annotated_by_keda, at_max, memory, pods, queue_of};
+    use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
+    use crate::findings::{find_except, views};
+
+    /// Returns an HPA with a metric of this total and a target for it.
+    fn total_of(name: &str, target: &str, value: &str, replicas: usize) -> Vec<Value> {
+        let items = state(
+            &[build::external(name, &build::value(target))],
+            &vec!["50m"; replicas],
+        );
+        let values = [json!({"metricName": name, "value": value})];
+        [items, vec![build::external_values(values)]].concat()
+    }
+
+    /// If the bound decides only because of what another finding reports, the bound is not what to change.
+    #[test]
+    fn a_bound_decides_only_because_of_something_else() {
+        let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
+        let paused = json!({"autoscaling.keda.sh/paused": "true"});
+        let busy = most(pods("90m"), 7);
+        for (items, prior) in [
+            (busy.clone(), None),
+            (annotated_by_keda(&busy, &json!({})), None),
+            (annotated_by_keda(&busy, &paused), Some(Code::PausedByKeda)),
+            // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
+            (
+                most(queue_of(&build::value("75"), "225", 4), 7),
+                Some(Code::ValueMultiplies),
+            ),
+            // A time falls with the replicas, so more of them may be what is needed.
+            (most(total_of("latency", "75m", "100m", 4), 5), None),
+            // As an average, 900 needs 12 pods in any case.
+            (most(queue_of(&build::average("75"), "900", 4), 7), None),
+            (
+                most(queue_of(&build::average("10m"), "40", 4), 5),
+                Some(Code::SuspectUnit),
+            ),
+        ] {
+            let all = found(&items);
+            let bounds = all.iter().filter_map(|it| match &it.facts {
+                Facts::AtMax(_) => Some((it.follows, it.severity)),
+                _ => None,
+            });
+            let severity = if prior.is_some() {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            assert_eq!(bounds.collect::<Vec<_>>(), [(prior, severity)]);
+            assert_eq!(all[0].code(), prior.unwrap_or(Code::AtMax));
+        }
+    }
+
+    /// Pods that have only just started use most of what is above the maximum: their start is what to look at.
+    #[test]
+    fn a_maximum_beside_hot_pods_that_start_follows_them() {
+        let pods = |young: &str| {
+            let mut items = state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &["90m", "90m", "300m", "300m"],
+            );
+            for name in ["web-2", "web-3"] {
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["status"]["startTime"] = json!(young);
+                pod["metadata"]["creationTimestamp"] = json!(young);
+                pod["status"]["conditions"] =
+                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+            }
+            with_spec(&items, &json!({"maxReplicas": 4}))
+        };
+        let told = |items: &[Value]| -> Vec<_> {
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity, it.follows))
+                .collect()
+        };
+        // Without them, two pods at 180% need 8 replicas of 4, which is still more than the maximum.
+        let young = told(&pods("2026-11-21T05:58:45Z"));
+        assert_eq!(
+            young,
+            [
+                (Code::StartingPods, Severity::Warning, None),
+                (Code::AtMax, Severity::Info, Some(Code::StartingPods))
+            ]
+        );
+        assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
+    }
+
+    /// What the metrics count is named in absolute terms, and what else would be enough is found by playing it.
+    #[test]
+    fn a_maximum_is_not_the_only_lever() {
+        let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
+        let of = |facts: &AtMax| {
+            let values = facts.rooms.iter().map(|(metric, room)| {
+                let request = room.request.as_ref().map(|it| it.request.to_string());
+                let target = room
+                    .target
+                    .as_ref()
+                    .and_then(|it| it.target.average_value.clone());
+                (
+                    *metric,
+                    request.or(target.map(|it| it.to_string())).unwrap(),
+                )
+            });
+            (values.collect::<Vec<_>>(), facts.proposal)
+        };
+        // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
+        let busy = at_max(&most(&pods("90m"), 4));
+        let own = Counted {
+            metric: 0,
+            total: 360,
+            per_pod: 50,
+            of_pods: Some((4, Some((100, true)))),
+        };
+        assert_eq!((busy.counted.clone(), busy.beside), (vec![own], None));
+        assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
+        // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
+        let long = at_max(&most(&queue_of(&build::average("75"), "900", 4), 6));
+        let own = Counted {
+            metric: 0,
+            total: 900_000,
+            per_pod: 75_000,
+            of_pods: None,
+        };
+        assert_eq!(long.counted, [own]);
+        let (values, proposal) = of(&long);
+        assert_eq!((values.len(), proposal), (1, Some(5)));
+        // One of two metrics is above the maximum, or both are.
+        let metrics = [
+            build::resource("cpu", &build::utilization(50)),
+            build::resource("memory", &build::utilization(80)),
+        ];
+        let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
+        let one = at_max(&two("60Mi"));
+        assert_eq!(
+            (one.counted.len(), one.beside, one.rooms.len()),
+            (1, Some((1, 3)), 1)
+        );
+        let both = at_max(&two("160Mi"));
+        assert_eq!(
+            (both.counted.len(), both.beside, both.rooms.len()),
+            (2, None, 2)
+        );
+        assert!(both.proposal < Some(6), "{both:?}");
+    }
+
+    /// A load that returns after most replicas were removed at once had better kept some.
+    #[test]
+    fn a_drop_in_one_step_is_named_while_the_load_is_back() {
+        let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));
+        let dropped = |sizes: &[(i32, &str, &str)]| {
+            let events = sizes.iter().map(|(size, side, time)| {
+                let message = format!("New size: {size}; reason: cpu resource utilization {side} target");
+                json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("e{time}"), "namespace": "default"},
+                    "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                    "reason": "SuccessfulRescale", "message": message, "type": "Normal", "count": 1,
+                    "firstTimestamp": format!("2026-11-21T{time}Z"), "lastTimestamp": format!("2026-11-21T{time}Z")})
+            });
+            at_max(&busy.iter().cloned().chain(events).collect::<Vec<_>>())
+                .dropped
+                .map(|it| (it.from, it.to))
+        };
+        let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), down, up]),
+            Some((20, 1))
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), down]),
+            None,
+            "nothing was added since"
+        );
+        assert_eq!(
+            dropped(&[(4, "above", "05:10:00"), down, up]),
+            None,
+            "3 are few"
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "03:10:00"), (1, "below", "04:40:00"), up]),
+            None,
+            "long ago"
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]),
+            None
+        );
+    }
+
+    /// What is not shown is no reason to take a bound lightly.
+    #[test]
+    fn a_bound_beside_a_finding_that_is_ignored() {
+        let queue = [
+            state(
+                &[build::external("queue", &build::value("75"))],
+                &["50m"; 4],
+            ),
+            vec![build::queue(&["225"])],
+        ];
+        let items = with(
+            &queue.concat(),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 7}}),
+        );
+        let told = |ignored: &[Code]| {
+            let pass = pass(&items);
+            let all = views(&pass, &find_except(&pass, ignored));
+            let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+            (bound.severity, bound.text.advice.text())
+        };
+        let raise = "Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 150 if a pod can carry \
+                     more (predict --target)."
+            .to_owned();
+        let follow = "Follow the advice of value-multiplies.".to_owned();
+        assert_eq!(told(&[]), (Severity::Info, follow.clone()));
+        assert_eq!(told(&[Code::WithinTolerance]), (Severity::Info, follow));
+        assert_eq!(told(&[Code::ValueMultiplies]), (Severity::Warning, raise));
+    }
+
+    /// A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
+    #[test]
+    fn a_share_above_all_that_is_requested() {
+        let evidence = |limit: Value| {
+            let container = build::with(
+                build::requesting("app", "100m"),
+                &json!({"resources": {"limits": {"cpu": limit}}}),
+            );
+            let items = with(
+                &state(&[cpu()], &["150m"; 4]),
+                "Pod",
+                &json!({"spec": {"containers": [container]}}),
+            );
+            let items = with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": 4}}),
+            );
+            let all = said(Code::AtMax, &items).evidence;
+            all.into_iter()
+                .find(|it| it.contains("share of the request"))
+        };
+        let told = "150% is a share of the request, 100m per pod";
+        assert_eq!(
+            evidence(json!("1")),
+            Some(format!("{told}, not of the limit, 1."))
+        );
+        assert_eq!(
+            evidence(Value::Null),
+            Some(format!("{told}; no limit is set."))
+        );
+        // At the limit, both are the same.
+        assert_eq!(evidence(json!("100m")), None);
+    }
+
+    /// What the metrics count is told in absolute terms, and what else would be enough.
+    #[test]
+    fn both_levers_of_a_maximum() {
+        let most = |items: &[Value], max: i32| {
+            with(
+                items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": max}}),
+            )
+        };
+        let text = said(Code::AtMax, &most(&state(&[cpu()], &["90m"; 4]), 4));
+        assert_eq!(
+            text.summary,
+            "the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4"
+        );
+        for want in [
+            "50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.",
+            "With a cpu request of 240m, the metrics propose 3.",
+        ] {
+            assert!(
+                text.evidence.iter().any(|it| it == want),
+                "{want}: {text:?}"
+            );
+        }
+        // More than four times the maximum, no maximum is named; the target is what there is.
+        let queue = [
+            state(
+                &[build::external("queue", &build::average("10")), cpu()],
+                &["50m"; 4],
+            ),
+            vec![build::queue(&["400"])],
+        ];
+        let text = said(Code::AtMax, &most(&queue.concat(), 6));
+        assert_eq!(
+            text.summary,
+            "the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Raise maxReplicas as far as nodes can carry it, or the target to 80 if a pod can carry more (predict \
+             --target)."
+        );
+        assert_eq!(
+            text.commands,
+            ["kubectl hpa predict web -n default --target queue=80"]
+        );
+        assert!(
+            text.evidence.contains(&"cpu alone proposes 4.".to_owned()),
+            "{text:?}"
+        );
     }
 }

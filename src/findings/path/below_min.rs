@@ -1,8 +1,7 @@
 //! The finding `below-min`.
 
 use super::corrected::{Correction, MIN, corrected};
-use crate::engine::decision::Direction;
-use crate::findings::{About, Before, Case, Code, Finding, Kind, Others, Rank, Text};
+use crate::findings::prelude::*;
 
 /// There are fewer replicas than `minReplicas`, or there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,9 @@ use jiff::Timestamp;
 
 use super::{Limited, limit, winner};
 use crate::engine::decision::MetricStep;
-use crate::findings::{About, Advice, Case, Command, Remedy};
+use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::words::{percent, time};
 
 /// A bound that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -181,5 +180,150 @@ impl About<'_> {
             _ => running.min_replicas.unwrap_or(1),
         };
         Some(format!("The HPA itself has {field} {own}."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::about::Text;
+
+    use crate::findings::testing::{cpu, pass, said, state, with};
+    use crate::findings::{Code, find, views};
+    use crate::pass::Pass;
+    use crate::snapshot::hpa::HpaSpec;
+
+    /// Returns the text about a code in a state, if another spec than the running one is assumed.
+    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text<String> {
+        let mut input = pass(items).input;
+        input.observed = Some(input.snapshot.hpa.clone());
+        assume(&mut input.snapshot.hpa.spec);
+        let pass = Pass::run(input);
+        let views = views(&pass, &find(&pass));
+        views
+            .into_iter()
+            .find(|view| view.code == code)
+            .expect("the code")
+            .text
+    }
+
+    /// No command changes a bound that the running HPA does not have.
+    #[test]
+    fn a_bound_that_is_assumed() {
+        let busy = state(&[cpu()], &["90m"; 4]);
+        let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
+        let disabled = with(&busy, "HorizontalPodAutoscaler", &disabled);
+        let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+        let idle = with(
+            &state(&[cpu()], &["10m"; 4]),
+            "HorizontalPodAutoscaler",
+            &quick,
+        );
+        let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
+        assert_eq!(
+            text.advice.text(),
+            "Assume a higher maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can \
+             carry more (predict --request)."
+        );
+        assert!(
+            text.evidence
+                .contains(&"The HPA itself has maxReplicas 20.".to_owned())
+        );
+        let of = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
+        assert_eq!(text.commands, [of("--max 8"), of("--request app=cpu=240m")]);
+        let text = said_assuming(Code::AtMin, &idle, |spec| spec.min_replicas = Some(4));
+        assert_eq!(text.advice.text(), "Nothing to do.");
+        assert!(
+            text.evidence
+                .contains(&"The HPA itself has minReplicas 1.".to_owned())
+        );
+        assert_eq!(text.commands, Vec::<String>::new());
+        let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| {
+            spec.max_replicas = 4;
+        });
+        assert_eq!(
+            text.advice.text(),
+            "If that is not meant, remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas."
+        );
+        assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
+        // Only the other bound is assumed.
+        let at_most = with(
+            &busy,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 4}}),
+        );
+        let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
+        assert_eq!(text.commands.len(), 3, "{:?}", text.commands);
+        assert!(
+            text.advice.text().starts_with("Raise maxReplicas if"),
+            "{text:?}"
+        );
+    }
+
+    /// A bound is not what to change where something speaks against the metric.
+    #[test]
+    fn what_speaks_against_the_metric_of_a_bound() {
+        let queue = |value: &str, cpu: &[&str]| {
+            let items = state(&[build::external("queue", &build::average("1"))], cpu);
+            [
+                with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}})),
+                vec![build::queue(&[value])],
+            ]
+            .concat()
+        };
+        let served = |values: [&str; 3]| {
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": "served"}, "target": build::average("10")}});
+            let items = state(&[metric], &["90m"; 3]);
+            let most = json!({"spec": {"maxReplicas": 5}});
+            let mut items = with(&items, "HorizontalPodAutoscaler", &most);
+            let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");
+            for (pod, created) in pods.zip(["03", "04", "05"]) {
+                pod["metadata"]["creationTimestamp"] =
+                    json!(format!("2026-11-21T{created}:00:00Z"));
+            }
+            let value = |(number, value): (usize, &str)| {
+                json!({
+                    "describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                    "metric": {"name": "served"}, "timestamp": build::NOW, "value": value,
+                })
+            };
+            let values: Vec<Value> = values.into_iter().enumerate().map(value).collect();
+            items.push(json!({
+                "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": values,
+            }));
+            items
+        };
+        let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
+        let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
+        for (code, items, want) in [
+            (Code::AtMax, queue("90", &["50m"; 4]), raise),
+            (
+                Code::AtMax,
+                queue("90", &["5m"; 4]),
+                "Look at queue first: the pods use 5% of the cpu that they request.",
+            ),
+            (Code::AtMin, queue("1", &["50m"; 4]), "Nothing to do."),
+            (
+                Code::AtMin,
+                queue("1", &["190m"; 4]),
+                "Look at queue first: the pods use 190% of the cpu that they request.",
+            ),
+            (Code::AtMax, served(["90", "60", "10"]), counter),
+            // Not in the order of their ages, or not far apart.
+            (
+                Code::AtMax,
+                served(["60", "90", "10"]),
+                "Raise maxReplicas if",
+            ),
+            (Code::AtMax, served(["90", "80", "70"]), "Raise maxReplicas"),
+        ] {
+            let advice = said(code, &items).advice.text();
+            assert!(advice.starts_with(want), "{advice}");
+        }
     }
 }

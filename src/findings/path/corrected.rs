@@ -6,14 +6,12 @@ use serde_json::Map;
 use super::bound::bound;
 use super::{NOTHING_TO_DO, tried};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
-use crate::engine::decision::{Direction, Path, Step};
+use crate::engine::decision::{Path, Step};
+use crate::findings::Alternative;
 use crate::findings::last_pass::LastPass;
-use crate::findings::{
-    About, Alternative, Before, Case, Code, Facts, Finding, Others, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
-use crate::words::{count, distance, time};
 
 /// Replicas that are corrected to a bound without using metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -537,5 +535,294 @@ impl Correction {
                 .whole_pause()
                 .or_else(|| others.any(Code::OtherWriter)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::path::above_max::AboveMax;
+
+    use crate::findings::path::below_min::BelowMin;
+    use crate::findings::path::testing::{left, pods};
+    use crate::findings::testing::{cpu, found, pass, said, set_by, state, with, with_spec};
+    use crate::findings::{find_except, views};
+
+    /// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
+    #[test]
+    fn a_bound_that_has_changed_is_no_trouble() {
+        let least = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
+        let most = with_spec(&pods("50m"), &json!({"maxReplicas": 3}));
+        let told = |items: &[Value]| -> Vec<_> {
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity))
+                .collect()
+        };
+        for (items, code) in [(least, Code::BelowMin), (most, Code::AboveMax)] {
+            for (items, severity) in [
+                // A new HPA.
+                (items.clone(), Severity::Info),
+                (left(&items, 4, "ReadyForNewScale"), Severity::Info),
+                // The controller could not scale.
+                (left(&items, 4, "FailedUpdateScale"), Severity::Warning),
+                (left(&items, 5, "ReadyForNewScale"), Severity::Warning),
+            ] {
+                assert_eq!(told(&items), [(code, severity)]);
+            }
+        }
+    }
+
+    /// Four replicas at a maximum of 4 or a minimum of 4, with an event of a minute and an HPA that was written then.
+    #[test]
+    fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
+        let event = |message: &str, at: &str| {
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+                "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                "reason": "SuccessfulRescale", "message": message, "count": 1,
+                "firstTimestamp": at, "lastTimestamp": at})
+        };
+        let above = "New size: 4; reason: Current number of replicas above Spec.MaxReplicas";
+        let below = "New size: 4; reason: Current number of replicas below Spec.MinReplicas";
+        let written = |at: &str| {
+            json!({"metadata": {"managedFields": [{"manager": "argocd-controller", "operation": "Update",
+                "time": at, "fieldsV1": {"f:spec": {"f:maxReplicas": {}, "f:minReplicas": {}}}}]}})
+        };
+        let most = |cpu: &str| with_spec(&pods(cpu), &json!({"maxReplicas": 4}));
+        let least = |cpu: &str| with_spec(&pods(cpu), &json!({"minReplicas": 4}));
+        let hpa = "HorizontalPodAutoscaler";
+        let just = "2026-11-21T05:58:50Z";
+        let at = "2026-11-21T05:59:00Z";
+        let up = |severity, changed, asked| Some((Code::AboveMax, severity, changed, asked));
+        let info = Severity::Info;
+        for (about, items, events, want) in [
+            (
+                "lowered",
+                with(&most("90m"), hpa, &written(just)),
+                vec![event(above, at)],
+                up(Severity::Warning, Changed::Bound, Some(8)),
+            ),
+            (
+                "lowered, and enough",
+                with(&most("50m"), hpa, &written(just)),
+                vec![event(above, at)],
+                up(info, Changed::Bound, None),
+            ),
+            (
+                "scaled",
+                with(&most("90m"), hpa, &written("2026-11-20T05:58:50Z")),
+                vec![event(above, at)],
+                up(info, Changed::Replicas, Some(8)),
+            ),
+            (
+                "unknown",
+                most("90m"),
+                vec![event(above, at)],
+                up(Severity::Warning, Changed::Unknown, Some(8)),
+            ),
+            (
+                "raised",
+                with(&least("50m"), hpa, &written(just)),
+                vec![event(below, at)],
+                Some((Code::BelowMin, info, Changed::Bound, None)),
+            ),
+            (
+                "created",
+                with(
+                    &least("50m"),
+                    hpa,
+                    &json!({"metadata": {"creationTimestamp": just}}),
+                ),
+                vec![event(below, at)],
+                Some((Code::BelowMin, info, Changed::Created, None)),
+            ),
+            (
+                "long ago",
+                most("90m"),
+                vec![event(above, "2026-11-21T04:59:00Z")],
+                None,
+            ),
+            (
+                "another bound",
+                with_spec(&pods("50m"), &json!({"maxReplicas": 5})),
+                vec![event(above, at)],
+                None,
+            ),
+            (
+                "scaled since",
+                most("90m"),
+                vec![
+                    event(above, at),
+                    event(
+                        "New size: 4; reason: All metrics below target",
+                        "2026-11-21T05:59:30Z",
+                    ),
+                ],
+                None,
+            ),
+        ] {
+            let of = |it: &Finding| match &it.facts {
+                Facts::AboveMax(AboveMax(Correction::Done(done)))
+                | Facts::BelowMin(BelowMin(Correction::Done(done))) => {
+                    Some((it.code(), it.severity, done.changed, done.asked))
+                }
+                _ => None,
+            };
+            let all = found(&[items, events].concat());
+            assert_eq!(all.iter().find_map(of), want, "{about}");
+            // What the bound keeps away is a matter of the bound.
+            let follows = all
+                .iter()
+                .find(|it| it.code() == Code::AtMax)
+                .map(|it| it.follows);
+            if let Some(follows) = follows {
+                assert_eq!(follows, want.map(|_| Code::AboveMax), "{about}");
+            }
+        }
+        // The status of the last pass says the same, with the replicas before it.
+        let status = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
+            "lastScaleTime": at, "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+        let all = found(&with(&most("90m"), hpa, &status));
+        let earlier = all.iter().find_map(|it| match &it.facts {
+            Facts::AboveMax(AboveMax(Correction::Done(done))) => done.earlier(),
+            _ => None,
+        });
+        assert_eq!(earlier, Some(9));
+    }
+
+    /// A correction refers to what scaled the target, unless a person did, or that is not shown.
+    #[test]
+    fn replicas_beyond_a_bound_that_a_program_sets() {
+        let advice = |manager: &str, ignored: &[Code]| {
+            let writer = json!({"manager": manager, "operation": "Update"});
+            let pass = pass(&set_by(&writer, 1));
+            let all = views(&pass, &find_except(&pass, ignored));
+            let below = all
+                .into_iter()
+                .find(|it| it.code == Code::BelowMin)
+                .unwrap();
+            (below.text.advice.text(), below.text.commands.len())
+        };
+        let ignored = [Code::OtherWriter];
+        let own = "Change minReplicas if 1 is right.".to_owned();
+        let other = "Follow the advice of other-writer.".to_owned();
+        let unknown = "Find out what scaled it to 1, or change minReplicas.".to_owned();
+        assert_eq!(advice("helm", &[]), (other, 0));
+        assert_eq!(advice("kubectl-edit", &[]), (own, 2));
+        assert_eq!(advice("helm", &ignored), (unknown, 2));
+    }
+
+    /// A bound that has changed is what to change, and not what something scaled the target to.
+    #[test]
+    fn a_bound_that_has_changed() {
+        let least = json!({"spec": {"minReplicas": 6}});
+        let items = with(
+            &state(&[cpu()], &["50m"; 4]),
+            "HorizontalPodAutoscaler",
+            &least,
+        );
+        let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+        let left = |replicas: i32| {
+            let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
+            let status = build::with(status, &json!({"desiredReplicas": replicas}));
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({ "status": status }),
+            )
+        };
+        let change = "Change minReplicas if 4 is right.";
+        for (items, advice, evidence) in [
+            (items.clone(), change, Some("The HPA has no status yet.")),
+            (
+                left(4),
+                change,
+                Some("The last pass left 4 replicas, so minReplicas was changed after it."),
+            ),
+            (
+                left(5),
+                "Find out what scaled it to 4, or change minReplicas.",
+                None,
+            ),
+        ] {
+            let text = said(Code::BelowMin, &items);
+            assert_eq!(text.advice.text(), advice);
+            let with = "With minReplicas 4: 4 replicas.";
+            let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
+            assert_eq!(text.evidence, want);
+        }
+    }
+
+    /// Who has lowered the maximum, and what to raise it to, by the status and the fields of a GitOps tool.
+    #[test]
+    fn a_maximum_that_was_lowered_names_its_writer() {
+        let at = "2026-11-21T05:59:00Z";
+        let lowered = |manager: &Value| {
+            json!({"metadata": {"managedFields": manager}, "spec": {"maxReplicas": 4},
+                "status": {"currentReplicas": 9, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}})
+        };
+        let text = |manager: &Value| {
+            let items = state(&[cpu()], &["90m"; 4]);
+            said(
+                Code::AboveMax,
+                &with(&items, "HorizontalPodAutoscaler", &lowered(manager)),
+            )
+        };
+        let writer = json!([{"manager": "argocd-controller", "operation": "Update",
+            "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
+        let told = text(&writer);
+        assert_eq!(
+            told.summary,
+            "9 replicas were above maxReplicas (4), which argocd-controller wrote, so the controller set 4 \
+             60s ago and ignored the metrics"
+        );
+        assert_eq!(
+            told.evidence,
+            [
+                "The controller corrected that at 05:59:00Z without considering metrics, stabilization or rate \
+                 limits.",
+                "The field manager argocd-controller wrote maxReplicas, and last changed the HPA at 05:58:50Z \
+                 (70s ago).",
+                "With maxReplicas 9: 8 replicas.",
+            ]
+        );
+        let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
+        assert_eq!(
+            told.advice.text(),
+            format!("{again} Argo CD writes hpa/web: change it in Git.")
+        );
+        assert_eq!(told.commands.len(), 1);
+        // Without managed fields, a command shows them.
+        let unknown = text(&json!([]));
+        assert_eq!(unknown.advice.text(), again);
+        let fields = "kubectl get hpa web -n default -o yaml --show-managed-fields";
+        assert_eq!(unknown.commands.last().map(String::as_str), Some(fields));
+    }
+
+    /// Before the HPA was created, there was one replica, and that is in order.
+    #[test]
+    fn a_minimum_of_a_new_hpa() {
+        let at = "2026-11-21T05:59:00Z";
+        let created = |created: &str| {
+            let items = state(&[cpu()], &["50m"; 4]);
+            let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
+                "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+            said(
+                Code::BelowMin,
+                &with(&items, "HorizontalPodAutoscaler", &hpa),
+            )
+            .advice
+            .text()
+        };
+        assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
+        let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";
+        assert_eq!(created("2026-11-20T05:58:50Z"), again);
     }
 }

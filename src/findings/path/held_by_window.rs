@@ -5,16 +5,12 @@ use serde_json::json;
 
 use super::{Held, Limited, held, limit, policy, rules, tried, verb, winner};
 use crate::calendar::Calendar;
-use crate::engine::decision::Direction;
-use crate::findings::{
-    About, Advice, Before, Case, Code, Command, Finding, Kind, Next, Others, Rank, Remedy,
-    Severity, Text,
-};
+use crate::findings::Next;
+use crate::findings::prelude::*;
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::hpa::ScalingPolicy;
 use crate::snapshot::memory::Recommendation;
-use crate::words::{count, distance, duration, future, time};
 
 /// A recommendation inside the window decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -343,5 +339,185 @@ impl HeldByWindow {
             commands: tried(about, &flags, &json!({ "behavior": behavior })),
             objects: about.own(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::path::testing::{pods, queue_of, recommended};
+    use crate::findings::testing::{found, of_keda, said, state, with, with_spec};
+
+    /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
+    #[test]
+    fn a_recommendation_from_before_reaches_no_limit() {
+        let before = |spec: Value, replicas: i32| {
+            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
+            let items = with_spec(&pods("10m"), &spec);
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            )
+        };
+        let slowly = json!({"behavior": {"scaleUp": {"policies": [
+            {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+        let told = |items: &[Value]| -> Vec<_> {
+            let adds = |it: &Finding| match &it.facts {
+                Facts::HeldByWindow(facts) => Some(facts.adds),
+                _ => None,
+            };
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity, adds(it)))
+                .collect()
+        };
+        let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
+        for (items, want) in [
+            // At the maximum, and above it after the maximum was lowered.
+            (before(json!({"maxReplicas": 4}), 6), held(false)),
+            (before(json!({"maxReplicas": 4}), 4), held(false)),
+            // Without behavior, the recommendation adds replicas: two, four as the doubling allows, and up to the maximum.
+            (before(json!({}), 6), held(true)),
+            (before(json!({}), 20), held(true)),
+            (before(json!({"maxReplicas": 5}), 6), held(true)),
+            // With any behavior, it adds none.
+            (before(slowly, 6), held(false)),
+        ] {
+            assert_eq!(told(&items), want, "{}", items[0]["spec"]);
+        }
+        // What is proposed now is limited as before.
+        let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 6}));
+        let recommendations = json!([{"replicas": 12, "time": "2026-11-21T05:58:00Z"}]);
+        let busy = with(
+            &busy,
+            "ControllerState",
+            &json!({ "recommendations": recommendations }),
+        );
+        let all = found(&busy);
+        let Facts::AtMax(facts) = &all[0].facts else {
+            panic!("{all:?}")
+        };
+        assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
+    }
+
+    #[test]
+    fn where_a_limit_holds_as_well_the_window_explains_nothing() {
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        let items = with_spec(
+            &recommended(&pods("10m"), "2026-11-21T05:56:00Z"),
+            &disabled,
+        );
+        let all = found(&items);
+        let codes: Vec<_> = all.iter().map(|it| (it.code(), it.explains)).collect();
+        assert_eq!(codes[0], (Code::DirectionDisabled, true));
+        assert!(
+            !codes.iter().any(|(code, _)| *code == Code::HeldByWindow),
+            "{codes:?}"
+        );
+        let Facts::DirectionDisabled(facts) = all[0].facts else {
+            panic!("{codes:?}")
+        };
+        assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
+        // Where a bound decides, it says nothing.
+        let least = json!({"minReplicas": 4});
+        let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();
+        let recommended = |replicas: i32| {
+            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
+            let items = with_spec(&pods("10m"), &least);
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            )
+        };
+        assert_eq!(codes(&recommended(2)), [Code::AtMin]);
+        assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
+    }
+
+    /// Only a window that is longer than by default is more than what everybody has.
+    #[test]
+    fn a_shorter_window_is_the_default() {
+        let shorter = |rules: &Value, items: &[Value]| {
+            let recommended = recommended(items, "2026-11-21T05:59:30Z");
+            let all = found(&with_spec(&recommended, &json!({ "behavior": rules })));
+            all.into_iter().find_map(|it| match it.facts {
+                Facts::HeldByWindow(it) => Some(it.shorter),
+                _ => None,
+            })
+        };
+        let window = |direction: &str, seconds: i32| json!({ direction: {"stabilizationWindowSeconds": seconds} });
+        assert_eq!(
+            shorter(&window("scaleDown", 3600), &pods("10m")),
+            Some(Some(300))
+        );
+        assert_eq!(
+            shorter(&window("scaleDown", 301), &pods("10m")),
+            Some(Some(300))
+        );
+        assert_eq!(shorter(&window("scaleDown", 300), &pods("10m")), Some(None));
+        assert_eq!(shorter(&json!({}), &pods("10m")), Some(None));
+        // Scaling up has none by default.
+        assert_eq!(
+            shorter(&window("scaleUp", 60), &pods("200m")),
+            Some(Some(0))
+        );
+    }
+
+    /// A total of which each pod is to have one is work of its own.
+    #[test]
+    fn jobs_are_work_of_each_pod() {
+        let busy = |per_pod: &str| {
+            let items = recommended(
+                &queue_of(&build::average(per_pod), "2", 6),
+                "2026-11-21T05:59:30Z",
+            );
+            found(&items).into_iter().find_map(|it| match it.facts {
+                Facts::HeldByWindow(it) => Some(it.busy),
+                _ => None,
+            })
+        };
+        assert_eq!((busy("1"), busy("2")), (Some(true), Some(false)));
+    }
+
+    /// Which pods are busy, the controller does not know: a window only delays their end.
+    #[test]
+    fn a_hold_of_pods_with_work_of_their_own() {
+        let held = |per_pod: &str, owner: bool| {
+            let items = [
+                state(
+                    &[build::external("queue", &build::average(per_pod))],
+                    &["50m"; 6],
+                ),
+                vec![build::queue(&["2"])],
+            ];
+            let recommendations = json!([{"replicas": 6, "time": "2026-11-21T05:59:30Z"}]);
+            let items = with(
+                &items.concat(),
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            );
+            let items = if owner {
+                of_keda(&items, &json!({}))
+            } else {
+                items
+            };
+            let text = said(Code::HeldByWindow, &items);
+            (text.advice.text(), text.commands.len())
+        };
+        let jobs = |own: &str| {
+            format!(
+                "Wait until 06:04:30Z. The controller does not know which pods are busy: for long jobs, use {own}, or let \
+                 them end within terminationGracePeriodSeconds."
+            )
+        };
+        assert_eq!(held("1", true), (jobs("a ScaledJob"), 0));
+        assert_eq!(held("1", false), (jobs("Jobs"), 0));
+        assert_eq!(held("2", true), ("Wait until 06:04:30Z.".to_owned(), 0));
     }
 }

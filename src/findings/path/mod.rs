@@ -13,6 +13,8 @@ pub mod memory;
 pub mod rate_limited;
 pub mod rounding;
 pub mod switched_off;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod within_tolerance;
 
 use jiff::SignedDuration;
@@ -21,16 +23,16 @@ use serde_json::Value;
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
-    Because, Decision, Direction, MetricResult, MetricStep, Path, Proposal, RateLimit, Step,
+    Because, Decision, MetricResult, MetricStep, Path, Proposal, RateLimit, Step,
 };
+use crate::findings::prelude::*;
 use crate::findings::targets::Room;
-use crate::findings::{About, Case, Command};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::whatif::thresholds::{Scale, Unit};
-use crate::words::{count, duration, in_unit, quantity};
+use crate::words::in_unit;
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {

@@ -1,12 +1,10 @@
 //! The finding `rate-limited`.
 
 use super::{Limited, limit, policies, proposed, rules, winner};
-use crate::engine::decision::{Direction, RateLimit};
-use crate::findings::{
-    About, Before, Case, Code, Finding, Kind, Next, Others, Rank, Remedy, Severity, Text,
-};
+use crate::engine::decision::RateLimit;
+use crate::findings::Next;
+use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
-use crate::words::{duration, sentence};
 
 /// A policy or the built-in doubling decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,5 +138,80 @@ impl Kind for RateLimited {
             commands,
             objects: about.own(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    use crate::findings::testing::{cpu, said, state, with};
+
+    /// Passes are 15 seconds apart, which a shorter period or window does not change.
+    #[test]
+    fn what_is_shorter_than_the_time_between_passes() {
+        let policy = |seconds: i32| {
+            let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
+            let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+            with(
+                &state(&[cpu()], &["90m"; 4]),
+                "HorizontalPodAutoscaler",
+                &spec,
+            )
+        };
+        let says = |items: &[Value]| {
+            let evidence = said(Code::RateLimited, items).evidence;
+            evidence
+                .into_iter()
+                .any(|it| it.starts_with("A period below the 15s"))
+        };
+        assert_eq!([says(&policy(10)), says(&policy(15))], [true, false]);
+        let window = |seconds: i32| {
+            let young = "2026-11-21T05:58:45Z";
+            let mut items = state(&[cpu()], &["50m", "50m", "300m", "300m"]);
+            for name in ["web-2", "web-3"] {
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["status"]["startTime"] = json!(young);
+                pod["status"]["conditions"] =
+                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+            }
+            let rules = json!({"stabilizationWindowSeconds": seconds});
+            let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
+            let evidence = said(
+                Code::StartingPods,
+                &with(&items, "HorizontalPodAutoscaler", &spec),
+            )
+            .evidence;
+            evidence.into_iter().find(|it| it.contains("has no effect"))
+        };
+        let none = "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
+        assert_eq!(
+            [window(10).as_deref(), window(0).as_deref()],
+            [Some(none), None]
+        );
+    }
+
+    /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.
+    #[test]
+    fn a_policy_that_is_used_up() {
+        let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
+        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+        let items = with(
+            &state(&[cpu()], &["90m"; 7]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        );
+        let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
+        let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
+        let text = said(Code::RateLimited, &items);
+        assert_eq!(
+            text.summary,
+            "the metrics propose 13, but the policies allow no change from 7 now"
+        );
+        let allows = "2 pods per 60s, counted from 3 at the start of the period, allows 5.";
+        assert_eq!(text.evidence[0], allows);
     }
 }

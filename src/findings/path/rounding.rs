@@ -4,12 +4,9 @@ use jiff::SignedDuration;
 
 use super::memory::{AlikeMemory, alike_memory, is_baseline, of_memory};
 use super::{NOTHING_TO_DO, target, threshold, value, winner};
-use crate::engine::decision::{Because, Direction, MetricStep, PodCounts, Step};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
+use crate::engine::decision::{Because, MetricStep, PodCounts, Step};
+use crate::findings::prelude::*;
 use crate::whatif::thresholds::Borders;
-use crate::words::{count, duration, list, number};
 
 /// A metric is below the tolerance, and rounding up keeps the replicas.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,3 +164,66 @@ impl Kind for Rounding {
 
 /// Half of the last digit of a number of replicas that is shown.
 const SHOWN: f64 = 0.005;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::testing::{found, said, state, with};
+
+    /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. Nobody has asked for fewer.
+    #[test]
+    fn what_is_rounded_up_asks_for_nothing() {
+        let beside = |queue: &str| {
+            let metrics = [
+                build::resource("cpu", &build::utilization(50)),
+                build::external("queue", &build::average("10")),
+            ];
+            let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
+            let mut all = found(&items).into_iter().map(|it| it.facts);
+            let facts = all.find_map(|it| {
+                if let Facts::Rounding(it) = it {
+                    Some(it)
+                } else {
+                    None
+                }
+            });
+            facts.unwrap().beside
+        };
+        assert_eq!(beside("32"), vec![1]);
+        assert_eq!(beside("20"), Vec::<usize>::new());
+    }
+
+    /// 0.5 × 6 is 3, and 0.48 × 6 is 2.88.
+    #[test]
+    fn what_comes_to_a_whole_number_is_not_rounded() {
+        let surge = |cpu: &str| {
+            let items = state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &[cpu; 6],
+            );
+            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
+            found(&with(&items, "Scale", &scale))
+                .iter()
+                .any(|it| it.code() == Code::Rounding)
+        };
+        assert_eq!([surge("25m"), surge("24m")], [false, true]);
+    }
+
+    /// Bytes are shown with one decimal: a threshold that is rounded must still be on its side.
+    #[test]
+    fn thresholds_in_bytes_hold_as_they_are_shown() {
+        let metric = build::resource("memory", &build::average("77Mi"));
+        let items = state(&[metric], &["10m"; 4]);
+        let containers = json!([{"name": "app", "usage": {"memory": "60Mi"}}]);
+        let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
+        let evidence = said(Code::Rounding, &items).evidence;
+        let told = evidence.iter().find(|it| it.contains("or less")).unwrap();
+        // Three of four times 77Mi are 57.75Mi.
+        assert!(told.starts_with("At 57.7Mi or less"), "{told}");
+    }
+}

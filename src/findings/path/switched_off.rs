@@ -6,13 +6,10 @@ use serde_json::json;
 use super::{primary, rollout, scales_down};
 use crate::apimachinery::managed_fields::SpecField;
 use crate::engine::decision::Path;
+use crate::findings::prelude::*;
 use crate::findings::writer::by;
-use crate::findings::{
-    About, Advice, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
-use crate::words::{count, distance};
 
 /// The target has no replicas, and the HPA does not scale it up again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,5 +273,162 @@ fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
         Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
         None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
         None => Keeper::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::path::testing::annotated_by_keda;
+    use crate::findings::testing::{cpu, found, of_keda, said, state};
+
+    #[test]
+    fn a_target_that_keda_scales_from_zero_is_in_order() {
+        let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
+        let told = |items: &[Value]| -> Vec<_> {
+            let told = |it: &Finding| (it.code(), it.severity);
+            found(items).iter().map(told).collect()
+        };
+        let paused = |key: &str, value: &str| annotated_by_keda(&none, &json!({key: value}));
+        assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
+        assert_eq!(
+            told(&annotated_by_keda(&none, &json!({}))),
+            [(Code::SwitchedOff, Severity::Info)]
+        );
+        for pause in [
+            paused("autoscaling.keda.sh/paused", "true"),
+            paused("autoscaling.keda.sh/paused-replicas", "0"),
+        ] {
+            let want = [
+                (Code::PausedByKeda, Severity::Warning),
+                (Code::SwitchedOff, Severity::Info),
+            ];
+            assert_eq!(told(&pause), want);
+            assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
+        }
+    }
+
+    /// Nobody is told to start what something else keeps at 0.
+    #[test]
+    fn a_target_that_is_kept_at_zero() {
+        let none = state(&[cpu()], &[]);
+        let deployment = |name: &str, more: &Value| {
+            let own = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": name, "namespace": "default", "uid": name},
+                "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 0}});
+            build::with(own, more)
+        };
+        let set_by = |manager: &str| {
+            json!({"metadata": {"managedFields": [{"manager": manager, "operation": "Update",
+                "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}})
+        };
+        let rollout = |scale_down: Option<&str>| {
+            let mut reference =
+                json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+            if let Some(own) = scale_down {
+                reference["scaleDown"] = json!(own);
+            }
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+                "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
+        };
+        let beside = |more: Vec<Value>| [none.clone(), more].concat();
+        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "App",
+            "name": "web", "uid": "s", "controller": true}]}});
+        let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
+        let scaled = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "other", "namespace": "default"}, "spec": {"scaleTargetRef": {"name": "web"}}});
+        // Their scales are their own.
+        let of_objects: Vec<Value> = none
+            .iter()
+            .filter(|it| it["kind"] != "Scale")
+            .cloned()
+            .collect();
+        let other_hpa = {
+            let reference =
+                json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+            let hpa = build::hpa(&json!({"scaleTargetRef": reference}));
+            build::with(
+                hpa,
+                &json!({"metadata": {"name": "of-rollout", "uid": "v"}}),
+            )
+        };
+        let own_scale = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+            "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+        let point = "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+                     (spec.workloadRef).";
+        for (items, want) in [
+            (
+                beside(vec![
+                    deployment("web", &json!({})),
+                    rollout(Some("progressively")),
+                ]),
+                point,
+            ),
+            (
+                [
+                    of_objects,
+                    vec![deployment("web", &json!({})), own_scale, other_hpa],
+                ]
+                .concat(),
+                "Nothing to do: the HPA of-rollout scales Rollout/web, which runs the pods of this template.",
+            ),
+            (
+                beside(vec![deployment("web", &set_by("rollouts-controller"))]),
+                "Leave it at 0: a Rollout runs its pods. Point scaleTargetRef at that Rollout.",
+            ),
+            (
+                beside(vec![owned]),
+                "If it is meant to run, change App/web: it owns Deployment/web and sets its replicas.",
+            ),
+            (
+                beside(vec![deployment("web", &set_by("kubectl")), scaled]),
+                "Leave it: KEDA keeps it at 0 while no trigger is active.",
+            ),
+            (
+                of_keda(
+                    &beside(vec![deployment("web-primary", &json!({}))]),
+                    &json!({"metadata": {
+                    "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+                ),
+                "Follow the advice of paused-by-keda.",
+            ),
+        ] {
+            let text = said(Code::SwitchedOff, &items);
+            assert_eq!(text.advice.text(), want);
+            assert!(
+                !text.commands.iter().any(|it| it.contains("kubectl scale")),
+                "{text:?}"
+            );
+        }
+        let stated = said(
+            Code::SwitchedOff,
+            &beside(vec![
+                deployment("web", &json!({})),
+                rollout(Some("progressively")),
+            ]),
+        );
+        let want = "spec.workloadRef.scaleDown of Rollout/web is progressively: Argo Rollouts scales that down as the \
+                    Rollout scales up.";
+        assert!(stated.evidence.iter().any(|it| it == want), "{stated:?}");
+        // Flagger's pause is left alone.
+        let paused = of_keda(
+            &beside(vec![deployment("web-primary", &json!({}))]),
+            &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+        );
+        let text = said(Code::PausedByKeda, &paused);
+        assert!(
+            text.advice.text().starts_with("Leave it: Flagger"),
+            "{text:?}"
+        );
+        assert!(
+            !text.commands.iter().any(|it| it.contains("annotate")),
+            "{text:?}"
+        );
     }
 }

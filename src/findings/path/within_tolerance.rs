@@ -3,14 +3,11 @@
 use super::memory::{AlikeMemory, alike_memory, of_memory};
 use super::{NOTHING_TO_DO, set_tolerance, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Direction, MetricResult, MetricStep};
+use crate::engine::decision::{MetricResult, MetricStep};
 use crate::findings::about::exact;
+use crate::findings::prelude::*;
 use crate::findings::targets::{OtherTarget, other_target};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
 use crate::whatif::thresholds::Borders;
-use crate::words::{list, percent};
 
 /// A metric is off its target but within the tolerance.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,4 +197,59 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     let proposal = decision.metric(metric)?.proposal()?.replicas;
     // While another metric fails, fewer replicas would be no decision.
     (proposal != current && decision.proposal.is_some()).then_some(hundredths as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::testing::{found, state, with};
+
+    /// The tolerance is a matter of more replicas only, and of nothing while something is wrong.
+    #[test]
+    fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
+        let offered = |items: &[Value]| {
+            found(items).into_iter().find_map(|it| match it.facts {
+                Facts::WithinTolerance(it) => Some((it.narrower, it.target.map(|it| it.proposal))),
+                _ => None,
+            })
+        };
+        let earlier = |items: &[Value]| {
+            with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": "v1.30.0"}),
+            )
+        };
+        // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
+        let pods = |cpu: &str| {
+            state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &[cpu; 8],
+            )
+        };
+        assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
+        assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
+        assert_eq!(offered(&pods("46m")), Some((None, None)));
+        assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
+        // A pod that waits in an error is what to look at.
+        let mut stuck = pods("54m");
+        let start = json!("2026-11-21T05:00:00Z");
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-7";
+        let pod = stuck.iter_mut().find(is_it).unwrap();
+        pod["status"]["startTime"] = start.clone();
+        pod["status"]["conditions"] =
+            json!([{"type": "Ready", "status": "False", "lastTransitionTime": start}]);
+        pod["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+        assert!(
+            offered(&stuck).is_none_or(|it| it == (None, None)),
+            "{:?}",
+            offered(&stuck)
+        );
+    }
 }

@@ -1,14 +1,10 @@
 //! The finding `finished-pods`.
 
 use super::{filled, is_finished, objects, pod_names};
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{Group, MetricResult, MetricStep};
 use crate::findings::about::{first_of, names, them};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
-use crate::words::{count, list};
 
 /// Pods that have ended match the selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,5 +187,102 @@ impl About<'_> {
             ),
             None => format!("{names} {}", self.namespace()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{boxed, check, cpu, said, state, with};
+
+    #[test]
+    fn finished_pods() {
+        let two = unmeasured(state(&[cpu()], &["30m", "0"]), "web-1");
+        let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
+        let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
+            let (succeeded, failed) = (boxed(succeeded), boxed(failed));
+            FinishedPods {
+                succeeded,
+                failed,
+                missing_in: missing_in.to_vec(),
+                fails,
+                owner: None,
+            }
+            .into()
+        };
+        let new = |items: &[Value]| {
+            with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": "v1.38.0"}),
+            )
+        };
+        let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
+        check(
+            Code::FinishedPods,
+            vec![
+                ("runs", is("Running"), None),
+                // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
+                (
+                    "succeeded",
+                    is("Succeeded"),
+                    Some((Severity::Warning, true, facts(&["web-1"], &[], &[0], None))),
+                ),
+                (
+                    "succeeded, in a version that leaves it out",
+                    new(&is("Succeeded")),
+                    Some((Severity::Info, false, facts(&["web-1"], &[], &[], None))),
+                ),
+                (
+                    "failed",
+                    is("Failed"),
+                    Some((Severity::Info, false, facts(&[], &["web-1"], &[], None))),
+                ),
+                (
+                    "failed without a request",
+                    with_pods(&is("Failed"), &["web-1"], &no_request),
+                    Some((Severity::Error, true, facts(&[], &["web-1"], &[], Some(0)))),
+                ),
+            ],
+        );
+    }
+
+    /// Pods of a Job are not deleted, as it may still need them.
+    #[test]
+    fn finished_pods_that_others_may_need() {
+        let done = |kind: &str| {
+            let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
+            let patch =
+                json!({"metadata": {"ownerReferences": owner}, "status": {"phase": "Failed"}});
+            let items = state(&[cpu()], &["50m", "50m"]).into_iter().map(|it| {
+                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
+                    build::with(it, &patch)
+                } else {
+                    it
+                }
+            });
+            said(Code::FinishedPods, &items.collect::<Vec<_>>())
+        };
+        for kind in ["Job", "Workflow"] {
+            let text = done(kind);
+            assert_eq!(
+                text.advice.text(),
+                format!("Give the pods of {kind}/build labels that the selector does not match.")
+            );
+            assert!(
+                !text.commands.iter().any(|it| it.contains("delete")),
+                "{text:?}"
+            );
+        }
+        assert!(
+            done("ReplicaSet")
+                .commands
+                .iter()
+                .any(|it| it.contains("delete pod web-1"))
+        );
     }
 }

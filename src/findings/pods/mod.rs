@@ -5,6 +5,8 @@ pub mod never_ready;
 pub mod replicas_without_pods;
 pub mod starting_pods;
 pub mod terminating_pods;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod uncounted_pods;
 pub mod unschedulable_pods;
 
@@ -15,9 +17,8 @@ use jiff::SignedDuration;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Fill, MetricResult, Proposal};
 use crate::findings::about::them;
-use crate::findings::{About, Case, Facts};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
-use crate::words::{count, list, number};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
@@ -189,6 +190,3 @@ impl<'a> About<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,12 +3,10 @@
 use jiff::Timestamp;
 
 use super::{failure, has_restarted, is_stuck, objects};
-use crate::apimachinery::names::shell_word;
 use crate::findings::about::first_of;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ContainerStatus, Pod};
-use crate::words::{count, distance, future};
 
 /// Pods have been starting for longer than is usual.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,4 +139,146 @@ pub struct StuckPod {
     pub waiting: Option<Box<str>>,
     /// How many times it has restarted.
     pub restarts: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
+    use crate::findings::testing::{check, cpu, found, only, state, told, with, with_one};
+    use crate::findings::{Alternative, Code, Facts};
+
+    #[test]
+    fn pods_that_were_never_ready() {
+        let items = state(&[cpu()], &["80m", "80m", "80m"]);
+        let unready = |start| with_pods(&items, &["web-2"], &unready_since(start));
+        let stuck = |since: &str, container: Option<(&str, i32)>| {
+            let pods = vec![StuckPod {
+                name: "web-2".into(),
+                since: Some(since.parse().unwrap()),
+                container: container.map(|_| "app".into()),
+                waiting: container.map(|(reason, _)| reason.into()),
+                restarts: container.map_or(0, |(_, restarts)| restarts),
+            }];
+            let facts = NeverReady {
+                pods,
+                revision: None,
+            };
+            Some((Severity::Warning, true, facts.into()))
+        };
+        let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
+        let crashes = waiting("CrashLoopBackOff", 7);
+        let prepared = json!({"spec": {"initContainers": [{"name": "setup"}]},
+            "status": {"initContainerStatuses": [{"name": "setup", "restartCount": 3}]}});
+        let was_ready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
+        let code = Code::NeverReady;
+        check(
+            code,
+            vec![
+                ("are ready", items.clone(), None),
+                ("may still become ready", unready(late), None),
+                ("take too long", unready(early), stuck(early, None)),
+                (
+                    "crash",
+                    with_pods(&unready(late), &["web-2"], &crashes),
+                    stuck(late, Some(("CrashLoopBackOff", 7))),
+                ),
+                (
+                    "crash, but have only just started",
+                    with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+                    None,
+                ),
+                (
+                    "had to repeat what has been done since",
+                    with_pods(&unready(late), &["web-2"], &prepared),
+                    None,
+                ),
+                (
+                    "are being prepared",
+                    with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
+                    None,
+                ),
+                (
+                    "crash, and were ready once",
+                    with_pods(
+                        &with_pods(&items, &["web-2"], &was_ready),
+                        &["web-2"],
+                        &crashes,
+                    ),
+                    None,
+                ),
+            ],
+        );
+        let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
+        let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
+        let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
+        let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else {
+            panic!("no finding")
+        };
+        assert_eq!(facts.revision.as_deref(), Some("new"));
+    }
+
+    /// Before 1.33 a pod without a value fails a ContainerResource metric for all of them.
+    #[test]
+    fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
+        let metric = json!({"type": "ContainerResource", "containerResource": {
+            "name": "cpu", "container": "app", "target": build::utilization(50)}});
+        let start = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 9),
+        );
+        let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
+        let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
+        let answer = |replicas| {
+            Some(Alternative {
+                proposal: replicas,
+                replicas,
+            })
+        };
+        for (version, items, explains) in [
+            ("v1.30.5", &empty, true),
+            ("v1.30.5", &unmeasured(items.clone(), "web-3"), true),
+            ("v1.36.2", &empty, true),
+            // Its value is there, so that only its readiness is missing.
+            ("v1.30.5", &items, true),
+        ] {
+            let items = with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": version}),
+            );
+            let finding = only(Code::NeverReady, &items).unwrap();
+            // 1.4 × 4 is 5.6.
+            assert_eq!(
+                (finding.explains, finding.without),
+                (explains, answer(Some(6))),
+                "{version}"
+            );
+        }
+        // An API that does not answer has no value of any pod.
+        let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
+        let finding = only(Code::NeverReady, &with(&items, "ControllerState", &failing)).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), None);
+    }
+
+    /// Pods that do not count because they never were ready are a consequence, also if their being ready would change
+    /// nothing.
+    #[test]
+    fn what_never_was_ready_comes_before_what_follows_from_it() {
+        let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);
+        let items = with_pods(
+            &items,
+            &["web-2", "web-3"],
+            &unready_since("2026-11-21T05:00:00Z"),
+        );
+        let codes: Vec<Code> = found(&items).iter().map(Finding::code).collect();
+        let never_ready = codes.iter().position(|code| *code == Code::NeverReady);
+        let uncounted = codes.iter().position(|code| *code == Code::UncountedPods);
+        assert!(uncounted.is_some() && never_ready < uncounted, "{codes:?}");
+        assert_eq!(never_ready, Some(0), "{codes:?}");
+    }
 }

@@ -4,15 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::is_alive;
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{MetricResult, MetricStep};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Facts, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
-use crate::words::{count, future};
 
 /// The target has fewer pods than replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,3 +223,104 @@ impl Kind for ReplicasWithoutPods {
 
 /// How long a workload may take to create its pods, if nothing prevents it.
 const CREATION: SignedDuration = SignedDuration::from_mins(2);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{check, cpu, state, with};
+
+    #[test]
+    fn replicas_without_pods() {
+        let three = state(&[cpu()], &["80m", "80m", "80m"]);
+        let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
+        let scaled = |at: &str| {
+            with(
+                &lacks,
+                "HorizontalPodAutoscaler",
+                &json!({"status": {"lastScaleTime": at}}),
+            )
+        };
+        let long_ago = "2026-11-21T05:50:00Z";
+        let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
+            replicas: 6,
+            pods: 3,
+            is_held_up: true,
+            failure,
+            since: since.map(|it| it.parse().unwrap()),
+            metric: Some(0),
+            waits_for: None,
+            owned: None,
+        };
+        let deployment = |status: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}},
+                "status": {"replicas": 3, "conditions": [{"type": "ReplicaFailure", "status": status,
+                    "reason": "FailedCreate", "message": "exceeded quota"}]}})
+        };
+        let fails = |status| [&lacks[..], &[deployment(status)]].concat();
+        let failure = Condition {
+            type_: "ReplicaFailure".to_owned(),
+            status: "True".to_owned(),
+            reason: "FailedCreate".to_owned(),
+            message: "exceeded quota".to_owned(),
+            last_transition_time: None,
+        };
+        let warning = |facts: ReplicasWithoutPods| Some((Severity::Warning, true, facts.into()));
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
+        none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
+        let all = ReplicasWithoutPods {
+            pods: 0,
+            is_held_up: false,
+            metric: None,
+            ..facts(None, None)
+        };
+        let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
+        let unreported = with(&scaled(long_ago), "Scale", &unreported);
+        let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+        let set = with(&scaled(long_ago), "HorizontalPodAutoscaler", &set);
+        let flaps = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
+        // A pod without a node has no condition Ready.
+        let homeless = json!({"status": {"phase": "Pending", "startTime": null, "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
+        let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
+        let set = with_pods(&set, &["web-2"], &flaps);
+        let waits = ReplicasWithoutPods {
+            waits_for: Some("web-2".into()),
+            ..facts(None, Some(long_ago))
+        };
+        check(
+            Code::ReplicasWithoutPods,
+            vec![
+                ("are all there", three.clone(), None),
+                ("since an unknown time", lacks.clone(), None),
+                ("were scaled just now", scaled("2026-11-21T05:59:00Z"), None),
+                (
+                    "for minutes",
+                    scaled(long_ago),
+                    warning(facts(None, Some(long_ago))),
+                ),
+                (
+                    "are being replaced",
+                    with_pods(&scaled(long_ago), &["web-2"], &deleted),
+                    None,
+                ),
+                ("fail", fails("True"), warning(facts(Some(failure), None))),
+                ("are there, and not reported", unreported, None),
+                (
+                    "are all missing",
+                    none,
+                    Some((Severity::Error, true, all.into())),
+                ),
+                ("no longer fail", fails("False"), None),
+                ("wait for another one", set, warning(waits.clone())),
+                ("wait for one without a node", homeless, warning(waits)),
+            ],
+        );
+    }
+}

@@ -5,10 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::{filled, is_starting, is_young, objects, pod_names};
 use crate::engine::decision::{Group, MetricStep, PodRow};
 use crate::findings::about::{first_of, names, them};
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Pod;
-use crate::words::{amount, count, future, metric_format};
+use crate::words::metric_format;
 
 /// Pods that are still starting decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -285,4 +285,137 @@ fn hot<'p>(
         new.into_iter().map(|row| case.pod_of(row)).collect(),
         how,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{rps, unready_since, values, with_pods};
+    use crate::findings::testing::{boxed, check, cpu, said, state};
+
+    #[test]
+    fn starting_pods() {
+        let started = |start: &str, ready: &str| {
+            json!({
+                "metadata": {"creationTimestamp": start},
+                "status": {"startTime": start, "conditions": [
+                    {"type": "Ready", "status": "True", "lastTransitionTime": ready}]},
+            })
+        };
+        let warm = state(&[cpu()], &["50m", "50m", "150m"]);
+        let start = "2026-11-21T05:57:00Z";
+        let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:58:30Z"));
+        let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
+        let facts = |since: &str, how| {
+            let since = since.parse().unwrap();
+            StartingPods {
+                pods: boxed(&["web-2"]),
+                since,
+                metric: 0,
+                how,
+            }
+            .into()
+        };
+        let hot = facts(
+            start,
+            Starting::Hot {
+                usage: 150,
+                others: 50,
+            },
+        );
+        let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
+        queue.push(values(&[15]));
+        let slow = "2026-11-21T05:45:00Z";
+        let assumed = StartingPods {
+            pods: boxed(&["web-1", "web-2"]),
+            since: slow.parse().unwrap(),
+            metric: 0,
+            how: Starting::NotReady { assumed: 2 },
+        };
+        // 1.5 times one pod is 2; with two more at 0, the ratio is 0.5, and the 3 stay.
+        let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
+        let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
+        counted.push(values(&[10, 10, 30]));
+        let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
+        let used = facts(slow, Starting::NotReady { assumed: 0 });
+        let briefly = facts(start, Starting::NotReady { assumed: 0 });
+        check(
+            Code::StartingPods,
+            vec![
+                ("use more, but are old", warm.clone(), None),
+                ("use more", new(&warm), Some((Severity::Warning, true, hot))),
+                (
+                    "use more, and have been ready for minutes, as a canary",
+                    settled(&warm),
+                    None,
+                ),
+                (
+                    "use as much",
+                    new(&state(&[cpu()], &["80m", "80m", "80m"])),
+                    None,
+                ),
+                ("have no metrics for long", two(slow), {
+                    Some((Severity::Warning, true, assumed.into()))
+                }),
+                ("have no metrics yet", two(start), None),
+                ("count without being ready", unready(&counted, slow), {
+                    Some((Severity::Warning, true, used))
+                }),
+                ("count before they are ready", unready(&counted, start), {
+                    Some((Severity::Info, true, briefly))
+                }),
+                ("count and are ready", counted.clone(), None),
+            ],
+        );
+        for (since, present, want) in [
+            ("2026-11-21T05:57:00Z", 0, Some(300)),
+            ("2026-11-21T05:57:00Z", 300, Some(600)),
+            ("2026-11-21T05:35:00Z", 0, Some(1800)),
+            ("2026-11-21T05:35:00Z", 3600, None),
+            ("2026-11-21T05:00:00Z", 0, None),
+        ] {
+            let pods = StartingPods {
+                pods: boxed(&["web-2"]),
+                since: since.parse().unwrap(),
+                metric: 0,
+                how: Starting::NotReady { assumed: 0 },
+            };
+            let now = build::NOW.parse().unwrap();
+            assert_eq!(pods.longer_window(present, now), want, "{since} {present}");
+        }
+    }
+
+    /// Pods that have been starting for long: waiting comes first, as `Advice::of_past` needs it.
+    #[test]
+    fn pods_that_take_long_to_start() {
+        let rps = json!({"type": "Pods", "pods": {
+            "metric": {"name": "rps"}, "target": build::average("10")}});
+        let since = json!("2026-11-21T05:45:00Z");
+        let mut items = state(&[rps], &["1m"; 3]);
+        for name in ["web-1", "web-2"] {
+            let pod = items
+                .iter_mut()
+                .find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
+            let pod = pod.unwrap();
+            pod["metadata"]["creationTimestamp"] = since.clone();
+            pod["status"]["startTime"] = since.clone();
+            pod["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
+        }
+        items.push(
+            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": [{"describedObject": {"kind": "Pod", "name": "web-0",
+                "namespace": "default"}, "metric": {"name": "rps"}, "timestamp": build::NOW,
+                "value": "15"}]}),
+        );
+        let advice = said(Code::StartingPods, &items).advice;
+        assert_eq!(
+            advice.text(),
+            "Wait until the pods are ready, or have them start faster."
+        );
+        assert_eq!(advice.of_past().text(), "Have them start faster.");
+    }
 }

@@ -5,9 +5,8 @@ use jiff::Timestamp;
 use super::{filled, objects, pod_names};
 use crate::engine::decision::Group;
 use crate::findings::about::{names, them};
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::pod::Pod;
-use crate::words::{count, future};
 
 /// Ready pods that are being deleted still count for a metric with one value for all pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,5 +69,55 @@ impl Kind for TerminatingPods {
             commands: about.list_pods("").into_iter().collect(),
             objects: objects(&self.pods),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::with_pods;
+    use crate::findings::testing::{boxed, check, state};
+
+    #[test]
+    fn terminating_pods() {
+        let queue = |target: &Value| {
+            let mut items = state(&[build::external("queue", target)], &["1m", "1m", "1m"]);
+            items.push(build::queue(&["20"]));
+            items
+        };
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let unready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let value = queue(&build::value("10"));
+        let terminates = with_pods(&value, &["web-2"], &deleted);
+        let facts = TerminatingPods {
+            pods: boxed(&["web-2"]),
+            metric: 0,
+            last: "2026-11-21T06:00:20Z".parse().unwrap(),
+        };
+        check(
+            Code::TerminatingPods,
+            vec![
+                ("stay", value.clone(), None),
+                (
+                    "count",
+                    terminates.clone(),
+                    Some((Severity::Warning, true, facts.into())),
+                ),
+                (
+                    "are not ready",
+                    with_pods(&terminates, &["web-2"], &unready),
+                    None,
+                ),
+                (
+                    "make no difference to an average",
+                    with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
+                    None,
+                ),
+            ],
+        );
     }
 }

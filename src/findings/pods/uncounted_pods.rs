@@ -8,13 +8,10 @@ use super::{
 };
 use crate::engine::decision::{Clause, Group, MetricResult, MetricStep, PodRow};
 use crate::findings::about::{first_of, names, them};
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Finding, Kind, Others, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Pod, ZERO_TIME};
-use crate::words::{count, duration, future, sentence, time};
 
 /// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
 #[derive(Debug, Clone, PartialEq)]
@@ -473,5 +470,285 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
 impl<'a> About<'a> {
     pub(crate) fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::pods::testing::{
+        rps, uncounted, unmeasured, unready_since, values, with_pods,
+    };
+    use crate::findings::testing::{cpu, only, pass, said, state, with};
+    use crate::findings::{Alternative, Facts};
+    use crate::findings::{find_except, views};
+
+    #[test]
+    fn uncounted_pods() {
+        let answer = |proposal, replicas| {
+            Some(Alternative {
+                proposal: Some(proposal),
+                replicas: Some(replicas),
+            })
+        };
+        let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+        assert_eq!(uncounted(&four), None);
+        // 1.6 over 4 pods is 7; with one at 0 it is 1.2 over 4, which is 5.
+        let one = unmeasured(four.clone(), "web-3");
+        let missing = (Group::Missing, Clause::NoMetric);
+        assert_eq!(
+            uncounted(&one),
+            Some((Severity::Warning, vec![missing], answer(7, 7)))
+        );
+        let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
+        let starts = (Group::Unready, Clause::InitializingNotReady);
+        assert_eq!(
+            uncounted(&young),
+            Some((Severity::Info, vec![starts], answer(7, 7)))
+        );
+        // The node is told if it has several of them, and other pods are elsewhere.
+        let on = |name: &str| json!({"spec": {"nodeName": name}});
+        let node = |items: &[Value]| {
+            let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
+                return None;
+            };
+            Some((
+                facts
+                    .nodes
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>(),
+                facts.unscraped,
+            ))
+        };
+        let none = Some((Vec::new(), false));
+        let unscraped = Some((vec!["a".to_owned()], true));
+        let two = unmeasured(unmeasured(four.clone(), "web-3"), "web-2");
+        let bad = with_pods(&two, &["web-2", "web-3"], &on("a"));
+        assert_eq!(node(&bad), none);
+        let apart = with_pods(&bad, &["web-0"], &on("b"));
+        assert_eq!(node(&apart), unscraped);
+        assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), none);
+        // Pods on two nodes are without metrics, and those with metrics are on a third.
+        let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
+        assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
+        // A pod of the same node has metrics, so its kubelet is in order; a pod that is not ready has a reason of its own.
+        assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
+        let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
+        assert_eq!(node(&unready), Some((vec!["a".to_owned()], false)));
+        let alone = with_pods(&one, &["web-3"], &on("a"));
+        assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), unscraped);
+        // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
+        // and over the 4 others it is 7.
+        let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
+        let idle = with_pods(
+            &six,
+            &["web-4", "web-5"],
+            &unready_since("2026-11-21T05:59:00Z"),
+        );
+        assert_eq!(
+            uncounted(&idle),
+            Some((Severity::Info, vec![starts; 2], answer(7, 7)))
+        );
+        // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
+        let flaps = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let counts = (Group::Ready, Clause::Counted);
+        let want = (Severity::Info, vec![counts], answer(5, 5));
+        assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), Some(want));
+        let mut rates = state(&[rps()], &["1m"]);
+        rates.push(values(&[30]));
+        assert_eq!(uncounted(&with_pods(&rates, &["web-0"], &flaps)), None);
+        let queue = build::external("queue", &build::value("10"));
+        let mut queue = state(&[queue], &["80m", "80m"]);
+        queue.push(build::queue(&["20"]));
+        assert_eq!(uncounted(&queue), None);
+        let none_ready = with_pods(&queue, &["web-0", "web-1"], &flaps);
+        let not_ready = (Group::Unready, Clause::NotReady);
+        let want = (Severity::Warning, vec![not_ready; 2], answer(4, 4));
+        assert_eq!(uncounted(&none_ready), Some(want));
+        // Nothing can be computed while all pods are starting.
+        let start = unready_since("2026-11-21T05:59:00Z");
+        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
+        assert_eq!(
+            uncounted(&all),
+            Some((Severity::Error, vec![starts; 4], answer(7, 7)))
+        );
+        let gone = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let terminating = (Group::Ignored, Clause::Deleted);
+        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
+        assert_eq!(
+            uncounted(&all),
+            Some((Severity::Error, vec![terminating; 4], None))
+        );
+        // Which other finding is about the same pods.
+        let named_by = |items: &[Value]| match only(Code::UncountedPods, items) {
+            Some(Finding {
+                facts: Facts::UncountedPods(_),
+                follows,
+                ..
+            }) => follows,
+            other => panic!("{other:?}"),
+        };
+        let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
+        assert_eq!(named_by(&stuck), Some(Code::NeverReady));
+        assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
+        assert_eq!(named_by(&young), None);
+        // A container with another name is why no pod has a value.
+        let container = json!({"type": "ContainerResource", "containerResource": {
+            "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+        let unknown = state(&[container], &["80m", "80m"]);
+        assert!(only(Code::UnknownContainer, &unknown).is_some());
+        assert_eq!(uncounted(&unknown), None);
+        // If the answer does not change, there is no finding: 100 % on the way down, as before.
+        let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
+        assert_eq!(uncounted(&low), None);
+    }
+
+    /// A container that waits in an error does not run by itself, however young its pod is.
+    #[test]
+    fn pods_that_wait_in_an_error() {
+        let start = json!("2026-11-21T05:56:00Z");
+        let advice = |phase: &str, reason: &str, measured: bool| {
+            let mut items = state(&[cpu()], &["80m"; 4]);
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            *pod = build::with(
+                pod.clone(),
+                &json!({
+                "metadata": {"creationTimestamp": start},
+                "status": {"phase": phase, "startTime": start,
+                    "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+                    "containerStatuses": [{"name": "app", "restartCount": 5,
+                        "state": {"waiting": {"reason": reason}}}]}}),
+            );
+            let is_lost = |it: &Value| {
+                it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-3" && !measured
+            };
+            items.retain(|it| !is_lost(it));
+            let text = said(Code::UncountedPods, &items);
+            assert_eq!(text.commands, ["kubectl describe pod web-3 -n default"]);
+            text.advice.text()
+        };
+        let run = |reason: &str| format!("Find out why app does not run in web-3: {reason}.");
+        for (phase, reason, measured, want) in [
+            (
+                "Pending",
+                "ImagePullBackOff",
+                false,
+                run("ImagePullBackOff"),
+            ),
+            (
+                "Pending",
+                "CreateContainerConfigError",
+                false,
+                run("CreateContainerConfigError"),
+            ),
+            (
+                "Running",
+                "CrashLoopBackOff",
+                false,
+                run("CrashLoopBackOff"),
+            ),
+            ("Running", "CrashLoopBackOff", true, run("CrashLoopBackOff")),
+            (
+                "Pending",
+                "ContainerCreating",
+                false,
+                "Wait until the pods run.".to_owned(),
+            ),
+            (
+                "Running",
+                "PodInitializing",
+                false,
+                "Wait until the pods have metrics.".to_owned(),
+            ),
+        ] {
+            assert_eq!(
+                advice(phase, reason, measured),
+                want,
+                "{phase} {reason} {measured}"
+            );
+        }
+    }
+
+    /// If another finding names the trouble of the same pods, nothing else is advised.
+    #[test]
+    fn pods_that_another_finding_is_about() {
+        let start = json!("2026-11-21T05:00:00Z");
+        let mut items = state(&[cpu()], &["80m"; 4]);
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+        let pod = items.iter_mut().find(is_it).unwrap();
+        *pod = build::with(
+            pod.clone(),
+            &json!({"status": {"startTime": start,
+            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+            "containerStatuses": [{"name": "app", "restartCount": 14,
+                "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}),
+        );
+        let advice = |ignored: &[Code]| {
+            let pass = pass(&items);
+            let all = views(&pass, &find_except(&pass, ignored));
+            let own = all
+                .into_iter()
+                .find(|it| it.code == Code::UncountedPods)
+                .unwrap();
+            own.text.advice.text()
+        };
+        assert_eq!(advice(&[]), "Follow the advice of never-ready.");
+        let own = "Find out why app does not run in web-3: CrashLoopBackOff.";
+        assert_eq!(advice(&[Code::NeverReady]), own);
+    }
+
+    /// What is assumed of pods without a value is said.
+    #[test]
+    fn the_usage_of_pods_without_a_value() {
+        let mut items = state(&[cpu()], &["80m"; 4]);
+        items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-3");
+        let text = said(Code::UncountedPods, &items);
+        assert!(text.summary.contains(" instead of ~"), "{text:?}");
+        let says = |it: &String| {
+            it.starts_with("If they counted, and used as much as the others on average: ")
+        };
+        assert!(text.evidence.iter().any(says), "{text:?}");
+    }
+
+    /// Of pods that have just started nothing is assumed, and an answer that stays the same has no other number.
+    #[test]
+    fn a_cost_is_told_if_it_is_known() {
+        let left_out = |started: &str, max: i32| {
+            let items = state(&[cpu()], &["90m"; 4]);
+            let is_last = |it: &Value| it["metadata"]["name"] == "web-3";
+            let items: Vec<Value> = items
+                .into_iter()
+                .filter(|it| !(is_last(it) && it["kind"] == "PodMetrics"))
+                .map(|it| {
+                    if is_last(&it) {
+                        build::with(
+                            it,
+                            &json!({"metadata": {"creationTimestamp": started},
+                        "status": {"startTime": started}}),
+                        )
+                    } else {
+                        it
+                    }
+                })
+                .collect();
+            let max = json!({"spec": {"maxReplicas": max}});
+            let text = said(
+                Code::UncountedPods,
+                &with(&items, "HorizontalPodAutoscaler", &max),
+            );
+            text.summary
+                .split_once(" instead of ")
+                .map(|(_, after)| after.to_owned())
+        };
+        assert_eq!(left_out("2026-11-21T05:00:00Z", 20), Some("~8".to_owned()));
+        assert_eq!(left_out("2026-11-21T05:58:00Z", 20), None);
+        assert_eq!(left_out("2026-11-21T05:00:00Z", 4), None);
     }
 }

@@ -4,10 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{ADD_NODES, is_alive, objects, pod_names};
 use crate::findings::about::{first_of, names};
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::evidence::TRIGGERED;
 use crate::snapshot::pod::Pod;
-use crate::words::{distance, time};
 
 /// Pods cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,4 +141,184 @@ pub struct Autoscaler {
     pub message: String,
     /// When it last said so.
     pub at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{boxed, check, cpu, found, said, state, with};
+
+    /// More replicas or a shorter window are no remedy for pods that do not run.
+    #[test]
+    fn what_pods_that_do_not_run_bring_about_follows_them() {
+        let follows = |items: &[Value], code: Code| {
+            let all = found(items);
+            let it = all.iter().find(|it| it.code() == code);
+            let prior = it.unwrap_or_else(|| panic!("{all:?}")).follows;
+            (prior, all.first().map(Finding::code))
+        };
+        // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
+        let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
+        let half = state(&[cpu()], &["60m"; 3]);
+        let half = with(
+            &with(&half, "Scale", &json!({"spec": {"replicas": 6}})),
+            "ControllerState",
+            &short,
+        );
+        let scaled = json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z"}});
+        let half = with(&half, "HorizontalPodAutoscaler", &scaled);
+        let cause = Some(Code::ReplicasWithoutPods);
+        assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
+        let idle = with(&state(&[cpu()], &["20m"; 6]), "ControllerState", &short);
+        assert_eq!(
+            follows(&idle, Code::HeldByWindow),
+            (None, Some(Code::HeldByWindow))
+        );
+        // 4 of 5 pods run at 90 % of 50 %, at the maximum.
+        let most = |items: &[Value]| {
+            with(
+                items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": 5}}),
+            )
+        };
+        let full = most(&state(&[cpu()], &["90m"; 5]));
+        assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));
+        let pending = json!({
+            "metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"},
+            "status": {"phase": "Pending", "startTime": null, "conditions": [
+                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                    "message": "0/3 nodes are available"}]},
+        });
+        let waiting = with_pods(&unmeasured(full, "web-4"), &["web-4"], &pending);
+        let cause = Some(Code::UnschedulablePods);
+        assert_eq!(follows(&waiting, Code::AtMax), (cause, cause));
+    }
+
+    #[test]
+    fn unschedulable_pods() {
+        let items = unmeasured(state(&[cpu()], &["80m", "80m", "80m"]), "web-2");
+        let pending = |created: &str, reason: &str| {
+            let pod = json!({
+                "metadata": {"creationTimestamp": created},
+                "status": {"phase": "Pending", "startTime": null, "conditions": [
+                    {"type": "PodScheduled", "status": "False", "reason": reason,
+                        "message": "0/3 nodes are available"}]},
+            });
+            with_pods(&items, &["web-2"], &pod)
+        };
+        let facts = |since: &str| {
+            let message = "0/3 nodes are available".into();
+            let since = Some(since.parse().unwrap());
+            UnschedulablePods {
+                pods: boxed(&["web-2"]),
+                message,
+                since,
+                are_needed: true,
+                autoscaler: None,
+            }
+            .into()
+        };
+        let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
+        check(
+            Code::UnschedulablePods,
+            vec![
+                ("run", items.clone(), None),
+                (
+                    "wait",
+                    pending(early, "Unschedulable"),
+                    Some((Severity::Warning, true, facts(early))),
+                ),
+                (
+                    "have waited briefly",
+                    pending(late, "Unschedulable"),
+                    Some((Severity::Info, true, facts(late))),
+                ),
+                ("are gated", pending(early, "SchedulingGated"), None),
+            ],
+        );
+    }
+
+    /// What the cluster autoscaler says of pending pods, if the input has its events.
+    #[test]
+    fn what_the_cluster_autoscaler_says() {
+        let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
+            "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
+                "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient cpu."}]}});
+        let items: Vec<Value> = state(&[cpu()], &["90m", "90m", "90m"])
+            .into_iter()
+            .filter(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2")
+            .map(|it| {
+                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
+                    build::with(it, &pending)
+                } else {
+                    it
+                }
+            })
+            .collect();
+        let event = |reason: &str, message: &str, at: &str, pod: &str| {
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+                "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
+                "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
+        };
+        let with_event = |event: Value| {
+            said(
+                Code::UnschedulablePods,
+                &[items.clone(), vec![event]].concat(),
+            )
+        };
+        let full = "pod didn't trigger scale-up: 2 max node group size reached";
+        let text = with_event(event(
+            "NotTriggerScaleUp",
+            full,
+            "2026-11-21T05:59:00Z",
+            "web-2",
+        ));
+        assert_eq!(
+            text.advice.text(),
+            "Raise the maximum of the node group, or lower maxReplicas."
+        );
+        let want = format!("The cluster autoscaler says at 05:59:00Z: {full}.");
+        assert!(text.evidence.contains(&want), "{text:?}");
+        let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
+        let text = with_event(event(
+            "NotTriggerScaleUp",
+            unfit,
+            "2026-11-21T05:59:00Z",
+            "web-2",
+        ));
+        assert!(
+            text.advice
+                .text()
+                .starts_with("Add a node group that fits, or lower the"),
+            "{text:?}"
+        );
+        // A node is on its way.
+        let up = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
+        let text = with_event(event(
+            "TriggeredScaleUp",
+            up,
+            "2026-11-21T05:58:00Z",
+            "web-2",
+        ));
+        assert!(
+            text.advice.text().starts_with("Wait for a node"),
+            "{text:?}"
+        );
+        // It never came, or is for another pod.
+        for own in [
+            event("TriggeredScaleUp", up, "2026-11-21T05:46:00Z", "web-2"),
+            event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "api-0"),
+        ] {
+            assert_eq!(
+                with_event(own).advice.text(),
+                "Add nodes, or lower maxReplicas."
+            );
+        }
+    }
 }

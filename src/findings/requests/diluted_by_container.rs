@@ -4,12 +4,10 @@ use super::{compared, look_at, milli, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::engine::pods::counts_as_whole;
+use crate::findings::Alternative;
+use crate::findings::prelude::*;
 use crate::findings::targets::counted;
-use crate::findings::{
-    About, Alternative, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text,
-};
 use crate::snapshot::Snapshot;
-use crate::words::{count, percent};
 
 /// Containers use very different shares of their requests, so the share of the pod says little.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -294,4 +292,105 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
     let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, with_container};
+    use crate::findings::testing::{check, state, with};
+
+    #[test]
+    fn shares_that_differ_by_container() {
+        let two = state(&[cpu_of(70)], &["50m", "50m"]);
+        let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
+        let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
+        let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
+        let share = |container: &str, usage, request, is_counted| Share {
+            container: container.into(),
+            usage,
+            request,
+            is_counted,
+        };
+        let diluted = |shares, proposal, alone, with_sidecars| {
+            let facts = DilutedByContainer {
+                metric: 0,
+                shares,
+                pods: 2,
+                proposal,
+                alone,
+                with_sidecars,
+            };
+            Some((Severity::Warning, true, facts.into()))
+        };
+        let native = |version: &str| {
+            let sidecar = build::with(
+                build::requesting("proxy", "100m"),
+                &json!({"restartPolicy": "Always"}),
+            );
+            let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
+            let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
+            let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "kubernetesVersion": version }),
+            )
+        };
+        // A container is renamed, in the middle of the rollout.
+        let renamed = {
+            let mut items = state(&[cpu_of(60)], &["95m", "95m", "10m", "10m"]);
+            for item in &mut items {
+                if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
+                    let spec = if item["kind"] == "Pod" {
+                        &mut item["spec"]
+                    } else {
+                        item
+                    };
+                    spec["containers"][0]["name"] = json!("server");
+                }
+            }
+            items
+        };
+        let natives = |is_counted| {
+            vec![
+                share("app", 160, 200, true),
+                share("proxy", 4, 200, is_counted),
+            ]
+        };
+        check(
+            Code::DilutedByContainer,
+            vec![
+                (
+                    "by an idle container",
+                    idle,
+                    diluted(
+                        vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)],
+                        1,
+                        3,
+                        None,
+                    ),
+                ),
+                ("not at all", busy, None),
+                // The other one is busier: 98% and 200%, of 107% in the pods.
+                ("by a small busy container", small, None),
+                ("with one container", two.clone(), None),
+                ("by a container of another pod", renamed, None),
+                // 82% of 70% for two pods, and 41% with the requests of the sidecars.
+                (
+                    "by sidecars that do not count",
+                    native("v1.28.15"),
+                    diluted(natives(false), 3, 3, Some(2)),
+                ),
+                (
+                    "by sidecars that count",
+                    native("v1.36.2"),
+                    diluted(natives(true), 2, 3, None),
+                ),
+            ],
+        );
+    }
 }

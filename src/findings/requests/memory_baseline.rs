@@ -5,11 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::engine::decision::MetricStep;
+use crate::findings::prelude::*;
 use crate::findings::targets::{More, Room, counted, room};
-use crate::findings::{
-    About, Aspect, Before, Case, Facts, Finding, Kind, Rank, Remedy, Severity, Text,
-};
-use crate::words::{amount, count, distance, sentence};
 
 /// Each pod uses more memory than the target, however many pods there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -197,5 +194,123 @@ impl Kind for MemoryBaseline {
             commands,
             objects: about.own(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::apimachinery::quantity::Quantity;
+    use crate::build;
+    use crate::findings::targets::OtherRequest;
+    use crate::findings::testing::{check, state, with};
+
+    const MI: i64 = 1024 * 1024 * 1000;
+
+    #[test]
+    fn memory_that_more_pods_do_not_lower() {
+        let pods = |usages: [&str; 2], newest: &str, replicas_most: i32| {
+            let metric = build::resource("memory", &build::utilization(80));
+            let requests = json!([{"name": "app", "resources": {"requests": {"memory": "100Mi"}}}]);
+            let items = state(&[metric], &["1m", "1m"]);
+            let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+            for (number, usage) in usages.iter().enumerate() {
+                let at = items
+                    .iter()
+                    .position(|it| it["metadata"]["name"] == format!("web-{number}"));
+                items[at.unwrap() + 1]["containers"] =
+                    json!([{"name": "app", "usage": {"memory": usage}}]);
+            }
+            let at = items
+                .iter()
+                .position(|it| it["metadata"]["name"] == "web-1")
+                .unwrap();
+            items[at]["status"]["startTime"] = json!(newest);
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": replicas_most}}),
+            )
+        };
+        let (early, late, just) = (
+            "2026-11-21T05:00:00Z",
+            "2026-11-21T05:40:00Z",
+            "2026-11-21T05:55:00Z",
+        );
+        let facts = |newest: &str, request: &str, proposal: i32| MemoryBaseline {
+            metric: 0,
+            least: 95 * MI,
+            most: 96 * MI,
+            target: 80 * MI,
+            pods: 2,
+            oldest: early.parse().unwrap(),
+            newest: newest.parse().unwrap(),
+            percent: Some(80),
+            room: Room {
+                request: Some(OtherRequest {
+                    container: "app".into(),
+                    request: Quantity::parse(request).unwrap(),
+                    proposal,
+                }),
+                target: None,
+                is_tight: false,
+            },
+        };
+        let told = |newest, request, proposal| {
+            Some((
+                Severity::Warning,
+                true,
+                facts(newest, request, proposal).into(),
+            ))
+        };
+        let third = {
+            let mut items = pods(["95Mi", "96Mi"], late, 20);
+            let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
+            let patch = json!({"metadata": {"name": "web-2"}});
+            let mut third: Vec<Value> = items
+                .iter()
+                .filter(of_second)
+                .map(|it| build::with(it.clone(), &patch))
+                .collect();
+            third[0]["status"]["startTime"] = json!(just);
+            third[1]["containers"][0]["usage"]["memory"] = json!("88Mi");
+            items.extend(third);
+            items
+        };
+        check(
+            Code::MemoryBaseline,
+            vec![
+                // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
+                (
+                    "where a later pod uses as much",
+                    pods(["95Mi", "96Mi"], late, 20),
+                    told(late, "110Mi", 2),
+                ),
+                (
+                    "at the most replicas",
+                    pods(["95Mi", "96Mi"], early, 2),
+                    told(early, "240Mi", 1),
+                ),
+                (
+                    "where all pods are as old",
+                    pods(["95Mi", "96Mi"], early, 20),
+                    None,
+                ),
+                ("where a pod of three is new", third, told(late, "180Mi", 2)),
+                ("where a pod is new", pods(["95Mi", "96Mi"], just, 20), None),
+                (
+                    "where a later pod uses less",
+                    pods(["120Mi", "60Mi"], late, 20),
+                    None,
+                ),
+                (
+                    "within the tolerance",
+                    pods(["85Mi", "86Mi"], late, 20),
+                    None,
+                ),
+            ],
+        );
     }
 }

@@ -3,21 +3,16 @@
 use serde_json::json;
 
 use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
-use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Block, MetricResult, MetricStep};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::{APART, names};
 use crate::findings::case::Top;
-use crate::findings::{
-    About, Aspect, Before, Case, Code, Command, Edited, Finding, Kind, Others, Rank, Remedy,
-    Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Pod, Requests};
-use crate::words::{amount, count, percent};
 
 /// Containers of counted pods have no request for the resource of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -498,4 +493,336 @@ fn add_request(
     };
     let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
     Some(json!([{"op": "add", "path": path, "value": value}]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, owned, with_container};
+    use crate::findings::testing::{boxed, check, cpu, only, said, state, with};
+
+    #[test]
+    fn requests_that_are_missing() {
+        let two = state(&[cpu_of(50)], &["50m", "50m"]);
+        let bare = json!({"name": "proxy"});
+        let sidecar = with_container(&two, &bare, "50m", "9m");
+        let pods: Vec<Box<str>> = vec!["web-0".into(), "web-1".into()];
+        let lacking = |container: &str, source, pods: &[Box<str>], usage| Unrequested {
+            container: container.into(),
+            source,
+            pods: pods.to_vec(),
+            usage,
+        };
+        let missing = |containers, instead: Option<&str>| {
+            let (resource, instead) = ("cpu".to_owned(), instead.map(str::to_owned));
+            let facts = MissingRequest {
+                metric: 0,
+                resource,
+                containers,
+                instead,
+            };
+            Some((Severity::Error, true, facts.into()))
+        };
+        let app = json!([build::requesting("app", "100m")]);
+        let both = json!([build::requesting("app", "100m"), bare]);
+        let job = {
+            let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed", "controller": true}]);
+            let patch = json!({"metadata": {"ownerReferences": owner},
+                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+            [
+                owned(&two, &app),
+                vec![build::with(build::pod("seed-x"), &patch)],
+            ]
+            .concat()
+        };
+        let lost = with(
+            &two,
+            "Pod",
+            &json!({"spec": {"containers": [{"name": "app"}]}}),
+        );
+        let bare_pod = {
+            let mut items = owned(&sidecar, &app);
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["ownerReferences"] = Value::Null;
+            items
+        };
+        // A rollout has replaced the first pod, and the second has the earlier template.
+        let rollout = |template: &Value, containers: Value, newest: &str| {
+            let mut items = owned(&two, template);
+            let set = |hash: &str, revision: &str| {
+                let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+                json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+                    "name": format!("web-{hash}"), "namespace": "default", "ownerReferences": owner,
+                    "labels": {"app": "web", "pod-template-hash": hash},
+                    "annotations": {"deployment.kubernetes.io/revision": revision}}})
+            };
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+            pod["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+            pod["spec"]["containers"] = containers;
+            let revision = |hash: &str| if hash == newest { "2" } else { "1" };
+            items.extend(["5d", "6e"].map(|hash| set(hash, revision(hash))));
+            items
+        };
+        let unset = json!([{"name": "app"}]);
+        let earlier = |container: &str, usage| {
+            missing(
+                vec![lacking(container, Source::Earlier, &pods[1..], usage)],
+                None,
+            )
+        };
+        // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
+        let updating = {
+            let mut items = rollout(&unset, unset.clone(), "6e");
+            items.retain(|item| item["kind"] != "ReplicaSet");
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": 1}});
+            with(&items, "Deployment", &status)
+        };
+        // The status counts no pod that has failed or is being deleted.
+        let beside = |patch: Value| {
+            let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+            let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
+            [updating.clone(), vec![pod]].concat()
+        };
+        let unset_in = |pods: &[&str]| {
+            missing(
+                vec![lacking("app", Source::Template, &boxed(pods), Some(50))],
+                None,
+            )
+        };
+        let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
+        let of_job = Source::Foreign {
+            owner: Some("Job/seed".to_owned()),
+        };
+        let code = Code::MissingRequest;
+        let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
+        check(
+            code,
+            vec![
+                ("of no container", owned(&two, &app), None),
+                (
+                    "of an injected container",
+                    owned(&sidecar, &app),
+                    missing(all(Source::Injected), Some("app")),
+                ),
+                (
+                    "of a container of the template",
+                    owned(&sidecar, &both),
+                    missing(all(Source::Template), None),
+                ),
+                (
+                    "of pods that state no owner",
+                    sidecar.clone(),
+                    missing(all(Source::Unknown), None),
+                ),
+                (
+                    "of a container that has one in the template",
+                    owned(&lost, &app),
+                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                ),
+                (
+                    "of a pod without an owner",
+                    bare_pod,
+                    missing(
+                        vec![
+                            lacking("proxy", Source::Injected, &pods[..1], Some(9)),
+                            lacking(
+                                "proxy",
+                                Source::Foreign { owner: None },
+                                &pods[1..],
+                                Some(9),
+                            ),
+                        ],
+                        None,
+                    ),
+                ),
+                (
+                    "of a pod of another owner",
+                    job,
+                    missing(
+                        vec![lacking("seed", of_job, &["seed-x".into()], None)],
+                        None,
+                    ),
+                ),
+                (
+                    "of a container that the template no longer has",
+                    rollout(&app, both.clone(), "5d"),
+                    earlier("proxy", None),
+                ),
+                (
+                    "of a container for which the template now has one",
+                    rollout(&app, unset.clone(), "5d"),
+                    earlier("app", Some(50)),
+                ),
+                (
+                    "of a container that is injected into new pods",
+                    rollout(&app, both.clone(), "6e"),
+                    missing(
+                        vec![lacking("proxy", Source::Injected, &pods[1..], None)],
+                        Some("app"),
+                    ),
+                ),
+                (
+                    "of a container whose request the template has lost",
+                    rollout(&unset, unset.clone(), "6e"),
+                    missing(
+                        vec![lacking("app", Source::Template, &pods[1..], Some(50))],
+                        None,
+                    ),
+                ),
+                (
+                    "of a container of a new template",
+                    updating.clone(),
+                    unset_in(&["web-1"]),
+                ),
+                (
+                    "of a container of a new template, beside a failed pod",
+                    beside(json!({"status": {"phase": "Failed"}})),
+                    unset_in(&["web-1", "web-2"]),
+                ),
+                (
+                    "of a container of a new template, beside a deleted pod",
+                    beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+                    unset_in(&["web-1", "web-2"]),
+                ),
+                (
+                    "of a container that has a limit in the template",
+                    owned(&lost, &limited),
+                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                ),
+                (
+                    "where the target is an amount",
+                    with(
+                        &sidecar,
+                        "HorizontalPodAutoscaler",
+                        &json!({"spec": {
+                    "metrics": [build::resource("cpu", &build::average("50m"))]}}),
+                    ),
+                    None,
+                ),
+            ],
+        );
+        // 50m of 100m is on target for the container alone.
+        let finding = only(code, &owned(&sidecar, &app)).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(2));
+    }
+
+    #[test]
+    fn a_request_for_a_kind_that_kubectl_does_not_know() {
+        let target =
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+        let bare = json!([{"name": "app", "resources": {"requests": {"memory": "1Gi"}}}]);
+        let owner = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web",
+            "controller": true}]);
+        let items = state(&[cpu()], &["50m"]);
+        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"containers": bare}});
+        let items = with(&items, "Pod", &patch);
+        let hpa = json!({"spec": {"scaleTargetRef": target}});
+        let mut items = with(&items, "HorizontalPodAutoscaler", &hpa);
+        items.push(json!({
+            "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": bare}}},
+            "status": {"replicas": 1, "selector": "app=web"},
+        }));
+        let path = "/spec/template/spec/containers/0/resources/requests/cpu";
+        let patch = json!([{"op": "add", "path": path, "value": "100m"}]);
+        assert_eq!(
+            said(Code::MissingRequest, &items).commands,
+            [format!(
+                "kubectl patch rollout.argoproj.io/web -n default --type=json -p '{patch}'"
+            )]
+        );
+    }
+
+    /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
+    #[test]
+    fn pods_that_no_rollout_replaces() {
+        let text_from = |kind: &str, strategy: Value, paused: bool, others: usize, from: usize| {
+            let pods = vec!["50m"; 2 + others];
+            let items = state(&[cpu()], &pods);
+            let owner =
+                json!([{"apiVersion": "apps/v1", "kind": kind, "name": "web", "controller": true}]);
+            let labels = json!({"app": "web", "controller-revision-hash": "web-1"});
+            let patch = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+                "spec": {"containers": [{"name": "app"}]}});
+            let items = with(&items, "Pod", &patch);
+            let mut items = with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"scaleTargetRef": {"kind": kind}}}),
+            );
+            let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
+                "spec": {"containers": [build::requesting("app", "100m")]}});
+            let all = items
+                .iter_mut()
+                .filter(|it| it["kind"] == "Pod")
+                .enumerate();
+            let new = all.filter(|(at, _)| !(from..from + 2).contains(at));
+            new.for_each(|(_, pod)| *pod = build::with(pod.clone(), &ready));
+            items.push(json!({
+                "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": pods.len(), "selector": {"matchLabels": {"app": "web"}},
+                    "updateStrategy": strategy, "paused": paused,
+                    "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
+                "status": {"replicas": pods.len(), "updatedReplicas": others, "updateRevision": "web-2"},
+            }));
+            said(Code::MissingRequest, &items)
+        };
+        let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
+            text_from(kind, strategy, paused, others, 0)
+        };
+        let status = "kubectl rollout status statefulset/web -n default --watch=false";
+        let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
+        let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
+        let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
+        let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
+        for (strategy, advice, command) in [
+            (json!({}), wait, status),
+            (rolling(0), wait, status),
+            (
+                json!({"type": "OnDelete"}),
+                "Delete the pods of the earlier revision: the update strategy is OnDelete.",
+                list,
+            ),
+            // The pods are 0 and 1.
+            (
+                rolling(1),
+                "Lower partition (1) in the update strategy.",
+                &lower,
+            ),
+        ] {
+            let text = text("StatefulSet", strategy, false, 1);
+            assert_eq!(
+                (&*text.advice.text(), &text.commands[..]),
+                (advice, &[command.to_owned()][..])
+            );
+            assert!(
+                text.evidence
+                    .iter()
+                    .any(|it| it.starts_with("Without these pods: "))
+            );
+        }
+        // Those that the partition does not leave alone are replaced.
+        let above = text_from("StatefulSet", rolling(1), false, 1, 1);
+        assert_eq!((&*above.advice.text(), &*above.commands[0]), (wait, status));
+        // Without any pod, there is no decision.
+        let text = text("StatefulSet", json!({}), false, 0);
+        assert!(
+            !text
+                .evidence
+                .iter()
+                .any(|it| it.starts_with("Without these pods")),
+            "{:?}",
+            text.evidence
+        );
+    }
 }

@@ -7,26 +7,25 @@ pub mod missing_request;
 pub mod request_too_small;
 pub mod requests_differ_from_template;
 pub mod resize_in_progress;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod unreachable_target;
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::engine::decision::MetricStep;
+use crate::findings::Alternative;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
 use crate::findings::targets::counted;
-use crate::findings::{
-    About, Advice, Alternative, Case, Command, Edited, Facts, Finding, Remedy, Severity,
-};
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::{Container, Pod};
 use crate::snapshot::surroundings::Replacement;
-use crate::words::amount;
 
 /// Returns the request that the pods of a template have for a resource: the API server takes a limit for one
 /// that is not stated (`SetDefaults_Pod`).
@@ -320,6 +319,3 @@ impl About<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{milli, rounded_request, utilizations};
-use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::MetricStep;
 use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::findings::prelude::*;
 use crate::findings::targets::{OtherRequest, counted};
-use crate::findings::{
-    About, Aspect, Before, Case, Facts, Finding, Kind, Rank, Remedy, Severity, Text,
-};
-use crate::words::{distance, percent};
 
 /// Pods have used several times what they request for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,13 +6,12 @@ use super::{Revisions, compared, milli, request_of, rounded_request, total, util
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::engine::pods::counted_containers;
+use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
-use crate::words::count;
 
 /// The requests of pods differ from the template of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -331,4 +330,237 @@ pub struct Differing {
 fn is_updated(pod: &Pod, resource: &str) -> bool {
     let updates = pod.annotations.get(VPA_UPDATES);
     updates.is_some_and(|it| it.contains(&format!("{resource} request")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, owned};
+    use crate::findings::testing::{check, only, state, with};
+
+    #[test]
+    fn requests_that_are_not_the_templates() {
+        let two = state(&[cpu_of(70)], &["90m", "90m"]);
+        let template = json!([build::requesting("app", "500m")]);
+        let vpa = |mode: &str| {
+            json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                    "updatePolicy": {"updateMode": mode}}})
+        };
+        let facts = |vpa: Option<&str>| RequestsDifferFromTemplate {
+            metric: 0,
+            resource: "cpu".to_owned(),
+            containers: vec![Differing {
+                container: "app".into(),
+                template: Some(500),
+                least: 100,
+                most: 100,
+                pods: 2,
+            }],
+            pods: 2,
+            vpa: vpa.map(str::to_owned),
+            updated: 0,
+            is_paused: false,
+            is_seen: false,
+            average: Some(350),
+        };
+        let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
+        let differing = owned(&two, &template);
+        let mut rollout = differing.clone();
+        let at = rollout
+            .iter()
+            .position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+        rollout[at.unwrap()]["spec"]["containers"] = template;
+        let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
+        let of_memory = {
+            let policy = json!([{"containerName": "*", "controlledResources": ["memory"]}]);
+            let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policy}}});
+            with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+        };
+        let of_app = {
+            let policies = json!([{"containerName": "*", "mode": "Off"}, {"containerName": "app"}]);
+            let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
+            with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+        };
+        let updated = |replicas: i32| {
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
+            with(&differing, "Deployment", &status)
+        };
+        // The ReplicaSet of the pods, with a request in its template.
+        let made_of = |items: &[Value], request: &str| {
+            let mut items = items.to_vec();
+            items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+                "spec": {"template": {"spec": {"containers": [build::requesting("app", request)]}}}}));
+            items
+        };
+        let paused =
+            |items: &[Value]| with(items, "Deployment", &json!({"spec": {"paused": true}}));
+        // The API omits a count of 0.
+        let seen = |items: &[Value]| {
+            let status = json!({"status": {"replicas": 2, "observedGeneration": 2}});
+            with(items, "Deployment", &status)
+        };
+        let kept = |is_seen| {
+            let facts = RequestsDifferFromTemplate {
+                is_paused: true,
+                is_seen,
+                ..facts(None)
+            };
+            Some((Severity::Warning, true, facts.into()))
+        };
+        let of_set = {
+            let facts = RequestsDifferFromTemplate {
+                is_seen: true,
+                ..facts(None)
+            };
+            Some((Severity::Warning, true, facts.into()))
+        };
+        // A pod that its ReplicaSet has replaced, which no status counts.
+        let replaced = |items: &[Value], patch: Value| {
+            let mut items = items.to_vec();
+            let last = items
+                .iter()
+                .find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+            items.push(build::with(last.unwrap().clone(), &patch));
+            items
+        };
+        let failed = json!({"status": {"phase": "Failed"}});
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        // A rollout has replaced the second pod, and so the revisions cannot be told by the numbers of their pods.
+        let updating = {
+            let mut items = with(
+                &rollout,
+                "Deployment",
+                &json!({
+                "status": {"replicas": 2, "updatedReplicas": 1}}),
+            );
+            items[at.unwrap()]["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+            items[at.unwrap()]["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+            items
+        };
+        // The API server takes a limit for the request that is not stated.
+        let limited = |limit: &str| {
+            let containers = json!([{"name": "app", "resources": {"limits": {"cpu": limit}}}]);
+            [owned(&two, &containers), vec![vpa("Auto")]].concat()
+        };
+        let code = Code::RequestsDifferFromTemplate;
+        let same = json!([build::requesting("app", "100m")]);
+        check(
+            code,
+            vec![
+                (
+                    "but a VerticalPodAutoscaler's",
+                    with_vpa("Auto"),
+                    told(Some("web")),
+                ),
+                (
+                    "but not a VerticalPodAutoscaler's",
+                    with_vpa("Off"),
+                    told(None),
+                ),
+                (
+                    "but those of a VerticalPodAutoscaler of memory",
+                    of_memory,
+                    told(None),
+                ),
+                (
+                    "but those of a VerticalPodAutoscaler of the container",
+                    of_app,
+                    told(Some("web")),
+                ),
+                ("in some pods of a rollout", rollout, None),
+                ("in a pod of two in a rollout", updating.clone(), None),
+                (
+                    "in a pod of two in a rollout, beside a deleted one",
+                    replaced(&updating, deleted.clone()),
+                    None,
+                ),
+                (
+                    "in a pod of two in a rollout, beside a failed one",
+                    replaced(&updating, failed.clone()),
+                    None,
+                ),
+                ("but its limits", limited("100m"), None),
+                (
+                    "but a VerticalPodAutoscaler's, beside limits",
+                    limited("500m"),
+                    told(Some("web")),
+                ),
+                ("in pods of the revision", updated(2), told(None)),
+                ("in pods of an earlier revision", updated(0), None),
+                (
+                    "in pods of which some are of an earlier revision",
+                    updated(1),
+                    None,
+                ),
+                (
+                    "in pods of which the API counts none",
+                    seen(&differing),
+                    None,
+                ),
+                (
+                    "in pods of another ReplicaSet",
+                    made_of(&differing, "100m"),
+                    None,
+                ),
+                (
+                    "in pods of the ReplicaSet",
+                    made_of(&differing, "500m"),
+                    of_set.clone(),
+                ),
+                (
+                    "while the target is paused",
+                    paused(&differing),
+                    kept(false),
+                ),
+                (
+                    "while the target is paused, says the API",
+                    paused(&seen(&differing)),
+                    kept(false),
+                ),
+                (
+                    "while the target is paused, says the ReplicaSet",
+                    paused(&made_of(&differing, "100m")),
+                    kept(true),
+                ),
+                (
+                    "and the target is paused with the template",
+                    paused(&updated(2)),
+                    told(None),
+                ),
+                (
+                    "and the target is paused with the template and a failed pod",
+                    replaced(&paused(&updated(2)), failed),
+                    told(None),
+                ),
+                (
+                    "and the target is paused with the template, its ReplicaSet and a deleted pod",
+                    replaced(&paused(&made_of(&updated(2), "500m")), deleted),
+                    of_set,
+                ),
+                (
+                    "and the target is paused with the ReplicaSet",
+                    paused(&made_of(&differing, "500m")),
+                    None,
+                ),
+                (
+                    "but a VerticalPodAutoscaler's, in a paused target",
+                    paused(&with_vpa("Auto")),
+                    told(Some("web")),
+                ),
+                ("but defaults", owned(&two, &json!([{"name": "app"}])), None),
+                ("", owned(&two, &same), None),
+            ],
+        );
+        // 18% of 70% of two pods.
+        let finding = only(code, &with_vpa("Auto")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+    }
 }

@@ -4,9 +4,8 @@ use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::pods::counted_containers;
 use crate::findings::about::told;
+use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
-use crate::words::{count, time};
 
 /// The requests used to compute a utilization are not those in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,4 +167,77 @@ pub struct Resized {
     pub spec: i64,
     /// The request in effect, in milli-units.
     pub in_effect: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::cpu_of;
+    use crate::findings::testing::{check, cpu, only, said, state, with};
+
+    #[test]
+    fn requests_that_are_being_resized() {
+        let resizing = |in_effect: &str| {
+            let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": in_effect}}}]);
+            let items = state(&[cpu_of(60)], &["90m", "90m"]);
+            let containers = json!([build::requesting("app", "400m")]);
+            let patch = json!({"spec": {"containers": containers}, "status": {"containerStatuses": statuses}});
+            with(&items, "Pod", &patch)
+        };
+        let resized = |pod: &str| Resized {
+            pod: pod.into(),
+            container: "app".into(),
+            spec: 400,
+            in_effect: 100,
+        };
+        let facts = ResizeInProgress {
+            metric: 0,
+            resource: "cpu".to_owned(),
+            containers: vec![resized("web-0"), resized("web-1")],
+            condition: None,
+        };
+        let code = Code::ResizeInProgress;
+        check(
+            code,
+            vec![
+                (
+                    "to four times as much",
+                    resizing("100m"),
+                    Some((Severity::Warning, true, facts.into())),
+                ),
+                ("and have been", resizing("400m"), None),
+                (
+                    "unlike amounts",
+                    state(&[cpu_of(60)], &["90m", "90m"]),
+                    None,
+                ),
+            ],
+        );
+        // 90% of 60%.
+        let finding = only(code, &resizing("100m")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+    }
+
+    #[test]
+    fn a_resize_that_no_node_can_hold() {
+        let resizing = |reason: &str| {
+            let condition = json!({"type": "PodResizePending", "status": "True", "reason": reason, "message": "x"});
+            let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:00Z"});
+            let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
+            let containers = json!([build::requesting("app", "400m")]);
+            let patch = json!({"spec": {"containers": containers},
+                "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
+            with(&state(&[cpu()], &["50m"]), "Pod", &patch)
+        };
+        let advice = |reason| {
+            said(Code::ResizeInProgress, &resizing(reason))
+                .advice
+                .text()
+        };
+        assert!(advice("Infeasible").starts_with("Request less cpu"));
+        assert!(advice("Deferred").starts_with("Wait"));
+    }
 }

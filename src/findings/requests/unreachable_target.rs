@@ -5,15 +5,13 @@ use crate::apimachinery::quantity::Format;
 use crate::engine::decision::MetricStep;
 use crate::engine::pods::counted_containers;
 use crate::findings::about::first_of;
+use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
-use crate::findings::{
-    About, Aspect, Before, Case, Command, Facts, Finding, Kind, Rank, Remedy, Severity, Text,
-};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::Pod;
-use crate::words::{amount, percent, quantity, value};
+use crate::words::value;
 
 /// Pods that use everything that their limits allow do not take a metric above its target.
 #[derive(Debug, Clone, PartialEq)]
@@ -376,5 +374,143 @@ fn out_of_reach(
         }),
         commands: flags.iter().map(|flags| about.predict(flags)).collect(),
         objects: about.own(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::cpu_of;
+    use crate::findings::testing::{check, only, state, with};
+
+    #[test]
+    fn a_target_that_limits_keep_out_of_reach() {
+        let limited = |percent: i32, limit: Option<&str>, usage: &str| {
+            let mut container = build::requesting("app", "100m");
+            if let Some(limit) = limit {
+                container["resources"]["limits"] = json!({ "cpu": limit });
+            }
+            let items = state(&[cpu_of(percent)], &[usage, usage]);
+            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+        };
+        let told = |items: &[Value]| {
+            let finding = only(Code::UnreachableTarget, items)?;
+            assert_eq!(finding.severity, Severity::Warning);
+            let Facts::UnreachableTarget(UnreachableTarget {
+                by:
+                    AtLimits::All {
+                        full,
+                        border,
+                        reachable,
+                        ..
+                    },
+                ..
+            }) = finding.facts
+            else {
+                panic!()
+            };
+            Some((
+                full.average_utilization,
+                border,
+                reachable,
+                finding.explains,
+            ))
+        };
+        for (about, items, want) in [
+            (
+                "above the limits",
+                limited(120, Some("100m"), "99m"),
+                // 99% is 11% above 89%, and 10% above 90%.
+                Some((Some(100), 132, Some(89), true)),
+            ),
+            (
+                "within the tolerance",
+                limited(95, Some("100m"), "30m"),
+                // 95% of what the limits allow is 10.5% above 86%.
+                Some((Some(100), 104, Some(86), false)),
+            ),
+            ("below the limits", limited(90, Some("100m"), "99m"), None),
+            (
+                "with higher limits",
+                limited(120, Some("200m"), "99m"),
+                None,
+            ),
+            ("without limits", limited(120, None, "99m"), None),
+        ] {
+            assert_eq!(told(&items), want, "{about}");
+        }
+        let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+    }
+
+    /// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.
+    #[test]
+    fn a_pod_at_its_limit_among_idle_ones() {
+        let of = |usages: &[&str], limit: Option<&str>| {
+            let mut container = build::requesting("app", "100m");
+            if let Some(limit) = limit {
+                container["resources"]["limits"] = json!({ "cpu": limit });
+            }
+            let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
+            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+        };
+        let uneven = Some((
+            Severity::Warning,
+            true,
+            UnreachableTarget {
+                metric: 0,
+                by: AtLimits::Few {
+                    busy: vec!["web-0".into()],
+                    container: "app".into(),
+                    usage: 140,
+                    limit: 150,
+                    others: 2,
+                    mean: 10,
+                },
+            }
+            .into(),
+        ));
+        // A canary that is busier is no matter of how work is spread.
+        let canary = |usages: &[&str]| {
+            let mut items = of(usages, Some("150m"));
+            for (number, hash) in [(0, "new"), (1, "old"), (2, "old")] {
+                let name = format!("web-{number}");
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["metadata"]["labels"]["pod-template-hash"] = json!(hash);
+            }
+            items
+        };
+        check(
+            Code::UnreachableTarget,
+            vec![
+                ("of a canary", canary(&["140m", "10m", "10m"]), None),
+                (
+                    "at the limit",
+                    of(&["140m", "10m", "10m"], Some("150m")),
+                    uneven,
+                ),
+                (
+                    "below the limit",
+                    of(&["130m", "10m", "10m"], Some("150m")),
+                    None,
+                ),
+                ("without a limit", of(&["140m", "10m", "10m"], None), None),
+                (
+                    "where the others work",
+                    of(&["140m", "50m", "40m", "10m"], Some("150m")),
+                    None,
+                ),
+                ("above the target", of(&["150m", "30m"], Some("150m")), None),
+                (
+                    "where most are",
+                    of(&["85m", "85m", "5m"], Some("90m")),
+                    None,
+                ),
+            ],
+        );
     }
 }

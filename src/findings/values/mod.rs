@@ -87,6 +87,3 @@ pub(crate) fn values(step: &MetricStep) -> Vec<i64> {
         None => step.pods.iter().filter_map(|row| row.value).collect(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,14 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::decision::Group;
-use crate::findings::{
-    About, Aspect, Before, Case, Command, Finding, Kind, Rank, Remedy, Severity, Text,
-};
+use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::pod::ZERO_TIME;
-use crate::words::{distance, duration, time};
 
 /// The samples are older than they should be, or far from the clock of the pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,5 +189,108 @@ impl Kind for StaleSamples {
             commands,
             objects: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{check, cpu, only, queue, state, with};
+
+    #[test]
+    fn samples_that_are_old() {
+        let fresh = state(&[cpu()], &["50m", "50m"]);
+        let at = |seconds: i64| {
+            let time =
+                build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
+            (
+                time,
+                with(
+                    &fresh,
+                    "PodMetrics",
+                    &json!({"timestamp": time.to_string()}),
+                ),
+            )
+        };
+        let (newest, old) = at(121);
+        let (_, late) = at(61);
+        let (_, young) = at(60);
+        let mixed = {
+            let mut items = fresh.clone();
+            items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
+            items
+        };
+        let facts = |stale| StaleSamples {
+            metrics: vec![0],
+            stale,
+            samples: 2,
+            newest,
+            window: Some(SignedDuration::from_secs(15)),
+            doubts_clock: false,
+        };
+        // The external API states times, but no windows.
+        let external = |timestamp: Value| {
+            let mut values = build::queue(&["10"]);
+            values["items"][0]["timestamp"] = timestamp;
+            [
+                state(&[queue(&build::average("10"))], &["50m"]),
+                vec![values],
+            ]
+            .concat()
+        };
+        let (hour, _) = at(3600);
+        let of_queue = StaleSamples {
+            samples: 1,
+            newest: hour,
+            window: None,
+            ..facts(1)
+        };
+        let code = Code::StaleSamples;
+        check(
+            code,
+            vec![
+                (
+                    "more than two minutes",
+                    old,
+                    Some((Severity::Warning, true, facts(2).into())),
+                ),
+                ("a minute", young, None),
+                (
+                    "an hour, from the external API",
+                    external(json!(hour.to_string())),
+                    Some((Severity::Warning, true, of_queue.into())),
+                ),
+                (
+                    "two minutes, from the external API",
+                    external(json!("2026-11-21T05:58:00Z")),
+                    None,
+                ),
+                (
+                    "an unknown time, from the external API",
+                    external(Value::Null),
+                    None,
+                ),
+                (
+                    "one pod",
+                    mixed,
+                    Some((Severity::Warning, false, facts(1).into())),
+                ),
+            ],
+        );
+        let finding = only(code, &late).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Info, false)
+        );
+        // Samples from after the pass show that its time is wrong.
+        let (_, ahead) = at(-3600);
+        let finding = only(code, &ahead).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Info, false)
+        );
     }
 }

@@ -4,12 +4,12 @@ use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Group, MetricStep};
 use crate::engine::pods::counted_containers;
+use crate::findings::prelude::*;
 use crate::findings::requests::total;
-use crate::findings::{About, Aspect, Before, Case, Finding, Kind, Rank, Remedy, Severity, Text};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Pod;
-use crate::words::{amount_of, number, percent};
+use crate::words::amount_of;
 
 /// A metric and its target are probably in different units.
 #[derive(Debug, Clone, PartialEq)]
@@ -482,5 +482,279 @@ fn divided_text(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text 
         advice: Remedy::UseValue.says(format!("Use {use_}.")),
         commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
         objects: about.own(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{only, pass, queue, said, state, triggered, with};
+    use crate::findings::values::suspect_unit::Clue::{Milliseconds, Power, Share, Whole};
+    use crate::findings::{Code, find};
+
+    #[test]
+    fn a_value_and_a_target_in_different_units() {
+        let external = |target: &str, value: &str| {
+            [
+                state(&[queue(&build::average(target))], &["50m"]),
+                vec![build::queue(&[value])],
+            ]
+            .concat()
+        };
+        let total = |name: &str, target: &str, value: &str| {
+            let values = [json!({"metricName": name, "value": value})];
+            let items = state(&[build::external(name, &build::value(target))], &["50m"]);
+            [items, vec![build::external_values(values)]].concat()
+        };
+        let of_each = |name: &str, target: &str, value: &str| {
+            let values = [json!({"metricName": name, "value": value})];
+            let items = state(&[build::external(name, &build::average(target))], &["50m"]);
+            [items, vec![build::external_values(values)]].concat()
+        };
+        let memory = |target: &str, usage: &str| {
+            let metric = build::resource("memory", &build::average(target));
+            let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
+            with(
+                &state(&[metric], &["50m"]),
+                "PodMetrics",
+                &json!({ "containers": containers }),
+            )
+        };
+        let latency = |name: &str, target: &str, value: &str| {
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": name}, "target": build::average(target)}});
+            let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
+                "metric": {"name": name}, "timestamp": build::NOW, "value": value});
+            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": [value]});
+            [state(&[metric], &["50m"]), vec![values]].concat()
+        };
+        // A share of each of four pods.
+        let idle = |shares: [&str; 4]| {
+            let name = "DCGM_FI_DEV_GPU_UTIL";
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": name}, "target": build::average("60")}});
+            let value = |(number, value): (usize, &&str)| {
+                json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                    "metric": {"name": name}, "timestamp": build::NOW, "value": value})
+            };
+            let items: Vec<Value> = shares.iter().enumerate().map(value).collect();
+            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": items});
+            [state(&[metric], &["50m"; 4]), vec![values]].concat()
+        };
+        let cores = |target: &str, usage: &str| {
+            state(&[build::resource("cpu", &build::average(target))], &[usage])
+        };
+        let meant = |items: &[Value]| {
+            let finding = only(Code::SuspectUnit, items)?;
+            let Facts::SuspectUnit(facts) = finding.facts else {
+                panic!()
+            };
+            let is_low = facts.clue == Share || matches!(&*facts.target.to_string(), "200k");
+            let severity = if is_low && facts.ratio < 1.0 {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            assert_eq!(finding.severity, severity);
+            let SuspectUnit { meant, clue, .. } = facts;
+            Some((meant.to_string(), clue, finding.explains))
+        };
+        for (items, want) in [
+            (external("30m", "25"), Some(("30", Whole, true))),
+            (
+                latency("gpu_utilization", "800m", "75"),
+                Some(("80", Whole, true)),
+            ),
+            (latency("jobs", "20m", "15"), Some(("20", Whole, true))),
+            (external("500", "600M"), Some(("500M", Power, true))),
+            (memory("500", "300Mi"), Some(("500Mi", Power, true))),
+            (cores("50", "60m"), Some(("50m", Power, true))),
+            (memory("500", "100Mi"), Some(("500Mi", Power, true))),
+            (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
+            (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),
+            (
+                latency("latency_ms", "500", "450m"),
+                Some(("500m", Power, false)),
+            ),
+            (
+                latency("gpu_utilization", "80", "450m"),
+                Some(("800m", Share, false)),
+            ),
+            (
+                latency("hitRatio", "90", "950m"),
+                Some(("900m", Share, false)),
+            ),
+            (
+                latency("CPUUtilization", "60", "700m"),
+                Some(("600m", Share, true)),
+            ),
+            (
+                latency("busy_percent", "70", "600m"),
+                Some(("700m", Share, false)),
+            ),
+            (
+                latency("gpu_utilization", "800m", "73500m"),
+                Some(("80", Share, true)),
+            ),
+            // A tenth of each, and far more whole ones.
+            (latency("rps", "100m", "9"), Some(("100", Whole, true))),
+            (external("100m", "9"), Some(("100", Whole, true))),
+            // Milliseconds that are thousandths.
+            (
+                of_each("backend_latencies", "50m", "1211m"),
+                Some(("50", Milliseconds, true)),
+            ),
+            (
+                latency("response_time", "50m", "1211m"),
+                Some(("50", Milliseconds, true)),
+            ),
+            (of_each("backend_latency_seconds", "50m", "1211m"), None),
+            (of_each("backend_latencies", "50m", "400m"), None),
+            (external("100m", "4"), None),
+            (latency("rps", "500m", "40"), None),
+            // Whole numbers, a share of something small, and one pod above 1.
+            (latency("gpu_utilization", "60", "1"), None),
+            (latency("backlog_to_worker_ratio", "15", "800m"), None),
+            (latency("utility_requests", "50", "300m"), None),
+            (idle(["750m", "0", "0", "3"]), None),
+            (
+                idle(["900m", "300m", "300m", "900m"]),
+                Some(("600m", Share, true)),
+            ),
+            // An idle percentage, more than 100%, a low target, and names that only look like shares.
+            (latency("busy_percent", "70", "100m"), None),
+            (latency("gpu_utilization", "80", "1200m"), None),
+            (latency("gpu_utilization", "5", "450m"), None),
+            (latency("pending_operations", "80", "450m"), None),
+            (latency("pending_operations", "800m", "73500m"), None),
+            // An idle rate, low memory, and a short latency.
+            (latency("rps", "500", "450m"), None),
+            (memory("100Gi", "10Mi"), None),
+            (latency("latency_ms", "500", "300m"), None),
+            // Half a job for each replica, a fifth of a second, and a name that ends like a share.
+            (external("500m", "120"), None),
+            (external("500m", "800"), None),
+            (latency("jobs", "800m", "75"), None),
+            (latency("latency_seconds", "200m", "14"), None),
+            (latency("latency_seconds", "10m", "4"), None),
+            (latency("GPUutility", "60", "700m"), None),
+            // Times in milliseconds and seconds, and totals in thousands and in percents.
+            (
+                total("http_request_duration", "250m", "230"),
+                Some(("250", Power, true)),
+            ),
+            (
+                total("latency_seconds", "200m", "250"),
+                Some(("200", Power, true)),
+            ),
+            (total("rps", "200m", "200"), Some(("200", Whole, true))),
+            (
+                total("broker_usage", "700m", "85"),
+                Some(("70", Whole, true)),
+            ),
+            (latency("rps", "200k", "190"), Some(("200", Power, false))),
+            // Any job at all, a few of them, many bytes, and values that are not near.
+            (total("queue", "500m", "3"), None),
+            (total("queue", "900m", "20"), None),
+            (total("latency_seconds", "200m", "4"), None),
+            (latency("network_rx", "200k", "190"), None),
+            (latency("rps", "200k", "120"), None),
+            (latency("rps", "500k", "50"), None),
+            // Queues that are named after a time, which no replica has a part of.
+            (of_each("rabbitmq-low-latency", "5", "5k"), None),
+            (of_each("jobs_over_60_seconds", "5", "5k"), None),
+            // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
+            (external("30", "900"), None),
+            (external("5", "5k"), None),
+            (external("100", "0"), None),
+            (external("500m", "750m"), None),
+            (memory("500Mi", "1Gi"), None),
+            (cores("100m", "1m"), None),
+        ] {
+            let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
+            assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
+        }
+    }
+
+    /// A latency, or another average, that a target per replica divides by the replicas.
+    #[test]
+    fn an_average_that_is_divided() {
+        let asking = |query: &str| {
+            let triggers =
+                json!([{"type": "prometheus", "metadata": {"query": query, "threshold": "20"}}]);
+            triggered("20", "45", &json!({"spec": {"triggers": triggers}}))
+        };
+        let codes = |items: &[Value]| -> Vec<Code> {
+            find(&pass(items)).iter().map(Finding::code).collect()
+        };
+        for query in [
+            "histogram_quantile(0.95, sum(rate(x[2m])) by (le))",
+            "avg(rate(secret_sum[2m]) / rate(secret_count[2m])) * 1000",
+            "sum(rate(secret[2m])) / count(up{job=\"web\"})",
+            "sum(secret) / scalar(sum(kube_deployment_status_replicas{deployment=\"web\"}))",
+        ] {
+            let text = said(Code::SuspectUnit, &asking(query));
+            assert_eq!(
+                text.summary,
+                "s0-prometheus is 45, above its target of 20, but AverageValue divides it by the replicas"
+            );
+            assert_eq!(
+                text.advice.text(),
+                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web."
+            );
+            assert!(!format!("{text:?}").contains("secret"), "{text:?}");
+        }
+        for query in [
+            "sum(rate(x[2m]))",
+            "max(lag) / 60",
+            "sum(avg_over_time(queue[5m]))",
+        ] {
+            assert!(
+                !codes(&asking(query)).contains(&Code::SuspectUnit),
+                "{query}"
+            );
+        }
+        // Of another HPA, the name tells.
+        let named = |name: &str| {
+            let items = state(&[build::external(name, &build::average("20"))], &["50m"; 4]);
+            [
+                items,
+                vec![build::external_values([
+                    json!({"metricName": name, "value": "45"}),
+                ])],
+            ]
+            .concat()
+        };
+        assert_eq!(
+            said(Code::SuspectUnit, &named("checkout_latency_p95"))
+                .advice
+                .text(),
+            "Use value: 20 instead of averageValue."
+        );
+        assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
+        // A total target is right for it, and AverageValue is not advised.
+        let total = {
+            let items = state(
+                &[build::external("latency_p95", &build::value("20"))],
+                &["50m"; 4],
+            );
+            [
+                items,
+                vec![build::external_values([
+                    json!({"metricName": "latency_p95", "value": "45"}),
+                ])],
+            ]
+            .concat()
+        };
+        let text = said(Code::ValueMultiplies, &total);
+        assert!(
+            text.advice.text().starts_with("Nothing to do if it falls"),
+            "{text:?}"
+        );
     }
 }

@@ -3,12 +3,12 @@
 use super::{is_duration, is_share, says_per_pod};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
-use crate::findings::{About, Before, Case, Facts, Finding, Kind, Rank, Remedy, Severity, Text};
+use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
 use crate::snapshot::shared::Shared;
-use crate::words::{amount_of, count, list};
+use crate::words::amount_of;
 
 /// A target for the total value multiplies the replicas as long as the value stays.
 #[derive(Debug, Clone, PartialEq)]
@@ -205,4 +205,120 @@ fn grow(snapshot: &mut Snapshot, replicas: i32) {
         .into()
     });
     snapshot.pods.extend(more);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{check, queue, state, with};
+
+    fn quantity(text: &str) -> Quantity {
+        Quantity::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_value_that_multiplies() {
+        let external = |target: &Value, value: &str| {
+            let items = state(&[queue(target)], &["50m"; 3]);
+            [items, vec![build::queue(&[value])]].concat()
+        };
+        let named = |name: &str, value: &str| {
+            let items = state(&[build::external(name, &build::value("75"))], &["50m"; 3]);
+            let mut values = build::queue(&[value]);
+            values["items"][0]["metricName"] = json!(name);
+            [items, vec![values]].concat()
+        };
+        let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
+            metric: 0,
+            current: quantity(value),
+            target: quantity("75"),
+            proposals: proposals.to_vec(),
+            average,
+            is_average: false,
+        };
+        let falls = ValueMultiplies {
+            is_average: true,
+            ..multiplies("225", &[9, 27], 3)
+        };
+        let most = json!({"spec": {"maxReplicas": 3}});
+        check(
+            Code::ValueMultiplies,
+            vec![
+                (
+                    "three times the target",
+                    external(&build::value("75"), "225"),
+                    Some((
+                        Severity::Warning,
+                        true,
+                        multiplies("225", &[9, 27], 3).into(),
+                    )),
+                ),
+                (
+                    "a little more than the target",
+                    external(&build::value("75"), "90"),
+                    Some((
+                        Severity::Info,
+                        true,
+                        multiplies("90", &[4, 5, 6, 8], 2).into(),
+                    )),
+                ),
+                (
+                    "as a time, which falls with the replicas",
+                    named("request_duration_p95", "225"),
+                    Some((Severity::Info, true, falls.clone().into())),
+                ),
+                (
+                    "as an average of each pod, which falls with the replicas",
+                    named("avg_requests_per_pod", "225"),
+                    Some((Severity::Info, true, falls.clone().into())),
+                ),
+                (
+                    "as operations, which need not fall with the replicas",
+                    named("pending_operations", "225"),
+                    Some((
+                        Severity::Warning,
+                        true,
+                        multiplies("225", &[9, 27], 3).into(),
+                    )),
+                ),
+                (
+                    "as a share, which falls with the replicas",
+                    named("gpu_util", "225"),
+                    Some((Severity::Info, true, falls.clone().into())),
+                ),
+                (
+                    "as a share after an acronym, which falls with the replicas",
+                    named("CPUUtilization", "225"),
+                    Some((Severity::Info, true, falls.clone().into())),
+                ),
+                (
+                    "a little more than the target, where only the maximum ends it",
+                    with(
+                        &external(&build::value("75"), "90"),
+                        "HorizontalPodAutoscaler",
+                        &most,
+                    ),
+                    Some((Severity::Warning, true, multiplies("90", &[4], 2).into())),
+                ),
+                (
+                    "in another unit",
+                    [
+                        state(&[queue(&build::value("200m"))], &["50m"]),
+                        vec![build::queue(&["200"])],
+                    ]
+                    .concat(),
+                    None,
+                ),
+                (
+                    "less than the target",
+                    external(&build::value("75"), "25"),
+                    None,
+                ),
+                ("an average", external(&build::average("75"), "225"), None),
+            ],
+        );
+    }
 }

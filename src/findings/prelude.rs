@@ -1,0 +1,11 @@
+//! The names that most files of findings use.
+
+pub(crate) use super::{
+    About, Advice, Aspect, Before, Case, Code, Command, Edited, Facts, Finding, Kind, Others, Rank,
+    Remedy, Severity, Text,
+};
+pub(crate) use crate::apimachinery::names::shell_word;
+pub(crate) use crate::engine::decision::Direction;
+pub(crate) use crate::words::{
+    amount, count, distance, duration, future, list, number, percent, quantity, sentence, time,
+};

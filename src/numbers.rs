@@ -184,7 +184,7 @@ pub(crate) fn border(border: &Quantity) -> String {
 
 /// How amounts of a resource are usually written.
 pub(crate) fn format_of(resource: &str) -> Format {
-    if resource == "memory" {
+    if ["memory", "ephemeral-storage"].contains(&resource) || resource.starts_with("hugepages-") {
         Format::BinarySI
     } else {
         Format::DecimalSI

@@ -9,6 +9,7 @@ use crate::engine::decision::MetricStep;
 use crate::numbers::{age, border, format_of, plain_quantity};
 pub(crate) use crate::numbers::{duration, long, number, part, percent, quantity};
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
+use crate::snapshot::surroundings::Surroundings;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
 
@@ -106,16 +107,18 @@ pub(crate) fn list(parts: &[String]) -> String {
     }
 }
 
-/// Words what is assumed about something, and what was observed.
-pub(crate) fn in_words(own: &Override, arrow: &str) -> String {
-    let observed = own
-        .observed()
-        .map(|observed| format!(" (observed {observed})"));
+/// Words what is assumed about something, and what was observed or, in a manifest, stated.
+pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> String {
+    let was = match around.supposed {
+        Some(_) => "stated",
+        None => "observed",
+    };
+    let before = own.observed().map(|before| format!(" ({was} {before})"));
     format!(
         "{} {}{}",
         own.item,
         assumed(own, arrow),
-        observed.unwrap_or_default()
+        before.unwrap_or_default()
     )
 }
 

@@ -192,13 +192,15 @@ fn is_standard_container_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
 
-fn is_native_resource(name: &str) -> bool {
+pub(crate) fn is_native_resource(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-fn is_extended_resource(name: &str) -> bool {
+pub(crate) fn is_extended_resource(name: &str) -> bool {
     // Upstream asks whether the name would still be valid as the key of a quota.
-    !name.starts_with("requests.") && label_key(&format!("requests.{name}")).is_empty()
+    !is_native_resource(name)
+        && !name.starts_with("requests.")
+        && label_key(&format!("requests.{name}")).is_empty()
 }
 
 fn is_dns_label(name: &str) -> bool {

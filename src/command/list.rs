@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::fail_on::{FOUND, FindingsWatch};
 use super::progress::{reading, shown};
 use super::remember::remember;
-use super::state::{options, unanswered};
+use super::state::{options, unanswered, without_target};
 use super::{Answer, Terminal, connected, write_saved};
 use crate::apimachinery::selector::Selector;
 use crate::args::{ConnectionFlags, Explain, MemoryArgs, Output, Request};
@@ -269,6 +269,8 @@ impl<'a> List<'a> {
             Ok(pass) => unanswered(pass),
             Err(e) => Some(e.clone()),
         };
+        let without_target = pass.result.as_ref().ok().and_then(without_target);
+        let hint = without_target.and_then(|it| it.hint);
         let keeps =
             args.save.is_some() || args.output == Some(Output::Yaml) || pass.result.is_err();
         let Listed {
@@ -294,6 +296,7 @@ impl<'a> List<'a> {
             failed,
             judged,
             error,
+            hint,
             pass,
         })
     }
@@ -364,6 +367,7 @@ impl<'a> List<'a> {
             .iter()
             .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
         let mut errors = grouped(failed);
+        messages.extend(without_targets(&hpas));
         match args.save.as_ref().map(|path| save_all(path, &hpas)) {
             Some(Ok(warnings)) => messages.extend(warnings),
             Some(Err(e)) => errors.push(e),
@@ -388,6 +392,16 @@ impl<'a> List<'a> {
             ..Answer::default()
         })
     }
+}
+
+/// Says of which HPAs the input lacks the target, with what a pass of the first of them needs.
+fn without_targets(hpas: &[(usize, Hpa)]) -> Option<String> {
+    let all = hpas
+        .iter()
+        .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
+    let (keys, hints): (Vec<String>, Vec<&String>) = all.unzip();
+    let hint = hints.first()?;
+    Some(format!("{}: {hint}", listed(&keys)))
 }
 
 /// Says what is wrong with several HPAs once, with the hint of the first of them.
@@ -454,6 +468,8 @@ struct Hpa {
     judged: Option<Judged>,
     /// Why there is no answer.
     error: Option<Error>,
+    /// What a pass needs, if the input lacks the target. That is no failure: an accepted manifest is one.
+    hint: Option<String>,
     /// Its pass, if it is needed again.
     pass: Listed<Option<Pass>>,
 }

@@ -300,8 +300,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    if timeline.is_some() {
-        // The run has the values.
+    if timeline.is_some() || assumed.decision.metrics().next().is_none() {
+        // The run has the values, or the pass reads none.
         assumed
             .input
             .notes

@@ -141,6 +141,11 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
 
 /// Why there is no prediction: the same, or what is known of the target is not enough for a pass.
 pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
+    without_target(pass).or_else(|| unanswered(pass))
+}
+
+/// What the input lacks of the target, if that is not enough for a pass.
+pub(super) fn without_target(pass: &Pass) -> Option<Error> {
     let Input {
         snapshot,
         surroundings,
@@ -150,7 +155,7 @@ pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
     let lacking = match &snapshot.scale {
         Err(ScaleError::Missing(target)) => format!("target {target}"),
         Err(ScaleError::NoReplicas { target, .. }) => format!("replicas of {target}"),
-        _ => return unanswered(pass),
+        _ => return None,
     };
     let hint = match &surroundings.target_elsewhere {
         Some(elsewhere) => elsewhere.remedy(),

@@ -156,7 +156,7 @@ impl<'s> Context<'s> {
                         ..describe(
                             &source.metric.name,
                             source.metric.selector.as_ref(),
-                            &source.target,
+                            &source.target.of_its_type(),
                         )
                     },
                     self.object(source, answer, &mut seen),

@@ -363,12 +363,13 @@ impl<'a> Compared<'a> {
                 .as_ref()
                 .is_none_or(|observed| observed.plain() != own.assumed)
         };
+        let around = &self.backtest.replay.input.surroundings;
         let shared = self.backtest.replay.overrides.iter().filter(is_new);
-        let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow)));
+        let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
         let own = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> = self
                 .own(candidate)
-                .map(|own| in_words(own, symbols.arrow))
+                .map(|own| in_words(own, symbols.arrow, around))
                 .collect();
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });

@@ -302,7 +302,12 @@ impl Explanation<'_> {
             _ => None,
         };
         if let Some(absent) = absent {
-            return (Some(Severity::Error), absent);
+            // One of them says that.
+            let more = match self.notes.len() {
+                0 | 1 => String::new(),
+                all => format!(" (+{})", count(all - 1, "note")),
+            };
+            return (Some(Severity::Error), absent + &more);
         }
         if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
             // The answer may not depend on it.

@@ -134,6 +134,32 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
+        Note::NoCondition { pods } => {
+            let it = if pods.len() == 1 { "states no condition Ready and counts" } else { "state no condition Ready and count" };
+            format!("{} {it} as not ready", listed(pods))
+        }
+        Note::TakenAsAccepted { why } => {
+            format!("taken as accepted by an API server, because it has a status, in spite of this: {why}")
+        }
+        Note::TargetShared { others } => {
+            let scale = if others.len() == 1 { "scales" } else { "scale" };
+            format!(
+                "{} {scale} the same target: since Kubernetes 1.26 the controller scales none of the HPAs that select \
+                 the same pods, so keep one",
+                listed(others)
+            )
+        }
+        Note::NotTheTarget { workloads } => {
+            let target = &hpa.spec.scale_target_ref;
+            let (are, it) = match workloads.len() {
+                1 => ("is", "it"),
+                _ => ("are", "one of them"),
+            };
+            format!(
+                "{} {are} not the target, {target}, and not used: correct scaleTargetRef, if {it} is meant",
+                listed(workloads)
+            )
+        }
         Note::NoReplicas { assuming } => {
             let save = save_command(hpa, "");
             match assuming {

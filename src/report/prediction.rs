@@ -247,8 +247,9 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
             None => headline,
         }
     });
-    let supposed = &prediction.explanation.pass.input.surroundings.supposed;
-    if prediction.overrides.is_empty() && supposed.is_none() {
+    let around = &prediction.explanation.pass.input.surroundings;
+    let was_observed = around.supposed.is_none() && !around.lacks_pods;
+    if prediction.overrides.is_empty() && was_observed {
         page.assuming
             .push("assuming nothing beyond what was observed".to_owned());
     } else {
@@ -263,9 +264,9 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
         prediction
             .overrides
             .iter()
-            .map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
+            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around))),
     );
-    page.observed = observed;
+    page.observed = observed.filter(|_| !around.lacks_pods);
 }
 
 /// What is assumed and what was observed, side by side, with the verdict on each, as far as anything was observed.

@@ -7,6 +7,7 @@ mod list;
 mod target;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
@@ -25,7 +26,9 @@ pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command}
 use super::file;
 use super::manifest;
 use super::manifest::WorkloadManifest;
-use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa, is_key};
+use super::objects::{
+    Api, ApiError, ControllerState, Objects, StatedAs, Undecoded, UndecodedHpa, is_key,
+};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
@@ -33,10 +36,12 @@ use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
 use crate::apiserver::default::AdmissionRules;
-use crate::args::Target;
+use crate::args::{Target, Validate};
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::hpa::{Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec,
+};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
@@ -118,13 +123,15 @@ struct Place<'o> {
     /// Whether it has every pod and its usage once.
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
-    /// The workloads that are manifests, beside an HPA that is one, too.
+    /// The workloads without a uid, which are manifests beside an HPA that is one, unless they have a status.
     manifests: Vec<WorkloadManifest>,
     surroundings: Surroundings,
     /// By the places of the HPAs, those whose selectors are known.
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
+    /// The workloads that no HPA scales, as `Kind/name`.
+    unscaled: OnceCell<Vec<String>>,
 }
 
 /// An HPA of the input.
@@ -192,6 +199,7 @@ impl<'o> Place<'o> {
         Self {
             known,
             unknown,
+            unscaled: OnceCell::new(),
             hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             manifests: match objects.state {
@@ -241,6 +249,26 @@ impl<'o> Place<'o> {
         let more = unknown.count();
         notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
         others
+    }
+
+    /// Returns the workloads that no HPA scales and no other object controls or describes.
+    fn unscaled(&self) -> &[String] {
+        self.unscaled.get_or_init(|| {
+            let admitted = self.hpas.iter().filter_map(|it| it.admitted.as_ref().ok());
+            let targets = admitted.map(|(hpa, _)| &hpa.spec.scale_target_ref);
+            let targets: Vec<&CrossVersionObjectReference> = targets.collect();
+            let workloads = &self.surroundings.workloads;
+            let is_free = |own: &&Workload| {
+                let is_target = |target: &&CrossVersionObjectReference| {
+                    target.name == own.metadata.name && own.is_kind_of(target)
+                };
+                own.metadata.controller().is_none()
+                    && !targets.iter().any(is_target)
+                    && !workloads.iter().any(|rollout| own.is_template_of(rollout))
+            };
+            let free = workloads.iter().filter(is_free);
+            free.map(Workload::reference).collect()
+        })
     }
 
     /// Returns the other HPAs for a target that the input lacks.
@@ -332,8 +360,10 @@ fn without_pods(
         |note: &&Note| of_manifest.is_none() || !matches!(note, Note::UnknownFields { .. });
     notes.extend(admission.iter().filter(is_said).cloned());
     let target = &place.target;
+    let mut command_flags = options.command_flags.clone();
     let target_manifest = match of_manifest {
         Some(of_hpa) => {
+            command_flags.allow(&of_hpa);
             notes.extend(Note::of_manifest(&object.origin, of_hpa));
             place
                 .manifests
@@ -343,7 +373,12 @@ fn without_pods(
         None => None,
     };
     if let Some(own) = target_manifest {
-        notes.extend(Note::of_manifest(&own.origin, own.notes()?));
+        let of_target = match own.notes() {
+            Err(e) if own.object.status.is_some() => vec![Note::TakenAsAccepted { why: e.message }],
+            notes => notes?,
+        };
+        command_flags.allow(&of_target);
+        notes.extend(Note::of_manifest(&own.origin, of_target));
     }
     place.each_once.clone()?;
     let scale = scale.clone()?;
@@ -430,11 +465,18 @@ fn without_pods(
     } else {
         None
     };
+    let target_manifest = target_manifest.filter(|own| own.object.is_manifest());
     surroundings.manifest_replicas = target_manifest.and_then(|own| {
         let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
         Some(ManifestReplicas { origin, replicas })
     });
     surroundings.rivals = place.rivals(own, &snapshot.hpa);
+    if lacks_target && elsewhere.is_none() && !place.unscaled().is_empty() {
+        surroundings.unscaled = place.unscaled().to_vec();
+        notes.push(Note::NotTheTarget {
+            workloads: surroundings.unscaled.clone(),
+        });
+    }
     surroundings.target_elsewhere = elsewhere.map(|workload| {
         let object = place.hpas[own].object;
         TargetElsewhere {
@@ -460,7 +502,7 @@ fn without_pods(
         clock_doubt: None,
         basis,
         notes,
-        command_flags: options.command_flags.clone(),
+        command_flags,
     })
 }
 
@@ -521,6 +563,7 @@ pub(crate) fn surroundings(
         target_elsewhere: None,
         serves_scale: None,
         manifest_replicas: None,
+        unscaled: Vec::new(),
         rivals: Vec::new(),
     }
 }
@@ -670,16 +713,9 @@ fn none(objects: &Objects, options: &Options) -> Error {
     {
         return Error::usage(error).hint(hint);
     }
-    if hpas.is_empty()
-        && let Some(hint) = scaled_object(
-            objects
-                .scaled_objects
-                .iter()
-                .filter(|it| here(it) && it.is_called(called)),
-            options,
-        )
-    {
-        return Error::usage(error).hint(hint);
+    let mut called = scaled_objects(objects).filter(|(it, _)| here(it) && it.is_called(called));
+    if let Some(own) = called.next() {
+        return Error::usage(error).hint(of_scaled_object(objects, own, options));
     }
     let there = hpas
         .iter()
@@ -700,26 +736,48 @@ fn none(objects: &Objects, options: &Options) -> Error {
 fn empty(objects: &Objects, options: &Options) -> Error {
     let why = |object: &ScaledObject| object.why_no_hpa(&options.command_flags);
     let paused = objects.scaled_objects.iter().find_map(why);
-    let hint = paused.or_else(|| scaled_object(objects.scaled_objects.iter(), options));
+    let first = || scaled_objects(objects).next();
+    let hint = paused.or_else(|| Some(of_scaled_object(objects, first()?, options)));
     Error::usage("the input has no HorizontalPodAutoscaler")
         .hint(hint.unwrap_or_else(|| objects.without_hpa()))
 }
 
-/// Returns what answers for the HPA that KEDA makes of a ScaledObject, if the input has one.
-fn scaled_object<'o>(
-    mut all: impl Iterator<Item = &'o ScaledObject>,
+/// Returns what answers for the HPA that KEDA makes of a ScaledObject, or why it makes none.
+fn of_scaled_object(
+    objects: &Objects,
+    (object, whole): (&ScaledObject, &Undecoded),
     options: &Options,
-) -> Option<String> {
+) -> String {
     let Metadata {
         name, namespace, ..
-    } = &all.next()?.metadata;
+    } = &object.metadata;
     let namespace = namespace.as_deref().unwrap_or(options.default_namespace());
+    let made = match manifest::hpa_of_keda(whole, Some(namespace), Validate::Warn) {
+        Ok(made) => made,
+        Err(e) => return format!("KEDA creates none from ScaledObject/{name}: {}", e.message),
+    };
+    let target = &made.spec.scale_target_ref;
+    let states_replicas = |own: &Workload| {
+        own.metadata.name == target.name && own.is_kind_of(target) && own.states_replicas()
+    };
+    let replicas = if objects.workloads.iter().any(states_replicas) {
+        ""
+    } else {
+        " --replicas 3"
+    };
     let [own, namespace] = [name, namespace].map(names::shell_word);
     let command = format!("kubectl hpa predict {own} -n {namespace}");
     let command = options.command_flags.add_to(&command);
-    Some(format!(
-        "KEDA creates it from ScaledObject/{name}: `{command} --replicas 3` answers for it, with assumed pods"
-    ))
+    format!(
+        "KEDA creates it from ScaledObject/{name}: `{command}{replicas}` predicts it with assumed pods, and asks for the \
+         values that it needs"
+    )
+}
+
+/// The ScaledObjects of the input, with their documents.
+fn scaled_objects(objects: &Objects) -> impl Iterator<Item = (&ScaledObject, &Undecoded)> {
+    let whole = &objects.undecoded_scaled_objects;
+    objects.scaled_objects.iter().zip(whole)
 }
 
 /// Returns the error if it is unclear which of these HPAs is meant.

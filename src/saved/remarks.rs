@@ -9,8 +9,9 @@ use super::assemble::{asked, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::{Pod, ZERO_TIME};
+use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::{ScaledObject, Surroundings};
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
 /// Returns all notes about a snapshot.
@@ -24,6 +25,7 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
         .chain(unknown_types(snapshot))
         .chain(unused_tolerances(snapshot))
         .chain(no_such_container(snapshot))
+        .chain(no_condition(snapshot))
         .chain(stale(snapshot))
         .chain(no_target(snapshot))
         .chain(missing(snapshot))
@@ -57,6 +59,8 @@ impl Input {
                 .filter(|(_, answer)| answer.is_missing());
             let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
+        } else if self.surroundings.lacks_pods {
+            notes.extend(target_shared(&self.snapshot, &self.surroundings));
         }
         for note in &mut notes {
             let flags = || self.command_flags.clone();
@@ -84,10 +88,33 @@ fn is_of_input(note: &Note) -> bool {
     matches!(
         note,
         Note::NoValues(_)
+            | Note::TargetShared { .. }
             | Note::NoTarget { .. }
             | Note::NoReplicas { .. }
             | Note::SaveCommand { .. }
     )
+}
+
+/// Notes what else scales the target: whether they share pods cannot be seen without pods.
+fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    let others = snapshot.other_hpas.iter().map(|other| &other.hpa);
+    let rivals = others.chain(&surroundings.rivals);
+    let rivals: Vec<&Hpa> = rivals
+        .filter(|other| other.spec.scale_target_ref.is_same(target))
+        .collect();
+    let is_known = |object: &&ScaledObject| {
+        let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
+        hpas.any(|hpa| object.creates(hpa))
+    };
+    let scaled_objects = surroundings.scaled_objects.iter();
+    let scaled_objects =
+        scaled_objects.filter(|own| own.scales(target) && own.paused_by().is_none());
+    let scaled_objects = scaled_objects.filter(|own| !is_known(own));
+    let rivals = rivals.iter().map(|hpa| format!("HPA {}", hpa.name));
+    let of_keda = scaled_objects.map(|own| format!("ScaledObject {}", own.metadata.name));
+    let others: Vec<String> = rivals.chain(of_keda).collect();
+    (!others.is_empty()).then_some(Note::TargetShared { others })
 }
 
 /// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
@@ -124,6 +151,17 @@ fn no_target(snapshot: &Snapshot) -> Option<Note> {
         Err(ScaleError::NoReplicas { .. }) => Some(Note::NoReplicas { assuming: None }),
         _ => None,
     }
+}
+
+/// Notes running pods whose condition Ready is not stated, as only those are that are written by hand.
+fn no_condition(snapshot: &Snapshot) -> Option<Note> {
+    let selector = snapshot.selector().ok()?;
+    let is_one = |pod: &&Shared<Pod>| {
+        pod.phase == Phase::Running && pod.ready.is_none() && selector.matches(&pod.labels)
+    };
+    let pods = snapshot.pods.iter().filter(is_one);
+    let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
+    (!pods.is_empty()).then_some(Note::NoCondition { pods })
 }
 
 /// Notes metrics about a container that no pod of the target has.

@@ -1,5 +1,6 @@
 //! Commands to paste must reach the same state: the same cluster as the same user, or the same files.
 
+use super::note::Note;
 use crate::apimachinery::names::shell_word;
 use crate::args::ConnectionFlags;
 
@@ -40,6 +41,20 @@ impl CommandFlags {
     /// Whether the state is read from files.
     pub(crate) fn reads_files(&self) -> bool {
         self.kubectl != self.plugin
+    }
+
+    /// Has `predict` take a manifest that these notes are about.
+    pub(crate) fn allow(&mut self, notes: &[Note]) {
+        let is_rejected = |note: &Note| {
+            matches!(
+                note,
+                Note::FieldIgnored { .. } | Note::VersionNotServed { .. }
+            )
+        };
+        let flag = ("--validate=warn", String::new());
+        if notes.iter().any(is_rejected) && !self.assumed.contains(&flag) {
+            self.assumed.push(flag);
+        }
     }
 
     /// Returns flags of `predict` with what is assumed besides. They replace assumptions about the same thing.

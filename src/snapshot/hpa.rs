@@ -350,10 +350,17 @@ impl MetricSpec {
 
     /// Whether its proposal depends on pods: an average over the replicas in a status does not.
     pub fn needs_pods(&self) -> bool {
-        let average = self
-            .target()
-            .is_some_and(|target| target.average_value.is_some());
-        !(self.is_total() && average)
+        !self.is_divided()
+    }
+
+    /// Whether its value is divided by the replicas. Of an object's metric the type of the target decides, and of an
+    /// external one the fields do.
+    pub fn is_divided(&self) -> bool {
+        match self.source() {
+            MetricSource::Object(source) => source.target.type_ == "AverageValue",
+            MetricSource::External(source) => source.target.average_value.is_some(),
+            _ => false,
+        }
     }
 
     /// Returns the target; `None` if the source of the type is missing.
@@ -636,6 +643,19 @@ pub struct MetricTarget {
     /// The target share of the requests, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_utilization: Option<i32>,
+}
+
+impl MetricTarget {
+    /// Returns it with the only field that the controller compares the metric of an object with.
+    pub(crate) fn of_its_type(&self) -> Self {
+        let mut own = self.clone();
+        match &*self.type_ {
+            "Value" => own.average_value = None,
+            "AverageValue" => own.value = None,
+            _ => {}
+        }
+        own
+    }
 }
 
 /// `HorizontalPodAutoscalerBehavior`.

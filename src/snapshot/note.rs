@@ -150,6 +150,26 @@ pub enum Note {
         /// The flags of the command that assumes its pods, if the input has none.
         assuming: Option<CommandFlags>,
     },
+    /// Running pods state no condition Ready.
+    NoCondition {
+        /// Their names.
+        pods: Vec<String>,
+    },
+    /// The target has a status, so an API server is taken to have accepted it although it would not.
+    TakenAsAccepted {
+        /// Why it would not.
+        why: String,
+    },
+    /// Other HPAs, or ScaledObjects of which KEDA makes one, have the same target, whose pods are unknown.
+    TargetShared {
+        /// Those, with their kinds.
+        others: Vec<String>,
+    },
+    /// The input lacks the target, and has other workloads that no HPA scales.
+    NotTheTarget {
+        /// Those, as `Kind/name`.
+        workloads: Vec<String>,
+    },
     /// The target of the input states no replicas.
     NoReplicas {
         /// The flags of the command that assumes its pods, if the input has none.

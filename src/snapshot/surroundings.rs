@@ -58,6 +58,9 @@ pub struct Surroundings {
     pub manifest_replicas: Option<ManifestReplicas>,
     /// Other HPAs for the target, if the input lacks it.
     pub rivals: Vec<Hpa>,
+    /// The workloads that no HPA of the input scales, if it lacks the target, as `Kind/name`: perhaps one of them is
+    /// meant.
+    pub unscaled: Vec<String>,
 }
 
 /// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
@@ -966,6 +969,25 @@ impl ScaledObject {
             .managed_fields
             .iter()
             .any(|it| it.manager.contains("flagger"))
+    }
+
+    /// Whether it scales an object.
+    pub(crate) fn scales(&self, target: &CrossVersionObjectReference) -> bool {
+        let own = &self.spec.scale_target_ref;
+        if own.kind.is_empty() {
+            own.name == target.name && target.kind == "Deployment"
+        } else {
+            own.name == target.name && own.kind == target.kind
+        }
+    }
+
+    /// Whether KEDA creates an HPA of it.
+    pub(crate) fn creates(&self, hpa: &Hpa) -> bool {
+        let name = &self.metadata.name;
+        let owner = hpa.scaled_object();
+        owner.is_some_and(|owner| owner.name == *name)
+            || hpa.name == format!("keda-hpa-{name}")
+            || hpa.name == self.status.hpa_name
     }
 
     /// Whether a name is its HPA's, its own, or its target's.

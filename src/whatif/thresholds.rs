@@ -294,7 +294,7 @@ impl Thresholds {
             metric,
             index,
             format: quantity(spec).map(Quantity::format).unwrap_or_default(),
-            divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
+            divided: spec.is_divided(),
             found: match changes {
                 Ok(changes) => Found::Changes(Box::new(changes)),
                 Err(error) => Found::Nothing { error },
@@ -403,7 +403,7 @@ impl Scale {
                 Unit::MilliPerPod
             },
             format: quantity(spec).map(Quantity::format).unwrap_or_default(),
-            divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
+            divided: spec.is_divided(),
         }
     }
 }
@@ -453,7 +453,11 @@ fn changes(
 /// The amount that a metric is compared with; none for a percentage.
 fn quantity(spec: &MetricSpec) -> Option<&Quantity> {
     let target = spec.target()?;
-    target.average_value.as_ref().or(target.value.as_ref())
+    if spec.is_total() && !spec.is_divided() {
+        target.value.as_ref()
+    } else {
+        target.average_value.as_ref().or(target.value.as_ref())
+    }
 }
 
 fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {

@@ -386,6 +386,14 @@ fn a_candidate_gives_the_recorded_answer() {
             "minReplicas": 0,
             "maxReplicas": 7,
         });
+        // What the APIs answered for the recorded HPA is all that they have.
+        for (api, kind) in [
+            ("custom.metrics.k8s.io/v1beta2", "MetricValueList"),
+            ("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList"),
+            ("metrics.k8s.io/v1beta1", "PodMetricsList"),
+        ] {
+            list.push(json!({"apiVersion": api, "kind": kind, "items": []}));
+        }
         let mut objects = Objects::default();
         read_text(&manifest.to_string(), "candidate.json", &mut objects).expect("a manifest");
         let candidate = Candidate::find(&objects, &named(), "candidate.json", Validate::Strict)

@@ -939,7 +939,8 @@ fn memory_has_a_binary_unit_in_every_version_and_table() {
 fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> String {
     let pod = |(name, phase, is_ready): &(&str, &str, bool)| {
         let pod = build::with(build::pod(name), &json!({"status": {"phase": phase}}));
-        let unready = json!({"status": {"conditions": null}});
+        let unready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:10Z"}});
         let pod = if *is_ready {
             pod

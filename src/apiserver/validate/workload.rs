@@ -172,34 +172,43 @@ fn percent(text: &str) -> Option<u64> {
 }
 
 /// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
-fn selector(workload: &Workload) -> Option<Cause> {
+fn selector(workload: &Workload) -> Vec<Cause> {
     let path = Path::new("spec");
     let own = path.child("selector");
-    let Some(selector) = &workload.selector else {
-        return (workload.group == "apps").then(|| own.required(""));
-    };
-    let selector = match selector.to_selector() {
-        Ok(selector) => selector,
-        Err(e) => {
-            return Some(Cause {
-                field: "spec.selector".to_owned(),
-                message: e.to_string(),
-            });
+    let mut causes = Vec::new();
+    let matches = match &workload.selector {
+        None if workload.group != "apps" => return causes,
+        None => {
+            causes.push(own.required(""));
+            // Without a selector, upstream asks one that matches nothing.
+            false
         }
+        Some(selector) => match selector.to_selector() {
+            Ok(selector) => workload
+                .template
+                .as_deref()
+                .is_none_or(|template| selector.matches(&template.labels)),
+            Err(e) => {
+                return vec![Cause {
+                    field: "spec.selector".to_owned(),
+                    message: e.to_string(),
+                }];
+            }
+        },
     };
-    let template = workload.template.as_deref()?;
-    if selector.matches(&template.labels) {
-        return None;
+    if let Some(template) = workload.template.as_deref().filter(|_| !matches) {
+        let labels = json!(template.labels).to_string();
+        let path = path.child("template").child("metadata").child("labels");
+        let detail = "`selector` does not match template `labels`";
+        causes.push(path.invalid(Shown::Raw(&labels), detail));
     }
-    let labels = json!(template.labels).to_string();
-    let path = path.child("template").child("metadata").child("labels");
-    let detail = "`selector` does not match template `labels`";
-    Some(path.invalid(Shown::Raw(&labels), detail))
+    causes
 }
 
 fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> Vec<Cause> {
     let resources = path.child("resources");
-    let mut causes = validate_resources(&template.requests, &template.limits, &resources);
+    let whole = (&template.requests, &template.limits);
+    let mut causes = validate_resources(whole, pod_resource, &resources);
     causes.extend(validate_whole(template, &resources));
     let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
     if !["", "Always"].contains(&restarts) {
@@ -233,22 +242,9 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
             if !is_admitted && image.is_none_or(str::is_empty) {
                 causes.push(path.child("image").required(""));
             }
-            let own = path.child("resources");
-            let lists = [
-                ("limits", &container.limits),
-                ("requests", &container.requests),
-            ];
-            for (list, amounts) in lists {
-                let names = amounts.0.iter().map(|(resource, _)| resource);
-                causes.extend(names.flat_map(|resource| {
-                    container_resource(resource, &own.child(list).key(resource))
-                }));
-            }
-            causes.extend(validate_resources(
-                &container.requests,
-                &container.limits,
-                &own,
-            ));
+            let own = (&container.requests, &container.limits);
+            let path = path.child("resources");
+            causes.extend(validate_resources(own, container_resource, &path));
         }
     }
     causes
@@ -289,29 +285,91 @@ fn validate_whole(template: &Pod, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_resources(requests: &Requests, limits: &Requests, path: &Path) -> Vec<Cause> {
+/// What is wrong with the name of a resource of the pod as a whole (`validatePodResourceName`).
+fn pod_resource(resource: &str, path: &Path) -> Vec<Cause> {
+    let wrong = names::label_key(resource);
+    if !wrong.is_empty() {
+        let causes = wrong.iter();
+        return causes
+            .map(|why| path.invalid(Shown::Text(resource), why))
+            .collect();
+    }
+    if ["cpu", "memory"].contains(&resource) || is_huge_pages(resource) {
+        return Vec::new();
+    }
+    vec![path.not_supported(resource, &["cpu", "hugepages-", "memory"])]
+}
+
+/// Requests and limits (`validateResourceRequirements`), whose names are checked by `name`. Claims are not checked.
+fn validate_resources(
+    (requests, limits): (&Requests, &Requests),
+    name: fn(&str, &Path) -> Vec<Cause>,
+    path: &Path,
+) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (list, amounts) in [("limits", limits), ("requests", requests)] {
-        let path = path.child(list);
         for (resource, amount) in &amounts.0 {
-            if *amount < Amount::default() {
-                let shown = shown(resource, amount);
-                causes.push(
-                    path.key(resource)
-                        .invalid(Shown::Json(&shown), NOT_NEGATIVE),
-                );
-            }
+            let path = path.child(list).key(resource);
+            causes.extend(name(resource, &path));
+            causes.extend(validate_amount(resource, amount, &path));
         }
     }
     for (resource, request) in &requests.0 {
-        if let Some(limit) = limits.get(resource).filter(|limit| request > *limit) {
-            let limit = shown(resource, limit);
-            let detail = format!("must be less than or equal to {resource} limit of {limit}");
-            let shown = shown(resource, request);
-            causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
+        let may_differ = names::is_native_resource(resource) && !is_huge_pages(resource);
+        let Some(limit) = limits.get(resource) else {
+            if !may_differ {
+                let detail = "Limit must be set for non overcommitable resources";
+                causes.push(path.child("limits").required(detail));
+            }
+            continue;
+        };
+        let relation = if request != limit && !may_differ {
+            "equal to"
+        } else if request > limit {
+            "less than or equal to"
+        } else {
+            continue;
+        };
+        let limit = shown(resource, limit);
+        let detail = format!("must be {relation} {resource} limit of {limit}");
+        let shown = shown(resource, request);
+        causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
+    }
+    let has = |is_it: fn(&str) -> bool| {
+        let mut all = requests.0.iter().chain(&limits.0);
+        all.any(|(resource, _)| is_it(resource))
+    };
+    if has(is_huge_pages) && !has(|resource| ["cpu", "memory"].contains(&resource)) {
+        causes.push(path.forbidden("HugePages require cpu or memory"));
+    }
+    causes
+}
+
+/// An amount of a resource (`ValidateResourceQuantityValue`, `validateResourceQuantityHugePageValue`).
+fn validate_amount(resource: &str, amount: &Amount, path: &Path) -> Vec<Cause> {
+    let shown = shown(resource, amount);
+    let mut causes = Vec::new();
+    if *amount < Amount::default() {
+        causes.push(path.invalid(Shown::Json(&shown), NOT_NEGATIVE));
+    }
+    let is_whole = amount.milli_value() % 1000 == 0;
+    if !is_whole && names::is_extended_resource(resource) {
+        causes.push(path.invalid(Shown::Json(&shown), "must be an integer"));
+    }
+    if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
+        let size = Quantity::parse(size).map_or(0, |size| size.amount().value());
+        if size <= 0 || !is_whole || amount.value() % size != 0 {
+            let detail = format!("{shown} is not positive integer multiple of {resource}");
+            causes.push(path.invalid(Shown::Json(&shown), &detail));
         }
     }
     causes
+}
+
+const HUGE_PAGES: &str = "hugepages-";
+
+fn is_huge_pages(resource: &str) -> bool {
+    resource.starts_with(HUGE_PAGES)
 }
 
 #[cfg(test)]
@@ -486,6 +544,75 @@ mod tests {
             .join("; ")
     }
 
+    /// Other resources than cpu and memory cannot be shared, and a pod as a whole has none of them.
+    #[test]
+    fn resources_are_checked_by_name() {
+        let at = "spec.template.spec.containers[0].resources";
+        let whole = "spec.template.spec.resources";
+        let supported = "supported values: \"cpu\", \"hugepages-\", \"memory\"";
+        let needed = "Limit must be set for non overcommitable resources";
+        let gpu = |request: Json, limit: Json| json!({"requests": {"example.com/gpu": request}, "limits": {"example.com/gpu": limit}});
+        let huge = |amount: &str| json!({"limits": {"cpu": 1, "hugepages-2Mi": amount}});
+        for (container, pod, expected) in [
+            (gpu(json!(1), json!(1)), json!({}), String::new()),
+            (
+                gpu(json!(1), json!(2)),
+                json!({}),
+                format!(
+                    "{at}.requests: Invalid value: \"1\": must be equal to example.com/gpu limit of 2"
+                ),
+            ),
+            (
+                json!({"requests": {"example.com/gpu": 1}}),
+                json!({}),
+                format!("{at}.limits: Required value: {needed}"),
+            ),
+            (
+                json!({"limits": {"example.com/gpu": "500m"}}),
+                json!({}),
+                format!(
+                    "{at}.limits[example.com/gpu]: Invalid value: \"500m\": must be an integer"
+                ),
+            ),
+            (
+                json!({"requests": {"ephemeral-storage": "1Gi"}}),
+                json!({}),
+                String::new(),
+            ),
+            (huge("4Mi"), json!({}), String::new()),
+            (
+                huge("3Mi"),
+                json!({}),
+                format!(
+                    "{at}.limits[hugepages-2Mi]: Invalid value: \"3Mi\": 3Mi is not positive integer multiple \
+                     of hugepages-2Mi"
+                ),
+            ),
+            (
+                json!({"limits": {"hugepages-2Mi": "4Mi"}}),
+                json!({}),
+                format!("{at}: Forbidden: HugePages require cpu or memory"),
+            ),
+            (
+                json!({}),
+                json!({"requests": {"cpu": "400m", "memory": "1Gi"}}),
+                String::new(),
+            ),
+            (
+                json!({}),
+                json!({"requests": {"cpuu": "400m"}, "limits": {"ephemeral-storage": "1Gi"}}),
+                format!(
+                    "{whole}.limits[ephemeral-storage]: Unsupported value: \"ephemeral-storage\": {supported}; \
+                     {whole}.requests[cpuu]: Unsupported value: \"cpuu\": {supported}"
+                ),
+            ),
+        ] {
+            let container = json!({"name": "app", "image": "web", "resources": container});
+            let template = json!({"spec": {"containers": [container], "resources": pod}});
+            assert_eq!(causes(&json!({"name": "web"}), &template), expected);
+        }
+    }
+
     /// A pod has requests and limits as a whole, which its containers have to fit into.
     #[test]
     fn what_a_pod_requests_as_a_whole_is_checked() {
@@ -596,7 +723,7 @@ mod tests {
                 "apps",
                 json!(null),
                 json!({"app": "web"}),
-                "spec.selector: Required value",
+                &format!("spec.selector: Required value; {at}{{\"app\":\"web\"}}{reason}"),
             ),
             ("extensions", json!(null), json!({"app": "web"}), ""),
             (

@@ -75,9 +75,9 @@ impl Answers<'_> {
     }
 
     /// Returns the documents that a metric without a saved answer needs and of which the input has none. A
-    /// ControllerState without answers is written by hand and complete. One with answers has those of the
-    /// metrics that were requested when it was saved; an input without a ControllerState has whatever kubectl
-    /// was asked for.
+    /// ControllerState without answers is written by hand and complete for the metrics of the HPA; nobody asked
+    /// for others. One with answers has those of the metrics that were requested when it was saved; an input
+    /// without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects {
             state,
@@ -92,6 +92,7 @@ impl Answers<'_> {
         let has_usage = state
             .as_ref()
             .is_some_and(|state| state.pod_metrics(self.hpa).is_some());
+        let is_complete = is_complete && self.is_asked_for(spec);
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
         }
@@ -131,6 +132,17 @@ impl Answers<'_> {
             || lists.contains(&Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
+    }
+
+    /// Whether a metric of the HPA needs the same answer.
+    fn is_asked_for(&self, spec: &MetricSpec) -> bool {
+        let request = Request::of(spec);
+        let is_same = |own: &MetricSpec| match (Request::of(own), request) {
+            (Some(own), Some(request)) => own.is(&request),
+            (None, None) => own.is_resource() && spec.is_resource(),
+            _ => false,
+        };
+        self.hpa.spec.metrics.iter().any(is_same)
     }
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {

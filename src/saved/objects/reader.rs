@@ -238,7 +238,7 @@ impl Objects {
                 // Up to 1.15, the same objects were served in both groups.
                 let group = if group == "extensions" { "apps" } else { group };
                 let own = workload(&fields, source, group, kind)?;
-                let is_manifest = self.are_manifests || own.is_manifest();
+                let is_manifest = self.are_manifests || own.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
                 self.undecoded_workloads.push(whole.transpose()?);
                 self.workloads.push(own);

@@ -10,7 +10,7 @@ use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::saved::assemble::{has_own_scale, is_unscalable};
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::basis::Basis;
@@ -138,7 +138,7 @@ pub fn suppose_pods(
         let message = format!("the replicas of {target} are unknown{change}");
         return Err(Error::usage(message).hint(match workload {
             Some(_) => hint.to_owned(),
-            None => or_manifest(hint, target),
+            None => or_manifest(hint, target) + &if_meant(&surroundings.unscaled),
         }));
     };
     let Ok(required) = scale.selector.parsed() else {
@@ -322,6 +322,18 @@ fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
         format!("{hint}, or add the manifest of the target with another -f")
     } else {
         hint.to_owned()
+    }
+}
+
+/// Adds to a hint that the target may be another workload of the input.
+fn if_meant(unscaled: &[String]) -> String {
+    match unscaled {
+        [] => String::new(),
+        [only] => format!("; correct scaleTargetRef, if {only} is meant"),
+        all => format!(
+            "; correct scaleTargetRef, if one of {} is meant",
+            listed(all)
+        ),
     }
 }
 

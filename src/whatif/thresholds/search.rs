@@ -390,6 +390,7 @@ impl<'s> Search<'s> {
             &target.value,
             target.average_utilization,
         ) {
+            (_, Some(value), _) if spec.is_total() && !spec.is_divided() => value.milli_value(),
             (Some(average), ..) if spec.is_total() => {
                 average.milli_value().saturating_mul(replicas.max(1).into())
             }

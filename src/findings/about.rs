@@ -381,7 +381,7 @@ impl<'a> About<'a> {
             Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
             _ => return None,
         }
-        let (metric, share) = Case::new(self.pass).zero_while_busy()?;
+        let (metric, share) = Case::new(self.pass, &[]).zero_while_busy()?;
         let advice = Remedy::LookAtMetric.says(format!(
             "Look at {} first: it is exactly 0, and the pods use {} of the cpu that they request.",
             self.label(metric),
@@ -949,4 +949,10 @@ impl About<'_> {
                 .into(),
         )
     }
+}
+
+pub(crate) fn pod_objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
+    pods.iter()
+        .map(|name| format!("pod/{}", name.as_ref()))
+        .collect()
 }

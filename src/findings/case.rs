@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Alternative, Facts, Finding, Severity};
+use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
@@ -22,6 +22,10 @@ use crate::whatif::overrides;
 /// The pass under examination.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+    /// The findings so far, in the order of the table.
+    pub(super) found: Vec<Finding>,
+    /// The codes that are not shown.
+    ignored: &'p [Code],
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
     /// Whether some pods belong to the target by the names of their ReplicaSets.
@@ -83,7 +87,7 @@ fn direct_owner(target: &str) -> Option<&'static str> {
 }
 
 impl<'p> Case<'p> {
-    pub(crate) fn new(pass: &'p Pass) -> Self {
+    pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let Snapshot {
             hpa, scale, pods, ..
         } = &pass.input.snapshot;
@@ -96,6 +100,8 @@ impl<'p> Case<'p> {
         let pods = pods.iter().map(|pod| &**pod).filter(is_own).collect();
         Self {
             pass,
+            found: Vec::new(),
+            ignored,
             pods,
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
@@ -104,6 +110,22 @@ impl<'p> Case<'p> {
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
+    }
+
+    /// Returns the findings so far: what explains the failure of a metric explains it whether or not it is shown.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &Finding> {
+        self.found.iter()
+    }
+
+    /// Returns those that are shown.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Finding> {
+        self.found().filter(|it| !self.ignored.contains(&it.code()))
+    }
+
+    /// Whether a metric has the highest proposal.
+    pub(crate) fn decides(&self, step: &MetricStep) -> bool {
+        let winner = self.decision().winner();
+        winner.is_some_and(|it| it.index == step.index)
     }
 
     pub(crate) fn snapshot(&self) -> &'p Snapshot {

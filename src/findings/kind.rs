@@ -25,7 +25,7 @@ pub(crate) trait Kind {
     const ENDS: Option<Block> = None;
 
     /// Looks for it.
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits;
+    fn find(case: &Case<'_>) -> Self::Hits;
 
     /// Returns the finding that it follows from, if that is there.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {
@@ -44,26 +44,4 @@ pub(crate) trait Kind {
 
     /// Words it.
     fn text(&self, about: &About<'_>) -> Text;
-}
-
-/// The findings that the search has found before, in the order of the table.
-pub(crate) struct Before<'f> {
-    all: &'f [Finding],
-    ignored: &'f [Code],
-}
-
-impl<'f> Before<'f> {
-    pub(super) fn new(all: &'f [Finding], ignored: &'f [Code]) -> Self {
-        Self { all, ignored }
-    }
-
-    /// Returns them: what explains the failure of a metric explains it whether or not it is shown.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &'f Finding> {
-        self.all.iter()
-    }
-
-    /// Returns those that are shown.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &'f Finding> {
-        self.iter().filter(|it| !self.ignored.contains(&it.code()))
-    }
 }

@@ -36,7 +36,7 @@ pub(crate) use case::Case;
 pub use case::Next;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
-pub(crate) use kind::{Before, Kind};
+pub(crate) use kind::Kind;
 pub(crate) use remedy::Remedy;
 pub(crate) use scope::Aspect;
 pub use scope::Rank;
@@ -83,23 +83,25 @@ pub struct Alternative {
 }
 
 impl Finding {
-    /// Returns a finding that explains the current decision.
-    fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
+    /// Returns a finding, and whether it explains the current decision.
+    fn new(severity: Severity, explains: bool, facts: impl Into<Facts>) -> Self {
         Self {
             facts: facts.into(),
             severity,
-            explains: true,
+            explains,
             without: None,
             follows: None,
         }
     }
 
+    /// Returns a finding that explains the current decision.
+    fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
+        Self::new(severity, true, facts)
+    }
+
     /// Returns a finding that does not.
     fn aside(severity: Severity, facts: impl Into<Facts>) -> Self {
-        Self {
-            explains: false,
-            ..Self::explaining(severity, facts)
-        }
+        Self::new(severity, false, facts)
     }
 
     /// Adds the result of the pass without the problem.
@@ -235,15 +237,13 @@ macro_rules! catalogue {
             }
         )*
 
-        /// Searches for everything but the ignored codes.
-        fn search(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
-            let mut found = Vec::new();
+        /// Searches for everything that is not ignored.
+        fn search(case: &mut Case<'_>) -> Vec<Finding> {
             $(
-                let hits = $room::$file::$name::find(case, &Before::new(&found, ignored));
-                found.extend(hits);
+                let hits = $room::$file::$name::find(case);
+                case.found.extend(hits);
             )*
-            found.retain(|it| !ignored.contains(&it.code()));
-            found
+            case.shown().cloned().collect()
         }
     };
 }
@@ -323,8 +323,8 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
 
 /// Returns the same without the findings of some codes, to which no other one refers either.
 pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
-    let case = Case::new(pass);
-    let mut found = search(&case, ignored);
+    let mut case = Case::new(pass, ignored);
+    let mut found = search(&mut case);
     found.extend(ignored_metrics(pass, ignored));
     let answer = case.answer();
     let cost = |finding: &Finding| {
@@ -359,7 +359,7 @@ fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let mut input = pass.input.clone();
     path::corrected::widen(&mut input.snapshot.hpa.spec, beyond);
     let reading = Pass::with(input, pass.remembered.clone());
-    let mut found = search(&Case::new(&reading), ignored);
+    let mut found = search(&mut Case::new(&reading, ignored));
     found.retain(|it| it.code().is(Aspect::OfMetrics));
     // What that pass comes to is not what this one does.
     found

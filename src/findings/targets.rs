@@ -388,7 +388,7 @@ fn full_usage<'p>(
             {
                 continue;
             }
-            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let mut all = pod.all_containers();
             let container = all.find(|it| it.name == own.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
             let mut usages = own.usage.iter_mut();

@@ -27,7 +27,7 @@ impl Kind for BlockedByFailedMetric {
     const RANK: Rank = Rank::Rule;
     const ENDS: Option<Block> = Some(Block::Metrics);
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let decision = case.decision();
         let (proposal, highest) = decision.trace.iter().find_map(|step| match step {
             Step::CombineMetrics {

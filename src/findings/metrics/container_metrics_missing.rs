@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{failed, running_containers};
 use crate::engine::decision::{MetricResult, MetricStep};
-use crate::findings::about::{APART, names};
+use crate::findings::about::{APART, names, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::pod::Pod;
@@ -37,7 +37,7 @@ impl Kind for ContainerMetricsMissing {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let rules = case.rules();
         let is_known = |name: &str| {
             case.pods()
@@ -236,7 +236,7 @@ impl Kind for ContainerMetricsMissing {
             evidence,
             advice,
             commands: command.into_iter().collect(),
-            objects: names_of.iter().map(|name| format!("pod/{name}")).collect(),
+            objects: pod_objects(&names_of),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Kind for MetricEmpty {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let empty = |step| match Miss::of(case, step) {
             Some(Miss::Empty(text)) => Some(Self::of(case, step, text).weighed(case)),
             _ => None,

@@ -34,7 +34,7 @@ impl Kind for MetricFailing {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let facts = |step| match Miss::of(case, step) {
             Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
             Some(_) => None,
@@ -250,18 +250,8 @@ pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding>
         fallback: Some(fallback),
         served_by: None,
     };
-    let decides = case
-        .decision()
-        .winner()
-        .is_some_and(|winner| winner.index == step.index)
-        && case.decision().block().is_none();
-    (spec.api_group() == EXTERNAL).then(|| {
-        if decides {
-            Finding::explaining(Severity::Warning, facts)
-        } else {
-            Finding::aside(Severity::Warning, facts)
-        }
-    })
+    let decides = case.decides(step) && case.decision().block().is_none();
+    (spec.api_group() == EXTERNAL).then(|| Finding::new(Severity::Warning, decides, facts))
 }
 
 /// What Datadog adds to the error about a metric that it does not have.

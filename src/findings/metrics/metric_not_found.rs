@@ -37,7 +37,7 @@ impl Kind for MetricNotFound {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let unknown = |step| match Miss::of(case, step) {
             Some(Miss::Unknown(text)) => Some(failed(case, Self::of(case, step, text))),
             _ => None,

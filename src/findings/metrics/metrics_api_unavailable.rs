@@ -45,7 +45,7 @@ impl Kind for MetricsApiUnavailable {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {
             let Some(Miss::Unavailable(why, text)) = Miss::of(case, step) else {

@@ -27,7 +27,7 @@ impl Kind for UnknownContainer {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let facts = |step: &MetricStep| {
             let container = step.container.clone()?;
             let mut known: Vec<String> = Vec::new();

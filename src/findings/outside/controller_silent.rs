@@ -78,7 +78,7 @@ impl Kind for ControllerSilent {
     const REMEDY: &'static str = "Look at the controller manager.";
     const RANK: Rank = Rank::Broken;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let input = &case.pass.input;
         let hpa = &case.snapshot().hpa;
         let off = input.notes.iter().find_map(|note| match note {

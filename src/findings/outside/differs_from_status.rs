@@ -32,7 +32,7 @@ impl Kind for DiffersFromStatus {
     const REMEDY: &'static str = "State the flags and the version of the controller.";
     const RANK: Rank = Rank::Misconfigured;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
         let scale = case.scale()?;

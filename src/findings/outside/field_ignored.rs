@@ -37,7 +37,7 @@ impl Kind for FieldIgnored {
         "Use a version that has the field, switch on its feature gate, or remove the field.";
     const RANK: Rank = Rank::Misconfigured;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         const TOLERANCE: &str = "HPAConfigurableTolerance";
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();

@@ -44,7 +44,7 @@ impl Kind for Flapping {
     const REMEDY: &'static str = "Lengthen the window, so that it lasts from one peak to the next.";
     const RANK: Rank = Rank::Misconfigured;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// Up and down this often is no coincidence.
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this has no need of a window.

@@ -45,7 +45,7 @@ impl Kind for OtherWriter {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::Lasts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);
         if seen.is_none() && manifest.is_none() {
@@ -57,11 +57,7 @@ impl Kind for OtherWriter {
             manifest,
             ..facts
         };
-        Some(if explains {
-            Finding::explaining(Severity::Warning, facts)
-        } else {
-            Finding::aside(Severity::Warning, facts)
-        })
+        Some(Finding::new(Severity::Warning, explains, facts))
     }
 
     fn text(&self, about: &About<'_>) -> Text {

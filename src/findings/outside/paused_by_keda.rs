@@ -34,7 +34,7 @@ impl Kind for PausedByKeda {
         "Remove the annotation from the ScaledObject, unless it is there on purpose.";
     const RANK: Rank = Rank::Misconfigured;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();

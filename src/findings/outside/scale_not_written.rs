@@ -28,7 +28,7 @@ impl Kind for ScaleNotWritten {
     const REMEDY: &'static str = "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.";
     const RANK: Rank = Rank::Broken;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Conflicts with another writer and failures to answer, which no one has to mend if they happen once.

@@ -34,7 +34,7 @@ impl Kind for TargetNotFound {
     const RANK: Rank = Rank::Broken;
     const ENDS: Option<Block> = Some(Block::NoScale);
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let target = case.target();
         // The controller has said so itself, or the input has other objects of the kind.
         let status = &case.snapshot().hpa.status.conditions;

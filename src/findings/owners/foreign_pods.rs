@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::decision::Group;
-use crate::findings::about::{APART, names, them};
+use crate::findings::about::{APART, names, pod_objects, them};
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::is_alive;
@@ -35,7 +35,7 @@ impl Kind for ForeignPods {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
         let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
@@ -140,7 +140,7 @@ impl Kind for ForeignPods {
             evidence,
             advice,
             commands: about.list_pods("--show-labels").into_iter().collect(),
-            objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+            objects: pod_objects(&all),
         }
     }
 }

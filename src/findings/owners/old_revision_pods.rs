@@ -35,7 +35,7 @@ impl Kind for OldRevisionPods {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.
         const LONG: SignedDuration = SignedDuration::from_mins(10);
         let scale = case.scale()?;

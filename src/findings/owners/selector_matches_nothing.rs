@@ -35,7 +35,7 @@ impl Kind for SelectorMatchesNothing {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::NoValues];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let scale = case.scale()?;
         let spec = &case.snapshot().hpa.spec;
         let looks = |index: usize| spec.metrics[index].needs_pods();

@@ -23,7 +23,7 @@ impl Kind for SelectorMissing {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
     const ENDS: Option<Block> = Some(Block::Selector);
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
         if is_usable || case.decision().block() != Some(Block::Selector) {

@@ -30,7 +30,7 @@ impl Kind for SharedPods {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
     const ENDS: Option<Block> = Some(Block::SharedPods);
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let is_refused = case.decision().block() == Some(Block::SharedPods);
         if !is_refused && case.decision().path() != Some(Path::Metrics) {
             return None;

@@ -42,7 +42,7 @@ impl Kind for AtMax {
              pod can carry more.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooManyReplicas")?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {

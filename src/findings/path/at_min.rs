@@ -22,7 +22,7 @@ impl Kind for AtMin {
     const REMEDY: &'static str = "Nothing to do.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooFewReplicas")?;
         let least = least(case);
         let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));

@@ -18,8 +18,8 @@ impl Kind for BelowMin {
              purpose, there is nothing to do.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
-        corrected(case, before, Direction::Down, |it| Self(it).into())
+    fn find(case: &Case<'_>) -> Self::Hits {
+        corrected(case, Direction::Down, |it| Self(it).into())
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {

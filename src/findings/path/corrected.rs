@@ -107,7 +107,6 @@ fn is_soon(after: SignedDuration) -> bool {
 /// Looks for a correction to a bound: to `maxReplicas` (up) or `minReplicas` (down).
 pub(super) fn corrected(
     case: &Case<'_>,
-    before: &Before<'_>,
     beyond: Direction,
     facts: fn(Correction) -> Facts,
 ) -> Option<Finding> {
@@ -128,7 +127,7 @@ pub(super) fn corrected(
         }
         _ => return None,
     };
-    let cause = cause(case, before, current, beyond);
+    let cause = cause(case, current, beyond);
     let severity = if cause.is_expected() {
         Severity::Info
     } else {
@@ -254,7 +253,7 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 }
 
 /// Returns why these replicas are beyond the maximum (up) or the minimum (down).
-fn cause(case: &Case<'_>, before: &Before<'_>, current: i32, beyond: Direction) -> Cause {
+fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> Cause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
         let own = match beyond {
@@ -273,7 +272,7 @@ fn cause(case: &Case<'_>, before: &Before<'_>, current: i32, beyond: Direction) 
     if let Some(own) = case.pass.input.observed_replicas {
         return Cause::AssumedReplicas(own);
     }
-    let other = before.shown().find_map(|it| match &it.facts {
+    let other = case.shown().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
         _ => None,
     });

@@ -28,7 +28,7 @@ impl Kind for DirectionDisabled {
              well.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
         let Limited {

@@ -52,7 +52,7 @@ impl Kind for HeldByWindow {
              shortened to scale down sooner.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;
         let Held {
             desired,

@@ -58,25 +58,26 @@ pub(crate) fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     (is_kept && ratio != 1.0).then_some((winner, ratio))
 }
 
+/// Returns the side of the target on which a ratio is.
+fn side_of(ratio: f64) -> Direction {
+    if ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    }
+}
+
 /// Returns the direction in which the replicas would change without the tolerance, if that is what keeps
 /// them.
 pub(crate) fn tolerated(case: &Case<'_>) -> Option<Direction> {
     let (_, ratio) = within(case)?;
-    Some(if ratio > 1.0 {
-        Direction::Up
-    } else {
-        Direction::Down
-    })
+    Some(side_of(ratio))
 }
 
 /// Returns the side of its target on which the metric with the highest proposal is.
 pub(crate) fn side(case: &Case<'_>) -> Option<Direction> {
     let (_, proposal) = winner(case)?;
-    Some(if proposal.ratio > 1.0 {
-        Direction::Up
-    } else {
-        Direction::Down
-    })
+    Some(side_of(proposal.ratio))
 }
 
 /// Returns the path of the field `tolerance` of a direction.

@@ -33,7 +33,7 @@ impl Kind for RateLimited {
         "Wait for the next passes, or change the policies in the behavior of the HPA.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let Limited {
             desired,
             result,

@@ -42,7 +42,7 @@ impl Kind for Rounding {
     const RANK: Rank = Rank::Rule;
     const IS: &'static [Aspect] = &[Aspect::Repeats];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let (winner, proposal) = winner(case)?;
         let current = case.decision().replicas_before()?;
         let ratio = proposal

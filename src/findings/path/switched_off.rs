@@ -34,7 +34,7 @@ impl Kind for SwitchedOff {
         "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.";
     const RANK: Rank = Rank::Rule;
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         if case.decision().path() != Some(Path::Disabled) {
             return None;
         }

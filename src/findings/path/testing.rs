@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::at_max::AtMax;
 use crate::build;
 use crate::findings::Facts;
-use crate::findings::path::at_max::AtMax;
 use crate::findings::testing::{found, state, with};
 
 /// Returns four pods that request 100m each, with a target of 50%.

@@ -1,7 +1,7 @@
 //! The finding `within-tolerance`.
 
 use super::memory::{AlikeMemory, alike_memory, of_memory};
-use super::{NOTHING_TO_DO, set_tolerance, target, threshold, value, within};
+use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{MetricResult, MetricStep};
 use crate::findings::about::exact;
@@ -44,14 +44,10 @@ impl Kind for WithinTolerance {
     const RANK: Rank = Rank::Rule;
     const IS: &'static [Aspect] = &[Aspect::Repeats];
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let (winner, ratio) = within(case)?;
         let has_field = case.has_tolerance_field();
-        let side = if ratio > 1.0 {
-            Direction::Up
-        } else {
-            Direction::Down
-        };
+        let side = side_of(ratio);
         let spec = &case.snapshot().hpa.spec;
         let current = case.decision().replicas_before();
         let borders = Borders::find(case.pass, winner.index);
@@ -59,7 +55,7 @@ impl Kind for WithinTolerance {
             current.filter(|it| side == Direction::Down && *it > spec.min_replicas.unwrap_or(1));
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
         // Where something is wrong, a small change of a target is not what to look at.
-        let is_sound = before.shown().all(|it| it.severity == Severity::Info);
+        let is_sound = case.shown().all(|it| it.severity == Severity::Info);
         let more =
             current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_sound);
         let facts = WithinTolerance {
@@ -188,11 +184,7 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     }
     let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
     let current = case.decision().replicas_before()?;
-    let side = if ratio > 1.0 {
-        Direction::Up
-    } else {
-        Direction::Down
-    };
+    let side = side_of(ratio);
     let decision = case.decide(|snapshot| set_tolerance(snapshot, side, tolerance));
     let proposal = decision.metric(metric)?.proposal()?.replicas;
     // While another metric fails, fewer replicas would be no decision.

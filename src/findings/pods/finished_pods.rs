@@ -1,8 +1,8 @@
 //! The finding `finished-pods`.
 
-use super::{filled, is_finished, objects, pod_names};
+use super::{filled, is_finished, pod_names};
 use crate::engine::decision::{Group, MetricResult, MetricStep};
-use crate::findings::about::{first_of, names, them};
+use crate::findings::about::{first_of, names, pod_objects, them};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
@@ -33,7 +33,7 @@ impl Kind for FinishedPods {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
         let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
         let looks_at_metrics = case.metrics().next().is_some();
@@ -153,7 +153,7 @@ impl Kind for FinishedPods {
             evidence,
             advice,
             commands,
-            objects: objects(&all),
+            objects: pod_objects(&all),
         }
     }
 }

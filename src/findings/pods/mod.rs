@@ -166,12 +166,6 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
         .then(|| format!("{label} assumes {with}, which takes its ratio from {before} to {after}."))
 }
 
-fn objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
-    pods.iter()
-        .map(|name| format!("pod/{}", name.as_ref()))
-        .collect()
-}
-
 impl<'a> About<'a> {
     /// Begins a sentence about some pods in another state: `With them ready`.
     fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {

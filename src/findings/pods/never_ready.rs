@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{failure, has_restarted, is_stuck, objects};
-use crate::findings::about::first_of;
+use super::{failure, has_restarted, is_stuck};
+use crate::findings::about::{first_of, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ContainerStatus, Pod};
@@ -28,7 +28,7 @@ impl Kind for NeverReady {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
         let stuck_revision = first.revision();
@@ -121,7 +121,7 @@ impl Kind for NeverReady {
             evidence,
             advice,
             commands,
-            objects: objects(&all),
+            objects: pod_objects(&all),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Kind for ReplicasWithoutPods {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
         // Some kinds report only ready pods.

@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{filled, is_starting, is_young, objects, pod_names};
+use super::{filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, MetricStep, PodRow};
-use crate::findings::about::{first_of, names, them};
+use crate::findings::about::{first_of, names, pod_objects, them};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Pod;
@@ -35,7 +35,7 @@ impl Kind for StartingPods {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let (step, pods, how) = case
             .metrics()
             .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
@@ -163,7 +163,7 @@ impl Kind for StartingPods {
             evidence,
             advice,
             commands,
-            objects: objects(&self.pods),
+            objects: pod_objects(&self.pods),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{filled, objects, pod_names};
+use super::{filled, pod_names};
 use crate::engine::decision::Group;
-use crate::findings::about::{names, them};
+use crate::findings::about::{names, pod_objects, them};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Pod;
 
@@ -29,7 +29,7 @@ impl Kind for TerminatingPods {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
             let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
@@ -67,7 +67,7 @@ impl Kind for TerminatingPods {
             advice: Remedy::EndSooner
                 .says("Use an AverageValue target, which does not depend on pods."),
             commands: about.list_pods("").into_iter().collect(),
-            objects: objects(&self.pods),
+            objects: pod_objects(&self.pods),
         }
     }
 }

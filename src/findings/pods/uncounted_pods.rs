@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, objects,
-    stuck_in, waiting,
+    ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, stuck_in,
+    waiting,
 };
 use crate::engine::decision::{Clause, Group, MetricResult, MetricStep, PodRow};
-use crate::findings::about::{first_of, names, them};
+use crate::findings::about::{first_of, names, pod_objects, them};
 use crate::findings::prelude::*;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
@@ -49,8 +49,8 @@ impl Kind for UncountedPods {
         Aspect::Repeats,
     ];
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
-        left_out(case, before).or_else(|| counted_unready(case))
+    fn find(case: &Case<'_>) -> Self::Hits {
+        left_out(case).or_else(|| counted_unready(case))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -169,7 +169,7 @@ impl Kind for UncountedPods {
                     .collect(),
                 advice,
                 commands: Vec::new(),
-                objects: objects(&all),
+                objects: pod_objects(&all),
             };
         }
         let cost = if self.count || self.idle {
@@ -213,7 +213,7 @@ impl Kind for UncountedPods {
             }
             .into_iter()
             .collect(),
-            objects: objects(&all),
+            objects: pod_objects(&all),
         }
     }
 }
@@ -274,10 +274,10 @@ fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
 }
 
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
-fn left_out(case: &Case<'_>, before: &Before<'_>) -> Option<Finding> {
+fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
-    let failed: Vec<usize> = before
-        .iter()
+    let failed: Vec<usize> = case
+        .found()
         .flat_map(|it| it.facts.failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| {

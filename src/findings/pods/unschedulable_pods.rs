@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{ADD_NODES, is_alive, objects, pod_names};
-use crate::findings::about::{first_of, names};
+use super::{ADD_NODES, is_alive, pod_names};
+use crate::findings::about::{first_of, names, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::TRIGGERED;
 use crate::snapshot::pod::Pod;
@@ -32,7 +32,7 @@ impl Kind for UnschedulablePods {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Passes];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
         let pods: Vec<&Pod> = case.pods().filter(waits).collect();
         let message = pods.first()?.unschedulable.clone()?;
@@ -124,7 +124,7 @@ impl Kind for UnschedulablePods {
                 .map(|name| about.describe(name))
                 .into_iter()
                 .collect(),
-            objects: objects(&self.pods),
+            objects: pod_objects(&self.pods),
         }
     }
 }

@@ -38,7 +38,7 @@ impl Kind for DilutedByContainer {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
         metrics
             .filter_map(|(step, _)| diluted_metric(case, step))

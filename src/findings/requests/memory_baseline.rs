@@ -42,7 +42,7 @@ impl Kind for MemoryBaseline {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// A pod that has been running for this long has what it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
@@ -50,7 +50,7 @@ impl Kind for MemoryBaseline {
         // A target in another unit is above or below all that pods use.
         let is_suspect =
             |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
-        if before.iter().any(is_suspect) {
+        if case.found().any(is_suspect) {
             return None;
         }
         let proposal = step
@@ -116,15 +116,8 @@ impl Kind for MemoryBaseline {
                 .filter(|_| target.average_value.is_none()),
             room,
         };
-        let decides = case
-            .decision()
-            .winner()
-            .is_some_and(|winner| winner.index == step.index);
-        let finding = if decides {
-            Finding::explaining(Severity::Warning, facts)
-        } else {
-            Finding::aside(Severity::Warning, facts)
-        };
+        let decides = case.decides(step);
+        let finding = Finding::new(Severity::Warning, decides, facts);
         Some(Finding { without, ..finding })
     }
 

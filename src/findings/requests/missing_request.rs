@@ -7,7 +7,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Block, MetricResult, MetricStep};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::findings::about::{APART, names};
+use crate::findings::about::{APART, names, pod_objects};
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
@@ -40,7 +40,7 @@ impl Kind for MissingRequest {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {
             // The controller's message about one container only shows that there are such containers.
@@ -228,7 +228,7 @@ impl Kind for MissingRequest {
             .pods
             .iter()
             .filter(|pod| pods.contains(&&*pod.name));
-        let own = own.flat_map(|pod| pod.containers.iter().chain(&pod.init_containers));
+        let own = own.flat_map(|pod| pod.all_containers());
         let own = own.filter(|it| named.contains(&&*it.name));
         let (zero, none): (Vec<&Container>, Vec<&Container>) =
             own.partition(|it| it.requests.get(resource).is_some());
@@ -250,7 +250,7 @@ impl Kind for MissingRequest {
             evidence,
             advice,
             commands,
-            objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
+            objects: pod_objects(&pods),
         }
     }
 }
@@ -303,7 +303,7 @@ fn unrequested<'p>(
     rules: &Rules,
 ) -> Vec<&'p str> {
     let requests = |it: &Requests| it.get(resource).is_some_and(|request| !request.is_zero());
-    let containers = || pod.containers.iter().chain(&pod.init_containers);
+    let containers = || pod.all_containers();
     if counts_as_whole(pod, only, rules) {
         let any = requests(&pod.requests) || containers().any(|it| requests(&it.requests));
         let names = pod.containers.iter().filter(|_| !any).map(|it| &*it.name);

@@ -38,7 +38,7 @@ fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount
 
 /// Whether the pods of a template have a request for a resource in a container.
 fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
-    let mut all = template.containers.iter().chain(&template.init_containers);
+    let mut all = template.all_containers();
     let own = all.find(|it| *it.name == *container);
     own.and_then(|it| request_of(it, resource))
         .is_some_and(|request| !request.is_zero())

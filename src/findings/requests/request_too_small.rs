@@ -46,7 +46,7 @@ impl Kind for RequestTooSmall {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
@@ -58,7 +58,7 @@ impl Kind for RequestTooSmall {
                     Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
                     _ => false,
                 };
-                if before.iter().any(is_explained) {
+                if case.found().any(is_explained) {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
@@ -73,11 +73,11 @@ impl Kind for RequestTooSmall {
                     .decision()
                     .winner()
                     .is_some_and(|it| it.index == step.index);
-                let finding = if decides && without != case.answer() {
-                    Finding::explaining(Severity::Warning, facts)
-                } else {
-                    Finding::aside(Severity::Warning, facts)
-                };
+                let finding = Finding::new(
+                    Severity::Warning,
+                    decides && without != case.answer(),
+                    facts,
+                );
                 Some(finding.without(without))
             })
             .collect()

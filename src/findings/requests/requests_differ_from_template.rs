@@ -49,7 +49,7 @@ impl Kind for RequestsDifferFromTemplate {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find<'p>(case: &Case<'p>, _: &Before<'_>) -> Self::Hits {
+    fn find<'p>(case: &Case<'p>) -> Self::Hits {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;
         let rules = case.rules();
@@ -82,7 +82,7 @@ impl Kind for RequestsDifferFromTemplate {
                         continue;
                     };
                     let of = |template: &'p Pod| {
-                        let mut all = template.containers.iter().chain(&template.init_containers);
+                        let mut all = template.all_containers();
                         Some(request_of(
                             all.find(|it| it.name == container.name)?,
                             &step.name,
@@ -148,7 +148,7 @@ impl Kind for RequestsDifferFromTemplate {
                 .filter(|pod| names.contains(&pod.name))
             {
                 for container in pod.containers_mut() {
-                    let mut all = template.containers.iter().chain(&template.init_containers);
+                    let mut all = template.all_containers();
                     let own = all.find(|it| it.name == container.name);
                     if let Some(wanted) = own.and_then(|it| request_of(it, &step.name)) {
                         set_request(container, &step.name, wanted);

@@ -3,7 +3,7 @@
 use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::pods::counted_containers;
-use crate::findings::about::told;
+use crate::findings::about::{pod_objects, told};
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 
@@ -31,7 +31,7 @@ impl Kind for ResizeInProgress {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
             let mut containers = Vec::new();
@@ -151,7 +151,7 @@ impl Kind for ResizeInProgress {
                 .map(|pod| about.describe(pod))
                 .into_iter()
                 .collect(),
-            objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
+            objects: pod_objects(&pods),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{milli, total};
 use crate::apimachinery::quantity::Format;
 use crate::engine::decision::MetricStep;
 use crate::engine::pods::counted_containers;
-use crate::findings::about::first_of;
+use crate::findings::about::{first_of, pod_objects};
 use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
 use crate::snapshot::Snapshot;
@@ -35,10 +35,10 @@ impl Kind for UnreachableTarget {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         // Pods that are starting are busy for a reason of their own.
-        let may_be_few = !before
-            .iter()
+        let may_be_few = !case
+            .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
         case.metrics()
             .filter(|step| step.is_resource())
@@ -113,7 +113,7 @@ impl Kind for UnreachableTarget {
                         "Spread the work: look for sticky sessions, long connections, one consumer.",
                     ),
                     commands: top.map(Command::from).into_iter().collect(),
-                    objects: busy.iter().map(|pod| format!("pod/{pod}")).collect(),
+                    objects: pod_objects(&busy),
                 }
             }
         }
@@ -214,11 +214,7 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     let without = reachable
         .filter(|_| is_full)
         .map(|lower| case.without(|it| set(it, lower)));
-    let finding = if is_full {
-        Finding::explaining(Severity::Warning, facts)
-    } else {
-        Finding::aside(Severity::Warning, facts)
-    };
+    let finding = Finding::new(Severity::Warning, is_full, facts);
     Some(Finding { without, ..finding })
 }
 
@@ -308,7 +304,7 @@ fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
     for (row, pod) in counted(case, step) {
         let mut limit = 0i64;
         for own in case.metrics_of(pod)?.containers.iter().filter(counts) {
-            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let mut all = pod.all_containers();
             let container = all.find(|it| it.name == own.name)?;
             limit = limit.saturating_add(container.limits.get(&step.name)?.milli_value());
         }

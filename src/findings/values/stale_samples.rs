@@ -37,7 +37,7 @@ impl Kind for StaleSamples {
     const RANK: Rank = Rank::Broken;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// Working pipelines may be late by this much.
         const LATE: SignedDuration = SignedDuration::from_mins(2);
         /// What the controller assumes if a custom metric states no window.

@@ -41,7 +41,7 @@ impl Kind for SuspectUnit {
     const RANK: Rank = Rank::Misconfigured;
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
-    fn find(case: &Case<'_>, _: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         let winner = case.decision().winner().map(|step| step.index);
         let finding = |step: &MetricStep| {
             let facts = suspect(case, step)?;
@@ -53,11 +53,11 @@ impl Kind for SuspectUnit {
             } else {
                 Severity::Warning
             };
-            let finding = if winner == Some(step.index) && without != case.answer() {
-                Finding::explaining(severity, facts)
-            } else {
-                Finding::aside(severity, facts)
-            };
+            let finding = Finding::new(
+                severity,
+                winner == Some(step.index) && without != case.answer(),
+                facts,
+            );
             Some(finding.without(without))
         };
         let divided = |step: &MetricStep| {

@@ -38,7 +38,7 @@ impl Kind for ValueMultiplies {
         "Use a target of type AverageValue, which divides the value by the target.";
     const RANK: Rank = Rank::Misconfigured;
 
-    fn find(case: &Case<'_>, before: &Before<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Self::Hits {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
         /// The maximum number of simulated pods.
@@ -61,7 +61,7 @@ impl Kind for ValueMultiplies {
         // A target in another unit says nothing about each replica.
         let is_suspect =
             |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
-        if before.iter().any(is_suspect) {
+        if case.found().any(is_suspect) {
             return None;
         }
         let max = case.snapshot().hpa.spec.max_replicas.min(MOST);

@@ -40,6 +40,16 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
 /// The severity of a finding, whether it explains the pass, and its facts.
 pub(super) type Told = (Severity, bool, Facts);
 
+/// What is told of a finding that explains the pass.
+pub(super) fn because(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
+    Some((severity, true, facts.into()))
+}
+
+/// What is told of one that does not.
+pub(super) fn beside(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
+    Some((severity, false, facts.into()))
+}
+
 /// Returns the finding of a code in a state.
 pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
     only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))

@@ -1,6 +1,6 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::{Block, MetricResult, MetricStep, Step};
+use crate::engine::decision::{Block, MetricResult, Step};
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
@@ -145,7 +145,7 @@ impl BlockedByFailedMetric {
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::testing::{check, cpu, only, queue, state};
+    use crate::findings::testing::{because, check, cpu, only, queue, state};
 
     #[test]
     fn a_failed_metric_that_keeps_replicas() {
@@ -163,7 +163,7 @@ mod tests {
                 (
                     "asks for fewer",
                     state(&metrics, &["10m"; 3]),
-                    Some((Severity::Error, true, blocked.into())),
+                    because(Severity::Error, blocked),
                 ),
                 ("asks for more", state(&metrics, &["90m"; 3]), None),
                 ("asks for nothing", state(&metrics[1..], &["10m"; 3]), None),

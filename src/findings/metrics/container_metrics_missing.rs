@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{failed, running_containers};
-use crate::engine::decision::{MetricResult, MetricStep};
-use crate::findings::about::{APART, names, pod_objects};
+use crate::engine::decision::MetricResult;
+use crate::findings::about::APART;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::pod::Pod;
 
 /// Pods, or their metrics, lack the container of a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,7 +262,6 @@ fn have(count: usize) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use super::miss::Miss;
 use super::{api, failed, short};
-use crate::engine::decision::MetricStep;
-use crate::findings::about::names;
 use crate::findings::prelude::*;
 use crate::keda;
 
@@ -193,7 +189,7 @@ impl MetricEmpty {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

@@ -3,7 +3,6 @@
 use super::miss::{Miss, Refused};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::metadata::OwnerReference;
-use crate::engine::decision::MetricStep;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
@@ -298,7 +297,7 @@ impl MetricFailing {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use super::miss::Miss;
 use super::{ServedBy, answered, api, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::names::{plural, same_metric};
-use crate::engine::decision::MetricStep;
-use crate::findings::about::names;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::surroundings::{served_elsewhere, served_for};
@@ -167,7 +165,6 @@ impl MetricNotFound {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::build;
     use crate::findings::Code;
     use crate::findings::testing::{said, state, with};

@@ -6,11 +6,10 @@ use super::{
     unavailable,
 };
 use crate::apimachinery::metadata::Condition;
-use crate::engine::decision::MetricStep;
 use crate::findings::about::told;
 use crate::findings::pods::{failing, is_alive};
 use crate::findings::prelude::*;
-use crate::snapshot::pod::{ConditionStatus, Pod};
+use crate::snapshot::pod::ConditionStatus;
 use crate::snapshot::surroundings::ServiceReference;
 
 /// A metrics API does not answer.
@@ -320,12 +319,12 @@ impl MetricsApiUnavailable {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
-    use crate::findings::testing::{check, cpu, only, pass, queue, said, state, with};
+    use crate::findings::testing::{because, check, cpu, only, pass, queue, said, state, with};
     use crate::findings::{Code, Severity};
 
     /// The API of a metric does not answer.
@@ -353,7 +352,7 @@ mod tests {
                 adapter: None,
                 server: None,
             };
-            Some((Severity::Error, true, facts.into()))
+            because(Severity::Error, facts)
         };
         let code = Code::MetricsApiUnavailable;
         let broken = |message| {

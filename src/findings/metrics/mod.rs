@@ -18,7 +18,6 @@ use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
-use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiService, ServiceReference};
 
 /// What serves an API.

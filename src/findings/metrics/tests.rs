@@ -11,7 +11,9 @@ use crate::findings::metrics::metric_not_found::MetricNotFound;
 use crate::findings::metrics::miss::Refused;
 use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
 use crate::findings::metrics::unknown_container::UnknownContainer;
-use crate::findings::testing::{check, check_each, cpu, only, queue, said, state, with};
+use crate::findings::testing::{
+    because, beside, check, check_each, cpu, only, queue, said, state, with,
+};
 use crate::findings::{Code, Severity};
 
 #[test]
@@ -28,7 +30,7 @@ fn a_metric_that_has_no_value() {
             elsewhere: elsewhere.iter().map(|it| (*it).to_owned()).collect(),
             served_by: None,
         };
-        Some((Severity::Error, true, facts.into()))
+        because(Severity::Error, facts)
     };
     let not_found = |message: &str, near: Option<&str>| found_elsewhere(message, near, &[]);
     let available = {
@@ -141,7 +143,7 @@ fn a_metric_that_has_no_value() {
         age: Some(SignedDuration::from_secs(59)),
         ..of_pods.clone()
     };
-    let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
+    let error = |facts: MetricEmpty| because(Severity::Error, facts);
     let failing_as = |message: &str, refused| {
         let (message, unmapped) = (message.to_owned(), None);
         let facts = MetricFailing {
@@ -152,7 +154,7 @@ fn a_metric_that_has_no_value() {
             fallback: None,
             served_by: None,
         };
-        Some((Severity::Error, true, facts.into()))
+        because(Severity::Error, facts)
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
@@ -208,7 +210,7 @@ fn a_metric_that_has_no_value() {
             (
                 "has pods that have just started",
                 started("2026-11-21T05:59:01Z"),
-                Some((Severity::Info, true, young.into())),
+                because(Severity::Info, young),
             ),
             (
                 "has pods that started a minute ago",
@@ -483,44 +485,44 @@ fn a_container_without_metrics() {
             "has another name",
             Code::UnknownContainer,
             named("ap"),
-            Some((Severity::Error, true, unknown.into())),
+            because(Severity::Error, unknown),
         ),
         ("is there", Code::UnknownContainer, named("app"), None),
         (
             "fails the metric before 1.33",
             code,
             crashing("v1.30.5"),
-            Some((Severity::Error, true, lacking(true).into())),
+            because(Severity::Error, lacking(true)),
         ),
         (
             "leaves out the pod as of 1.33",
             code,
             crashing("v1.36.2"),
-            Some((Severity::Info, false, lacking(false).into())),
+            beside(Severity::Info, lacking(false)),
         ),
         (
             "is not in a pod",
             code,
             foreign,
-            Some((Severity::Error, true, of_unknown.into())),
+            because(Severity::Error, of_unknown),
         ),
         (
             "is not in a pod of a Job",
             code,
             of_job,
-            Some((Severity::Error, true, of_foreign.into())),
+            because(Severity::Error, of_foreign),
         ),
         (
             "has been renamed in the template",
             code,
             renamed("server"),
-            Some((Severity::Error, true, of_template("server").into())),
+            because(Severity::Error, of_template("server")),
         ),
         (
             "is new in the template",
             code,
             renamed("app"),
-            Some((Severity::Error, true, of_template("app").into())),
+            because(Severity::Error, of_template("app")),
         ),
         ("is measured", code, named("app"), None),
         ("is unknown", code, named("ap"), None),

@@ -2,7 +2,7 @@
 
 use super::{failed, running_containers};
 use crate::apimachinery::names::nearest;
-use crate::engine::decision::{MetricResult, MetricStep};
+use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has.

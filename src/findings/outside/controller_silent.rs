@@ -1,7 +1,5 @@
 //! The finding `controller-silent`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::pods_changed_since;
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::Quantity;
@@ -346,7 +344,7 @@ fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

@@ -1,7 +1,5 @@
 //! The finding `differs-from-status`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::{pods_changed_since, stated};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult};
@@ -239,7 +237,6 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;

@@ -227,7 +227,6 @@ fn is_managed(snapshot: &Snapshot) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;

@@ -1,8 +1,5 @@
 //! The finding `flapping`.
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::Rescale;

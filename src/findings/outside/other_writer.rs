@@ -1,8 +1,5 @@
 //! The finding `other-writer`.
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::{Path, Step};

@@ -245,7 +245,7 @@ fn disabled(hpa: &Hpa) -> Vec<Direction> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

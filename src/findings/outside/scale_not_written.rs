@@ -1,7 +1,5 @@
 //! The finding `scale-not-written`.
 
-use jiff::Timestamp;
-
 use crate::findings::metrics::end;
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::Event;
@@ -161,7 +159,6 @@ pub struct Failures {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;

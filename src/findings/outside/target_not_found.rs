@@ -1,7 +1,5 @@
 //! The finding `target-not-found`.
 
-use serde_json::json;
-
 use crate::apimachinery::names::nearest_object;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;

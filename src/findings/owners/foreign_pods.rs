@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::decision::Group;
-use crate::findings::about::{APART, names, pod_objects, them};
+use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
@@ -320,12 +319,12 @@ impl ForeignPods {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::{of_set, owned};
-    use crate::findings::testing::{boxed, check, cpu, said, state, with, with_pod};
+    use crate::findings::testing::{because, boxed, check, cpu, said, state, with, with_pod};
 
     /// Returns the state with a target of another kind.
     fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
@@ -349,16 +348,14 @@ mod tests {
                 owner,
                 pods: boxed(&["web-2"]),
             }];
-            Some((
+            because(
                 Severity::Warning,
-                true,
                 ForeignPods {
                     of,
                     share,
                     referred: None,
-                }
-                .into(),
-            ))
+                },
+            )
         };
         let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
         let job = owned("Job", "migrate-1", &json!({}));
@@ -458,7 +455,7 @@ mod tests {
                 (
                     "does not",
                     counts(&items, 2),
-                    Some((Severity::Warning, true, facts.into())),
+                    because(Severity::Warning, facts),
                 ),
                 (
                     "may not have counted yet",

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-
-use crate::engine::decision::{Group, MetricStep};
+use crate::engine::decision::Group;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::findings::requests::names_of;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::Canary;
 
 /// Pods of several revisions count, and together they are more than the replicas.
@@ -196,13 +193,13 @@ fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> O
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::Alternative;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{boxed, check, cpu, only, state, with, with_pod};
+    use crate::findings::testing::{because, boxed, check, cpu, only, state, with, with_pod};
 
     #[test]
     fn pods_of_several_revisions() {
@@ -254,7 +251,7 @@ mod tests {
                 beyond,
                 keeps_stable: false,
             };
-            Some((Severity::Warning, true, facts.into()))
+            because(Severity::Warning, facts)
         };
         let unready = json!({"status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});

@@ -3,11 +3,9 @@
 use super::selector_advice;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::MetricResult;
-use crate::findings::about::names;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
-use crate::snapshot::pod::Pod;
 
 /// The selector matches none of the target's pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,11 +131,10 @@ pub struct Lacking {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{boxed, check, cpu, state, with, with_pod};
+    use crate::findings::testing::{because, boxed, check, cpu, state, with, with_pod};
 
     #[test]
     fn the_selector_matches_nothing() {
@@ -164,11 +161,7 @@ mod tests {
             Code::SelectorMatchesNothing,
             vec![
                 ("matches", plain.clone(), None),
-                (
-                    "does not",
-                    strange,
-                    Some((Severity::Error, true, facts.into())),
-                ),
+                ("does not", strange, because(Severity::Error, facts)),
                 ("has nothing to match", none, None),
                 ("has pods that were not read", unread, None),
             ],

@@ -57,34 +57,26 @@ impl Kind for SelectorMissing {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
-    use crate::findings::testing::{check, cpu, state, with};
+    use crate::findings::testing::{because, check, cpu, state, with};
 
     #[test]
     fn the_scale_has_no_selector() {
         let plain = state(&[cpu()], &["50m"]);
         let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-        let facts = |selector: &str| {
-            SelectorMissing {
-                selector: selector.to_owned(),
-            }
-            .into()
+        let facts = |selector: &str| SelectorMissing {
+            selector: selector.to_owned(),
         };
         check(
             Code::SelectorMissing,
             vec![
                 ("has one", plain.clone(), None),
-                (
-                    "has none",
-                    selects(""),
-                    Some((Severity::Error, true, facts(""))),
-                ),
+                ("has none", selects(""), because(Severity::Error, facts(""))),
                 (
                     "is unreadable",
                     selects("a in"),
-                    Some((Severity::Error, true, facts("a in"))),
+                    because(Severity::Error, facts("a in")),
                 ),
             ],
         );

@@ -1,9 +1,7 @@
 //! The finding `shared-pods`.
 
 use crate::engine::decision::{Block, Path};
-use crate::findings::about::names;
 use crate::findings::prelude::*;
-use crate::snapshot::pod::Pod;
 
 /// The selectors of several HPAs match the same pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,11 +155,10 @@ pub struct Sharing {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{boxed, check, cpu, said, state, with};
+    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
 
     #[test]
     fn two_hpas_share_pods() {
@@ -205,7 +202,6 @@ mod tests {
                 is_refused,
                 of_keda: None,
             }
-            .into()
         };
         check(
             Code::SharedPods,
@@ -214,17 +210,17 @@ mod tests {
                 (
                     "overlap",
                     other("app"),
-                    Some((Severity::Error, true, facts(true))),
+                    because(Severity::Error, facts(true)),
                 ),
                 (
                     "overlap, in a version that scales both",
                     with(&other("app"), "ControllerState", &old),
-                    Some((Severity::Warning, false, facts(false))),
+                    beside(Severity::Warning, facts(false)),
                 ),
                 (
                     "are of one target, in a version that scales it by both",
                     with(&twin, "ControllerState", &old),
-                    Some((Severity::Warning, true, of_twin.into())),
+                    because(Severity::Warning, of_twin),
                 ),
             ],
         );

@@ -1,12 +1,9 @@
 //! The finding `at-max`.
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-
 use super::bound::{Bound, bound, bounded, leave, suspected};
 use super::{proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::{Group, MetricStep};
+use crate::engine::decision::Group;
 use crate::findings::about::exact;
 use crate::findings::last_pass::Rescale;
 use crate::findings::prelude::*;

@@ -105,7 +105,7 @@ const COOLDOWN: i32 = 300;
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

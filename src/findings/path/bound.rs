@@ -1,9 +1,6 @@
 //! A bound that decides, and what speaks against the metric that asks for more or less.
 
-use jiff::Timestamp;
-
 use super::{Limited, limit, winner};
-use crate::engine::decision::MetricStep;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
@@ -187,7 +184,6 @@ impl About<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::build;
     use crate::findings::about::Text;
 

@@ -1,6 +1,5 @@
 //! Replicas beyond a bound, which this pass or an earlier one corrects without using metrics.
 
-use jiff::{SignedDuration, Timestamp};
 use serde_json::Map;
 
 use super::bound::bound;
@@ -539,7 +538,7 @@ impl Correction {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

@@ -1,6 +1,6 @@
 //! The finding `direction-disabled`.
 
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::{Limited, limit, proposed, rules, tried, verb};
 use crate::findings::prelude::*;

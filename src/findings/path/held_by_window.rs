@@ -1,8 +1,5 @@
 //! The finding `held-by-window`.
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-
 use super::{Held, Limited, held, limit, policy, rules, tried, verb, winner};
 use crate::calendar::Calendar;
 use crate::findings::Next;

@@ -1,7 +1,6 @@
 //! Memory that keeps the replicas at any load.
 
 use super::value;
-use crate::engine::decision::MetricStep;
 use crate::findings::prelude::*;
 use crate::findings::requests::is_alike;
 use crate::findings::targets::{More, Room, room};
@@ -109,7 +108,6 @@ pub(crate) fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: T
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::build;
     use crate::findings::path::testing::memory;
     use crate::findings::testing::{found, said, state, with, with_spec};

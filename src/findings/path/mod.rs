@@ -17,14 +17,11 @@ pub mod switched_off;
 pub(crate) mod testing;
 pub mod within_tolerance;
 
-use jiff::SignedDuration;
 use serde_json::Value;
 
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{
-    Because, Decision, MetricResult, MetricStep, Path, Proposal, RateLimit, Step,
-};
+use crate::engine::decision::{Because, Decision, MetricResult, Path, Proposal, RateLimit, Step};
 use crate::findings::prelude::*;
 use crate::findings::targets::Room;
 use crate::snapshot::Snapshot;

@@ -143,7 +143,7 @@ impl Kind for RateLimited {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 

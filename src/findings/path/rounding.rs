@@ -1,10 +1,8 @@
 //! The finding `rounding`.
 
-use jiff::SignedDuration;
-
 use super::memory::{AlikeMemory, alike_memory, is_baseline, of_memory};
 use super::{NOTHING_TO_DO, target, threshold, value, winner};
-use crate::engine::decision::{Because, MetricStep, PodCounts, Step};
+use crate::engine::decision::{Because, PodCounts, Step};
 use crate::findings::prelude::*;
 use crate::whatif::thresholds::Borders;
 
@@ -167,7 +165,6 @@ const SHOWN: f64 = 0.005;
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;

@@ -1,8 +1,5 @@
 //! The finding `switched-off`.
 
-use jiff::Timestamp;
-use serde_json::json;
-
 use super::{primary, rollout, scales_down};
 use crate::apimachinery::managed_fields::SpecField;
 use crate::engine::decision::Path;

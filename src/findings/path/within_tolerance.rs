@@ -3,7 +3,7 @@
 use super::memory::{AlikeMemory, alike_memory, of_memory};
 use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{MetricResult, MetricStep};
+use crate::engine::decision::MetricResult;
 use crate::findings::about::exact;
 use crate::findings::prelude::*;
 use crate::findings::targets::{OtherTarget, other_target};
@@ -195,7 +195,6 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::build;
     use crate::findings::Facts;
 

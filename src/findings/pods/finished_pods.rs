@@ -1,8 +1,7 @@
 //! The finding `finished-pods`.
 
 use super::{filled, is_finished, pod_names};
-use crate::engine::decision::{Group, MetricResult, MetricStep};
-use crate::findings::about::{first_of, names, pod_objects, them};
+use crate::engine::decision::{Group, MetricResult};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
@@ -192,12 +191,12 @@ impl About<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{boxed, check, cpu, said, state, with};
+    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
 
     #[test]
     fn finished_pods() {
@@ -212,7 +211,6 @@ mod tests {
                 fails,
                 owner: None,
             }
-            .into()
         };
         let new = |items: &[Value]| {
             with(
@@ -230,22 +228,22 @@ mod tests {
                 (
                     "succeeded",
                     is("Succeeded"),
-                    Some((Severity::Warning, true, facts(&["web-1"], &[], &[0], None))),
+                    because(Severity::Warning, facts(&["web-1"], &[], &[0], None)),
                 ),
                 (
                     "succeeded, in a version that leaves it out",
                     new(&is("Succeeded")),
-                    Some((Severity::Info, false, facts(&["web-1"], &[], &[], None))),
+                    beside(Severity::Info, facts(&["web-1"], &[], &[], None)),
                 ),
                 (
                     "failed",
                     is("Failed"),
-                    Some((Severity::Info, false, facts(&[], &["web-1"], &[], None))),
+                    beside(Severity::Info, facts(&[], &["web-1"], &[], None)),
                 ),
                 (
                     "failed without a request",
                     with_pods(&is("Failed"), &["web-1"], &no_request),
-                    Some((Severity::Error, true, facts(&[], &["web-1"], &[], Some(0)))),
+                    because(Severity::Error, facts(&[], &["web-1"], &[], Some(0))),
                 ),
             ],
         );

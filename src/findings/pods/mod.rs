@@ -12,13 +12,10 @@ pub mod unschedulable_pods;
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use crate::calendar::Calendar;
 use crate::engine::decision::{Fill, MetricResult, Proposal};
-use crate::findings::about::them;
 use crate::findings::prelude::*;
-use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
+use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);

@@ -1,12 +1,9 @@
 //! The finding `never-ready`.
 
-use jiff::Timestamp;
-
 use super::{failure, has_restarted, is_stuck};
-use crate::findings::about::{first_of, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{ContainerStatus, Pod};
+use crate::snapshot::pod::ContainerStatus;
 
 /// Pods have been starting for longer than is usual.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,12 +140,11 @@ pub struct StuckPod {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
-    use crate::findings::testing::{check, cpu, found, only, state, told, with, with_one};
+    use crate::findings::testing::{because, check, cpu, found, only, state, told, with, with_one};
     use crate::findings::{Alternative, Code, Facts};
 
     #[test]
@@ -167,7 +163,7 @@ mod tests {
                 pods,
                 revision: None,
             };
-            Some((Severity::Warning, true, facts.into()))
+            because(Severity::Warning, facts)
         };
         let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
         let crashes = waiting("CrashLoopBackOff", 7);

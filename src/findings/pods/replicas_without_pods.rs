@@ -1,14 +1,12 @@
 //! The finding `replicas-without-pods`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::is_alive;
 use crate::apimachinery::metadata::Condition;
-use crate::engine::decision::{MetricResult, MetricStep};
+use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+use crate::snapshot::pod::{ConditionStatus, Phase};
 
 /// The target has fewer pods than replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -226,11 +224,10 @@ const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{check, cpu, state, with};
+    use crate::findings::testing::{because, check, cpu, state, with};
 
     #[test]
     fn replicas_without_pods() {
@@ -269,7 +266,7 @@ mod tests {
             message: "exceeded quota".to_owned(),
             last_transition_time: None,
         };
-        let warning = |facts: ReplicasWithoutPods| Some((Severity::Warning, true, facts.into()));
+        let warning = |facts: ReplicasWithoutPods| because(Severity::Warning, facts);
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
@@ -312,11 +309,7 @@ mod tests {
                 ),
                 ("fail", fails("True"), warning(facts(Some(failure), None))),
                 ("are there, and not reported", unreported, None),
-                (
-                    "are all missing",
-                    none,
-                    Some((Severity::Error, true, all.into())),
-                ),
+                ("are all missing", none, because(Severity::Error, all)),
                 ("no longer fail", fails("False"), None),
                 ("wait for another one", set, warning(waits.clone())),
                 ("wait for one without a node", homeless, warning(waits)),

@@ -1,13 +1,9 @@
 //! The finding `starting-pods`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::{filled, is_starting, is_young, pod_names};
-use crate::engine::decision::{Group, MetricStep, PodRow};
-use crate::findings::about::{first_of, names, pod_objects, them};
+use crate::engine::decision::{Group, PodRow};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::Pod;
 use crate::words::metric_format;
 
 /// Pods that are still starting decide.
@@ -289,12 +285,12 @@ fn hot<'p>(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{rps, unready_since, values, with_pods};
-    use crate::findings::testing::{boxed, check, cpu, said, state};
+    use crate::findings::testing::{because, boxed, check, cpu, said, state};
 
     #[test]
     fn starting_pods() {
@@ -317,7 +313,6 @@ mod tests {
                 metric: 0,
                 how,
             }
-            .into()
         };
         let hot = facts(
             start,
@@ -346,7 +341,7 @@ mod tests {
             Code::StartingPods,
             vec![
                 ("use more, but are old", warm.clone(), None),
-                ("use more", new(&warm), Some((Severity::Warning, true, hot))),
+                ("use more", new(&warm), because(Severity::Warning, hot)),
                 (
                     "use more, and have been ready for minutes, as a canary",
                     settled(&warm),
@@ -358,14 +353,14 @@ mod tests {
                     None,
                 ),
                 ("have no metrics for long", two(slow), {
-                    Some((Severity::Warning, true, assumed.into()))
+                    because(Severity::Warning, assumed)
                 }),
                 ("have no metrics yet", two(start), None),
                 ("count without being ready", unready(&counted, slow), {
-                    Some((Severity::Warning, true, used))
+                    because(Severity::Warning, used)
                 }),
                 ("count before they are ready", unready(&counted, start), {
-                    Some((Severity::Info, true, briefly))
+                    because(Severity::Info, briefly)
                 }),
                 ("count and are ready", counted.clone(), None),
             ],

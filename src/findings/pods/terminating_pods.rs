@@ -1,12 +1,8 @@
 //! The finding `terminating-pods`.
 
-use jiff::Timestamp;
-
 use super::{filled, pod_names};
 use crate::engine::decision::Group;
-use crate::findings::about::{names, pod_objects, them};
 use crate::findings::prelude::*;
-use crate::snapshot::pod::Pod;
 
 /// Ready pods that are being deleted still count for a metric with one value for all pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +70,12 @@ impl Kind for TerminatingPods {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::with_pods;
-    use crate::findings::testing::{boxed, check, state};
+    use crate::findings::testing::{because, boxed, check, state};
 
     #[test]
     fn terminating_pods() {
@@ -105,7 +101,7 @@ mod tests {
                 (
                     "count",
                     terminates.clone(),
-                    Some((Severity::Warning, true, facts.into())),
+                    because(Severity::Warning, facts),
                 ),
                 (
                     "are not ready",

@@ -6,12 +6,11 @@ use super::{
     ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, stuck_in,
     waiting,
 };
-use crate::engine::decision::{Clause, Group, MetricResult, MetricStep, PodRow};
-use crate::findings::about::{first_of, names, pod_objects, them};
+use crate::engine::decision::{Clause, Group, MetricResult, PodRow};
 use crate::findings::prelude::*;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{ConditionStatus, Pod, ZERO_TIME};
+use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
 
 /// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
 #[derive(Debug, Clone, PartialEq)]
@@ -475,7 +474,7 @@ impl<'a> About<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

@@ -1,12 +1,8 @@
 //! The finding `unschedulable-pods`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::{ADD_NODES, is_alive, pod_names};
-use crate::findings::about::{first_of, names, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::TRIGGERED;
-use crate::snapshot::pod::Pod;
 
 /// Pods cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,13 +141,13 @@ pub struct Autoscaler {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
 
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{boxed, check, cpu, found, said, state, with};
+    use crate::findings::testing::{because, boxed, check, cpu, found, said, state, with};
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
     #[test]
@@ -222,7 +218,6 @@ mod tests {
                 are_needed: true,
                 autoscaler: None,
             }
-            .into()
         };
         let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
         check(
@@ -232,12 +227,12 @@ mod tests {
                 (
                     "wait",
                     pending(early, "Unschedulable"),
-                    Some((Severity::Warning, true, facts(early))),
+                    because(Severity::Warning, facts(early)),
                 ),
                 (
                     "have waited briefly",
                     pending(late, "Unschedulable"),
-                    Some((Severity::Info, true, facts(late))),
+                    because(Severity::Info, facts(late)),
                 ),
                 ("are gated", pending(early, "SchedulingGated"), None),
             ],

@@ -2,7 +2,7 @@
 
 use super::{compared, look_at, milli, utilizations};
 use crate::apimachinery::quantity::Amount;
-use crate::engine::decision::{Decision, MetricStep};
+use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
@@ -296,12 +296,11 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, with_container};
-    use crate::findings::testing::{check, state, with};
+    use crate::findings::testing::{because, check, state, with};
 
     #[test]
     fn shares_that_differ_by_container() {
@@ -324,7 +323,7 @@ mod tests {
                 alone,
                 with_sidecars,
             };
-            Some((Severity::Warning, true, facts.into()))
+            because(Severity::Warning, facts)
         };
         let native = |version: &str| {
             let sidecar = build::with(

@@ -1,10 +1,7 @@
 //! The finding `memory-baseline`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
-use crate::engine::decision::MetricStep;
 use crate::findings::prelude::*;
 use crate::findings::targets::{More, Room, counted, room};
 
@@ -192,13 +189,13 @@ impl Kind for MemoryBaseline {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::apimachinery::quantity::Quantity;
     use crate::build;
     use crate::findings::targets::OtherRequest;
-    use crate::findings::testing::{check, state, with};
+    use crate::findings::testing::{because, check, state, with};
 
     const MI: i64 = 1024 * 1024 * 1000;
 
@@ -252,11 +249,7 @@ mod tests {
             },
         };
         let told = |newest, request, proposal| {
-            Some((
-                Severity::Warning,
-                true,
-                facts(newest, request, proposal).into(),
-            ))
+            because(Severity::Warning, facts(newest, request, proposal))
         };
         let third = {
             let mut items = pods(["95Mi", "96Mi"], late, 20);

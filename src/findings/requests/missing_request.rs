@@ -1,18 +1,16 @@
 //! The finding `missing-request`.
 
-use serde_json::json;
-
 use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::{Block, MetricResult, MetricStep};
+use crate::engine::decision::{Block, MetricResult};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::findings::about::{APART, names, pod_objects};
+use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{Container, Pod, Requests};
+use crate::snapshot::pod::{Container, Requests};
 
 /// Containers of counted pods have no request for the resource of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -502,7 +500,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
-    use crate::findings::testing::{boxed, check, cpu, only, said, state, with};
+    use crate::findings::testing::{because, boxed, check, cpu, only, said, state, with};
 
     #[test]
     fn requests_that_are_missing() {
@@ -524,7 +522,7 @@ mod tests {
                 containers,
                 instead,
             };
-            Some((Severity::Error, true, facts.into()))
+            because(Severity::Error, facts)
         };
         let app = json!([build::requesting("app", "100m")]);
         let both = json!([build::requesting("app", "100m"), bare]);

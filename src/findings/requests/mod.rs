@@ -13,10 +13,7 @@ pub mod unreachable_target;
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use crate::apimachinery::quantity::{Amount, Quantity};
-use crate::engine::decision::MetricStep;
 use crate::findings::Alternative;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
@@ -24,7 +21,7 @@ use crate::findings::prelude::*;
 use crate::findings::targets::counted;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
-use crate::snapshot::pod::{Container, Pod};
+use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
 
 /// Returns the request that the pods of a template have for a resource: the API server takes a limit for one

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::MetricStep;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
 use crate::findings::targets::{OtherRequest, counted};

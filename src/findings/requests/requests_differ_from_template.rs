@@ -1,7 +1,5 @@
 //! The finding `requests-differ-from-template`.
 
-use serde_json::json;
-
 use super::{Revisions, compared, milli, request_of, rounded_request, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
@@ -10,7 +8,6 @@ use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
-use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// The requests of pods differ from the template of the target.
@@ -339,7 +336,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, owned};
-    use crate::findings::testing::{check, only, state, with};
+    use crate::findings::testing::{because, check, only, state, with};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -368,7 +365,7 @@ mod tests {
             is_seen: false,
             average: Some(350),
         };
-        let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
+        let told = |vpa| because(Severity::Warning, facts(vpa));
         let differing = owned(&two, &template);
         let mut rollout = differing.clone();
         let at = rollout
@@ -412,14 +409,14 @@ mod tests {
                 is_seen,
                 ..facts(None)
             };
-            Some((Severity::Warning, true, facts.into()))
+            because(Severity::Warning, facts)
         };
         let of_set = {
             let facts = RequestsDifferFromTemplate {
                 is_seen: true,
                 ..facts(None)
             };
-            Some((Severity::Warning, true, facts.into()))
+            because(Severity::Warning, facts)
         };
         // A pod that its ReplicaSet has replaced, which no status counts.
         let replaced = |items: &[Value], patch: Value| {

@@ -3,7 +3,7 @@
 use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::pods::counted_containers;
-use crate::findings::about::{pod_objects, told};
+use crate::findings::about::told;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 
@@ -171,12 +171,11 @@ pub struct Resized {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::cpu_of;
-    use crate::findings::testing::{check, cpu, only, said, state, with};
+    use crate::findings::testing::{because, check, cpu, only, said, state, with};
 
     #[test]
     fn requests_that_are_being_resized() {
@@ -206,7 +205,7 @@ mod tests {
                 (
                     "to four times as much",
                     resizing("100m"),
-                    Some((Severity::Warning, true, facts.into())),
+                    because(Severity::Warning, facts),
                 ),
                 ("and have been", resizing("400m"), None),
                 (

@@ -2,15 +2,12 @@
 
 use super::{milli, total};
 use crate::apimachinery::quantity::Format;
-use crate::engine::decision::MetricStep;
 use crate::engine::pods::counted_containers;
-use crate::findings::about::{first_of, pod_objects};
 use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::Pod;
 use crate::words::value;
 
 /// Pods that use everything that their limits allow do not take a metric above its target.
@@ -375,12 +372,12 @@ fn out_of_reach(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::cpu_of;
-    use crate::findings::testing::{check, only, state, with};
+    use crate::findings::testing::{because, check, only, state, with};
 
     #[test]
     fn a_target_that_limits_keep_out_of_reach() {
@@ -453,9 +450,8 @@ mod tests {
             let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
             with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
         };
-        let uneven = Some((
+        let uneven = because(
             Severity::Warning,
-            true,
             UnreachableTarget {
                 metric: 0,
                 by: AtLimits::Few {
@@ -466,9 +462,8 @@ mod tests {
                     others: 2,
                     mean: 10,
                 },
-            }
-            .into(),
-        ));
+            },
+        );
         // A canary that is busier is no matter of how work is spread.
         let canary = |usages: &[&str]| {
             let mut items = of(usages, Some("150m"));

@@ -1,7 +1,5 @@
 //! The finding `stale-samples`.
 
-use jiff::{SignedDuration, Timestamp};
-
 use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
@@ -194,11 +192,11 @@ impl Kind for StaleSamples {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{check, cpu, only, queue, state, with};
+    use crate::findings::testing::{because, beside, check, cpu, only, queue, state, with};
 
     #[test]
     fn samples_that_are_old() {
@@ -255,13 +253,13 @@ mod tests {
                 (
                     "more than two minutes",
                     old,
-                    Some((Severity::Warning, true, facts(2).into())),
+                    because(Severity::Warning, facts(2)),
                 ),
                 ("a minute", young, None),
                 (
                     "an hour, from the external API",
                     external(json!(hour.to_string())),
-                    Some((Severity::Warning, true, of_queue.into())),
+                    because(Severity::Warning, of_queue),
                 ),
                 (
                     "two minutes, from the external API",
@@ -273,11 +271,7 @@ mod tests {
                     external(Value::Null),
                     None,
                 ),
-                (
-                    "one pod",
-                    mixed,
-                    Some((Severity::Warning, false, facts(1).into())),
-                ),
+                ("one pod", mixed, beside(Severity::Warning, facts(1))),
             ],
         );
         let finding = only(code, &late).unwrap();

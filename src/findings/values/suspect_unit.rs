@@ -2,13 +2,12 @@
 
 use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::{Group, MetricStep};
+use crate::engine::decision::Group;
 use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
-use crate::snapshot::pod::Pod;
 use crate::words::amount_of;
 
 /// A metric and its target are probably in different units.
@@ -487,7 +486,7 @@ fn divided_text(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;

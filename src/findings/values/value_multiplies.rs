@@ -6,7 +6,7 @@ use crate::engine::decision::Because;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
-use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+use crate::snapshot::pod::{ConditionStatus, Phase};
 use crate::snapshot::shared::Shared;
 use crate::words::amount_of;
 
@@ -209,11 +209,11 @@ fn grow(snapshot: &mut Snapshot, replicas: i32) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{check, queue, state, with};
+    use crate::findings::testing::{because, check, queue, state, with};
 
     fn quantity(text: &str) -> Quantity {
         Quantity::parse(text).unwrap()
@@ -250,49 +250,37 @@ mod tests {
                 (
                     "three times the target",
                     external(&build::value("75"), "225"),
-                    Some((
-                        Severity::Warning,
-                        true,
-                        multiplies("225", &[9, 27], 3).into(),
-                    )),
+                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
                 ),
                 (
                     "a little more than the target",
                     external(&build::value("75"), "90"),
-                    Some((
-                        Severity::Info,
-                        true,
-                        multiplies("90", &[4, 5, 6, 8], 2).into(),
-                    )),
+                    because(Severity::Info, multiplies("90", &[4, 5, 6, 8], 2)),
                 ),
                 (
                     "as a time, which falls with the replicas",
                     named("request_duration_p95", "225"),
-                    Some((Severity::Info, true, falls.clone().into())),
+                    because(Severity::Info, falls.clone()),
                 ),
                 (
                     "as an average of each pod, which falls with the replicas",
                     named("avg_requests_per_pod", "225"),
-                    Some((Severity::Info, true, falls.clone().into())),
+                    because(Severity::Info, falls.clone()),
                 ),
                 (
                     "as operations, which need not fall with the replicas",
                     named("pending_operations", "225"),
-                    Some((
-                        Severity::Warning,
-                        true,
-                        multiplies("225", &[9, 27], 3).into(),
-                    )),
+                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
                 ),
                 (
                     "as a share, which falls with the replicas",
                     named("gpu_util", "225"),
-                    Some((Severity::Info, true, falls.clone().into())),
+                    because(Severity::Info, falls.clone()),
                 ),
                 (
                     "as a share after an acronym, which falls with the replicas",
                     named("CPUUtilization", "225"),
-                    Some((Severity::Info, true, falls.clone().into())),
+                    because(Severity::Info, falls.clone()),
                 ),
                 (
                     "a little more than the target, where only the maximum ends it",
@@ -301,7 +289,7 @@ mod tests {
                         "HorizontalPodAutoscaler",
                         &most,
                     ),
-                    Some((Severity::Warning, true, multiplies("90", &[4], 2).into())),
+                    because(Severity::Warning, multiplies("90", &[4], 2)),
                 ),
                 (
                     "in another unit",

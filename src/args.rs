@@ -224,6 +224,7 @@ pub struct Explain {
         short = 'f',
         long = "filename",
         value_name = "FILE",
+        value_parser = file_name,
         conflicts_with = "observe"
     )]
     pub filenames: Vec<String>,
@@ -241,7 +242,7 @@ pub struct Explain {
 
     /// Save everything the answer is based on to this file, for use with -f; it cannot be - or a file
     /// that is also read
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub save: Option<String>,
 
     /// Exit with code 3 if there is a finding with this code, or one at least as severe as error,
@@ -277,7 +278,7 @@ pub struct Explain {
 pub struct MemoryArgs {
     /// none: the controller has just started; infer: infer its history from the API; FILE: read it
     /// from a ControllerState
-    #[arg(long, value_name = "none|infer|FILE")]
+    #[arg(long, value_name = "none|infer|FILE", value_parser = file_name)]
     pub history: Option<String>,
 
     /// A past recommendation, such as 8@2m for 8 replicas two minutes ago; repeatable
@@ -298,7 +299,7 @@ pub struct MemoryArgs {
 )]
 pub struct ControllerArgs {
     /// Time of the controller's clock, such as 2026-11-21T06:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub now: Option<Timestamp>,
 
     /// Kubernetes version whose rules apply, such as v1.31 (default: the version of the input, the
@@ -329,6 +330,14 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
 fn time(text: &str) -> Result<Timestamp, String> {
     text.parse()
         .map_err(|_| "not a time with its zone, such as 2026-11-21T06:00:00Z".to_owned())
+}
+
+/// A name of a file, `-` included.
+fn file_name(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("the name of the file is empty".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {
@@ -380,6 +389,32 @@ mod tests {
                 "--now",
                 "2026-11-21",
                 "not a time with its zone, such as 2026-11-21T06:00:00Z",
+            ),
+            (
+                "--now",
+                "-10m",
+                "not a time with its zone, such as 2026-11-21T06:00:00Z",
+            ),
+            (
+                "-f",
+                "",
+                "'--filename <FILE>': the name of the file is empty",
+            ),
+            ("--hpa", "", "'--hpa <FILE>': the name of the file is empty"),
+            (
+                "--trace",
+                "",
+                "'--trace <FILE>': the name of the file is empty",
+            ),
+            (
+                "--history",
+                "",
+                "'--history <none|infer|FILE>': the name of the file is empty",
+            ),
+            (
+                "--save",
+                "",
+                "'--save <FILE>': the name of the file is empty",
             ),
             ("--tolerance", "-1", "not a fraction"),
             ("--sync-period", "-15s", "must not be negative"),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{ExitCode, exit};
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context;
+use anyhow::anyhow;
 use clap::FromArgMatches;
 use kubectl_hpa::args::{Cli, Color, Form, command_line, with_tips};
 use kubectl_hpa::command::interrupt::on_signal;
@@ -14,6 +14,7 @@ use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::runner;
 use kubectl_hpa::render::style::{bounded, clean, folded, point_at};
+use kubectl_hpa::saved::file::plain;
 
 fn main() -> ExitCode {
     let path = std::env::var_os("PATH");
@@ -27,10 +28,15 @@ fn main() -> ExitCode {
         Color::Always => ColorChoice::Always.write_global(),
         Color::Never => ColorChoice::Never.write_global(),
     }
+    on_signal(|signal| {
+        tell("error: interrupted\n");
+        exit(signal.into())
+    });
     let part = |text: &str| matches!(answer(text), Ok(Heard::Whole));
     let terminal = Terminal {
         tell: Some(tell),
         answer: Some(part),
+        form,
         ..Terminal::detect()
     };
     let Answer {
@@ -44,12 +50,12 @@ fn main() -> ExitCode {
         Ok(answer) => answer,
         Err(e) => {
             let code = e.kind.exit_code();
-            report(&[e], &form, &terminal);
+            report(&[e], &terminal);
             return ExitCode::from(code);
         }
     };
     for message in &messages {
-        tell_wrapped(clean(message, terminal.ascii), &terminal);
+        tell_wrapped(message, &terminal);
     }
     // Those are ours, and commands.
     let mut stderr = anstream::stderr();
@@ -74,7 +80,7 @@ fn main() -> ExitCode {
     });
     let heard = answer(&text);
     // Errors, such as from a write, are printed whether or not the answer is.
-    report(&errors, &form, &terminal);
+    report(&errors, &terminal);
     match (heard, written) {
         (Ok(Heard::Whole), _) | (Ok(Heard::Enough), None) => {}
         (Err(e), None) => return unheard(&e),
@@ -155,13 +161,13 @@ fn answer(text: &str) -> anyhow::Result<Heard> {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Heard::Enough),
         written => written
             .map(|()| Heard::Whole)
-            .context("failed to write the answer"),
+            .map_err(|e| anyhow!("failed to write the answer: {}", plain(&e))),
     }
 }
 
 /// Reports that there is an answer, but no reader.
 fn unheard(e: &anyhow::Error) -> ExitCode {
-    tell(&format!("error: {e:#}\n"));
+    tell(&format!("error: {e}\n"));
     ExitCode::from(1)
 }
 
@@ -185,7 +191,8 @@ fn tell(text: &str) {
 }
 
 /// Writes a message to standard error, in lines that fit a terminal.
-fn tell_wrapped(message: String, terminal: &Terminal) {
+fn tell_wrapped(message: &str, terminal: &Terminal) {
+    let message = clean(&terminal.form.speak(message), terminal.ascii);
     let message = match terminal.messages {
         Some(width) => folded(&message, width),
         None => message,
@@ -194,26 +201,20 @@ fn tell_wrapped(message: String, terminal: &Terminal) {
 }
 
 /// Prints errors, and what to do about them, each once.
-fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
+fn report(errors: &[Error], terminal: &Terminal) {
     let mut hints = Vec::new();
     for e in errors {
         for note in &e.notes {
-            tell_wrapped(clean(note, terminal.ascii), terminal);
+            tell_wrapped(note, terminal);
         }
         let sort = if e.bare { "" } else { "error: " };
-        tell_wrapped(
-            format!("{sort}{}", clean(&form.speak(&e.message), terminal.ascii)),
-            terminal,
-        );
+        tell_wrapped(&format!("{sort}{}", e.message), terminal);
         if let Some((text, place)) = &e.place {
             tell(&format!("{}\n", point_at(text, *place, terminal.ascii)));
         }
         hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
     }
     for hint in hints {
-        tell_wrapped(
-            format!("hint: {}", clean(&form.speak(hint), terminal.ascii)),
-            terminal,
-        );
+        tell_wrapped(&format!("hint: {hint}"), terminal);
     }
 }

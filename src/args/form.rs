@@ -1,6 +1,6 @@
 //! The names that the program runs under. For `kubectl hpa-explain`, kubectl runs an executable named
 //! `kubectl-hpa_explain`, whose name implies the verb, and for completions one named
-//! `kubectl_complete-hpa_explain`. Usage texts repeat the form that was typed.
+//! `kubectl_complete-hpa_explain`. Texts for people repeat the form that was typed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,6 +20,15 @@ pub struct Form {
     before: &'static str,
     /// The verb implied by the link.
     linked: Option<String>,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            before: "kubectl hpa ",
+            linked: None,
+        }
+    }
 }
 
 impl Form {
@@ -80,6 +89,7 @@ impl Form {
     }
 
     /// Rewrites the command lines of a text to this form.
+    #[must_use]
     pub fn speak(&self, text: &str) -> String {
         let before = self.before;
         let Some(verb) = &self.linked else {

@@ -152,7 +152,10 @@ impl Request {
                         Some(format!("a duration is one word, such as 5{short}"))
                     }
                     (None, Some(type_)) => Some(format!("a type comes first: {type_} NAME")),
-                    (None, None) => names.iter().find_map(|name| meant_as_value(verb, name)),
+                    (None, None) => names
+                        .iter()
+                        .find_map(|name| meant_as_value(verb, name))
+                        .or_else(|| Some("explain lists several".to_owned())),
                 };
                 let names = names.join(", ");
                 let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
@@ -174,28 +177,39 @@ pub fn states_no_type(word: &str) -> bool {
         || word.starts_with("../")
 }
 
-/// Says what was probably meant by a word before a slash that is read as a namespace.
+/// Says what was probably meant by a word that is read as a namespace, before a slash, or as the first of several
+/// names.
 #[must_use]
 pub fn meant_as_type(words: &[String]) -> Option<String> {
-    words.iter().filter(|word| states_no_type(word)).find_map(|word| {
+    let first = words.first().filter(|_| words.len() > 1);
+    let as_name = first.and_then(|word| unscaled(word, "name"));
+    as_name.or_else(|| words.iter().filter(|word| states_no_type(word)).find_map(|word| {
         let (before, name) = word.split_once('/')?;
-        let lower = before.to_lowercase();
-        if ["po", "pod", "pods"].contains(&&*lower) {
-            let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
-            return Some(hint.to_owned());
-        }
-        if UNSCALED.iter().any(|(kind, short)| {
-            lower == *kind || lower == *short || lower == names::plural(kind)
-        }) {
-            return Some(format!(
-                "{before} is not the type of a target, so it is read as a namespace: name the workload, such as \
-                 deploy/NAME"
-            ));
+        if let Some(hint) = unscaled(before, "namespace") {
+            return Some(hint);
         }
         let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
         // Two letters are like too many words.
         let meant = names::nearest(before, types.filter(|type_| type_.len() > 2))?;
         Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
+    }))
+}
+
+/// Says that a word is the type of something that is no target; `read_as` is what it is read as.
+fn unscaled(word: &str, read_as: &str) -> Option<String> {
+    let lower = word.to_lowercase();
+    if ["po", "pod", "pods"].contains(&&*lower) {
+        let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
+        return Some(hint.to_owned());
+    }
+    let is_it = |(kind, short): &(&str, &str)| {
+        lower == *kind || lower == *short || lower == names::plural(kind)
+    };
+    UNSCALED.iter().any(is_it).then(|| {
+        format!(
+            "{word} is not the type of a target, so it is read as a {read_as}: name the workload, such as \
+             deploy/NAME"
+        )
     })
 }
 
@@ -492,7 +506,7 @@ mod tests {
                 "web deploy",
                 Some("a type comes first: deploy NAME"),
             ),
-            ("predict", "web api", None),
+            ("predict", "web api", Some("explain lists several")),
         ] {
             let error = read(words).unwrap().one(verb).unwrap_err();
             assert_eq!(error.hint.as_deref(), hint, "{verb} {words}");
@@ -501,10 +515,18 @@ mod tests {
             ("svc/web", "svc is not the type of a target"),
             ("Services/web", "Services is not the type of a target"),
             ("pods/web", "a pod has no HPA of its own"),
+            ("pods web", "a pod has no HPA of its own"),
+            (
+                "svc web",
+                "svc is not the type of a target, so it is read as a name:",
+            ),
+            ("svc", ""),
+            ("web api", ""),
             ("deply/web", "did you mean deploy"),
             ("shop/web", ""),
         ] {
-            let found = super::meant_as_type(&[word.to_owned()]).unwrap_or_default();
+            let words: Vec<String> = word.split(' ').map(str::to_owned).collect();
+            let found = super::meant_as_type(&words).unwrap_or_default();
             assert!(
                 found.contains(hint) && found.is_empty() == hint.is_empty(),
                 "{word}: {found}"

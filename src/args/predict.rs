@@ -5,7 +5,8 @@ use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
 use super::{
-    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs, whole,
+    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs,
+    file_name, whole,
 };
 use crate::numbers::parse_duration;
 
@@ -77,6 +78,7 @@ pub struct Predict {
         short = 'f',
         long = "filename",
         value_name = "FILE",
+        value_parser = file_name,
         conflicts_with = "observe"
     )]
     pub filenames: Vec<String>,
@@ -92,7 +94,7 @@ pub struct Predict {
 
     /// Save everything that was read, with the load but without the assumptions, to this file, for use
     /// with -f; it cannot be - or a file that is also read
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub save: Option<String>,
 
     #[command(flatten)]
@@ -161,7 +163,7 @@ pub struct TimelineArgs {
     /// come regularly: then one that is late is missing. Optional columns say what the cluster did:
     /// "replicas", "ready" (pods) and "spec" (a word where the spec or the version changed). A trace
     /// of another time than now begins at its own time
-    #[arg(long, value_name = "FILE", conflicts_with = "prometheus")]
+    #[arg(long, value_name = "FILE", value_parser = file_name, conflicts_with = "prometheus")]
     pub trace: Option<String>,
 
     /// Try the values of a field in every combination with others, and show the settings that no other
@@ -261,7 +263,7 @@ pub struct Overrides {
     /// the pods with those of its target's template: a file, a directory, or - for stdin, as `helm
     /// template` and `kustomize build` print them; with --for or --trace repeatable, to compare several
     /// candidates
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub hpa: Vec<String>,
 
     /// How to treat unknown fields of manifests, which are what --hpa names and what -f has without a

@@ -3,6 +3,7 @@
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
+use super::file_name;
 use crate::apimachinery::names;
 use crate::calendar::Calendar;
 use crate::error::Error;
@@ -34,7 +35,7 @@ pub struct PrometheusArgs {
 
     /// Path to a file with the certificate authorities to trust for the address of Prometheus (default: the
     /// system's)
-    #[arg(long = "prometheus-ca", value_name = "FILE")]
+    #[arg(long = "prometheus-ca", value_name = "FILE", value_parser = file_name)]
     pub authority: Option<String>,
 }
 
@@ -304,12 +305,17 @@ impl PrometheusServer {
             }
         }
         let is_port = |port: &str| {
-            !port.is_empty() && port.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+            let is_number = port.bytes().all(|c| c.is_ascii_digit());
+            let is_name = port.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+                && !port.starts_with('-');
+            !port.is_empty() && is_name && (!is_number || port.parse::<u16>().is_ok())
         };
         // Only with a scheme a port may be left out after its colon.
         let is_left_out = |port: &str| port.is_empty() && !scheme.is_empty();
-        if port.is_some_and(|port| !is_port(port) && !is_left_out(port)) {
-            return Err(wrong("the port is neither a number nor a name".to_owned()));
+        if let Some(port) = port.filter(|port| !is_port(port) && !is_left_out(port)) {
+            return Err(wrong(format!(
+                "the port {port:?} is neither a number up to 65535 nor a name"
+            )));
         }
         let [namespace, service, path] = [namespace, service, path].map(str::to_owned);
         Ok(Self::Service {

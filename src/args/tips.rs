@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::apimachinery::names::nearest;
 
 /// Flags of `kubectl get` and `kubectl apply`, with what does the same here.
-const OF_KUBECTL: [(&str, &str, &str); 3] = [
+const OF_KUBECTL: [(&str, &str, &str); 4] = [
     (
         "-w",
         "--watch",
@@ -24,10 +24,19 @@ const OF_KUBECTL: [(&str, &str, &str); 3] = [
         "--recursive",
         "directories inside a directory are named, too: -f DIR -f DIR/INNER",
     ),
+    ("--files", "--file", "to read a file: -f FILE"),
 ];
 
 /// Words that are verbs of other programs, with where the same is found here.
-const OF_OTHERS: [(&str, &str); 3] = [
+const OF_OTHERS: [(&str, &str); 5] = [
+    (
+        "get",
+        "'kubectl hpa explain' lists the HPAs of the namespace",
+    ),
+    (
+        "describe",
+        "'kubectl hpa explain NAME' explains the HPA of this name",
+    ),
     ("version", "'kubectl hpa --version' prints the version"),
     (
         "completion",
@@ -151,6 +160,9 @@ mod tests {
             ),
             ("explain -w", Some("watch -n 15 kubectl hpa explain NAME")),
             ("explain --watch", Some("watch -n 15")),
+            ("explain --file a", Some("-f FILE")),
+            ("describe web", Some("'kubectl hpa explain NAME' explains")),
+            ("get hpa", Some("'kubectl hpa explain' lists")),
             ("explain -k .", Some("kubectl kustomize DIR | ")),
             ("explain -R", Some("-f DIR/INNER")),
             ("explain --namepsace a", Some("'--namespace'")),

@@ -48,7 +48,7 @@ pub struct Tried {
     /// The value of each field.
     pub values: Vec<String>,
     /// The totals of its run, or why the API server would reject it.
-    pub result: Result<Totals, String>,
+    pub result: Result<Totals, Error>,
     /// Whether it meets the expectations; false if it was not played.
     pub meets: Truth,
 }
@@ -225,9 +225,12 @@ impl Search {
             at,
         };
         // What is invalid in one combination is invalid in all of them.
-        search.assumptions(0).map_err(|e| Error {
-            message: format!("--vary: {}", in_words_of_vary(&e.message)),
-            ..e
+        search.assumptions(0).map_err(|e| {
+            let e = of_vary(e);
+            Error {
+                message: format!("--vary: {}", e.message),
+                ..e
+            }
         })?;
         Ok(search)
     }
@@ -326,14 +329,11 @@ impl Search {
                 result: Ok(totals),
                 meets,
             }),
-            Err(e) => {
-                let why = in_words_of_vary(&e.message);
-                Some(Tried {
-                    values,
-                    result: Err(why),
-                    meets: Truth::False,
-                })
-            }
+            Err(e) => Some(Tried {
+                values,
+                result: Err(of_vary(e)),
+                meets: Truth::False,
+            }),
         }
     }
 }
@@ -351,7 +351,8 @@ impl Search {
         stopped: Option<u8>,
     ) -> Result<Found, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
-        if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
+        if let (true, Some(Err(e))) = (is_refused, tried.first().map(|it| &it.result)) {
+            let why = &e.message;
             let all = tried.len();
             // The message names the field, unless it is about the spec as a whole.
             let paths = self.axes.iter().map(|axis| &*axis.path);
@@ -363,10 +364,14 @@ impl Search {
             } else {
                 format!(", such as {first}")
             };
-            return Err(Error::usage(match all {
+            let message = match all {
                 1 => format!("--vary: the combination cannot be played{first}: {why}"),
                 _ => format!("--vary: none of {all} combinations can be played{first}: {why}"),
-            }));
+            };
+            return Err(Error {
+                hint: e.hint.clone(),
+                ..Error::usage(message)
+            });
         }
         let played = tried
             .iter()
@@ -420,7 +425,16 @@ impl Found {
     }
 }
 
-/// Words an error about the flag that sets a varied field in the form of `--vary`.
+/// Returns an error about the flag that sets a varied field in the words of `--vary`.
+fn of_vary(e: Error) -> Error {
+    Error {
+        message: in_words_of_vary(&e.message),
+        hint: e.hint.as_deref().map(in_words_of_vary),
+        ..e
+    }
+}
+
+/// Rewrites the flag that sets a varied field as `--vary` has it.
 fn in_words_of_vary(message: &str) -> String {
     let message = message.replace("--target ", "target.");
     message

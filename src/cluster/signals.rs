@@ -3,7 +3,7 @@
 
 use std::io;
 use std::process::exit;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,11 +30,10 @@ static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 type Action = Box<dyn FnMut(u8) + Send>;
 
-/// Does this with the exit code for each signal from now on, if signals were listened to; otherwise a signal
-/// ends the program by itself.
+/// Does this with the exit code for each signal from now on. Where signals cannot be listened to, one ends the program
+/// by itself.
 pub fn on_signal(action: impl FnMut(u8) + Send + 'static) {
-    let mut current = action_lock();
-    if current.is_some() {
+    if let Ok(mut current) = listening() {
         *current = Some(Box::new(action));
     }
 }
@@ -149,18 +148,29 @@ impl Signals {
 
     fn told(patience: Option<Duration>) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
+        let mut action = listening()?;
+        // What ends the program where no one hears of the signal.
+        let before = Arc::new(Mutex::new(action.take()));
+        let act = move |code: u8| {
+            let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *before {
+                Some(act) => act(code),
+                None => exit(code.into()),
+            }
+        };
         let told = move |code: u8| {
             if sender.send(code).is_err() {
-                exit(code.into());
-            }
-            if let Some(patience) = patience {
+                act(code);
+            } else if let Some(patience) = patience {
+                let act = act.clone();
                 thread::spawn(move || {
                     thread::sleep(patience);
+                    act(code);
                     exit(code.into());
                 });
             }
         };
-        *listening()? = Some(Box::new(told));
+        *action = Some(Box::new(told));
         Ok(Self(receiver))
     }
 

@@ -70,6 +70,10 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         Some(named),
     );
     if !args.filenames.is_empty() {
+        // Whether or not the answer needs it.
+        if let Some(query) = &query {
+            query.check(None)?;
+        }
         let objects = file::read(&args.filenames)?;
         return if options.target.is_some() && count(&objects, &options) > 1 {
             List::new(args, &request)?.of(&objects, terminal)

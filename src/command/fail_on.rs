@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use crate::apimachinery::names::nearest;
 use crate::args::Condition;
 use crate::error::{Error, listed};
 use crate::findings::watched::Watched;
@@ -15,6 +16,12 @@ use crate::whatif::expect::{Expectation, Facts};
 
 /// The exit code if what `--fail-on` names is found.
 pub(super) const FOUND: u8 = 3;
+
+/// The conditions of `predict`.
+fn conditions() -> Vec<PossibleValue> {
+    let all = Condition::value_variants().iter();
+    all.filter_map(ValueEnum::to_possible_value).collect()
+}
 
 /// What the command line says about findings.
 pub(super) struct FindingsWatch {
@@ -29,13 +36,15 @@ impl FindingsWatch {
     ///
     /// A word is no finding.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
-        let is_condition = |text: &&String| Condition::from_str(text, false).is_ok();
-        if let Some(condition) = fail_on.iter().find(is_condition) {
-            return Err(
-                Error::usage(format!("unknown finding {condition:?}")).hint(format!(
-                    "{condition} is a condition of `kubectl hpa predict --fail-on`"
-                )),
-            );
+        let conditions = conditions();
+        let conditions = || conditions.iter().map(PossibleValue::get_name);
+        for text in fail_on {
+            let findings = Watched::all().map(|own| own.as_str() as &str);
+            let meant = nearest(text, findings.chain(conditions()));
+            if let Some(condition) = meant.filter(|meant| conditions().any(|own| own == *meant)) {
+                let hint = format!("{condition} is a condition of `kubectl hpa predict --fail-on`");
+                return Err(Error::usage(format!("unknown finding {text:?}")).hint(hint));
+            }
         }
         Self::beside(fail_on, ignore, &[])
     }
@@ -46,10 +55,7 @@ impl FindingsWatch {
     ///
     /// A word is no finding.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
-        let conditions = Condition::value_variants().iter();
-        let conditions: Vec<_> = conditions
-            .filter_map(ValueEnum::to_possible_value)
-            .collect();
+        let conditions = conditions();
         let conditions: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
         Self::beside(fail_on, ignore, &conditions)
     }

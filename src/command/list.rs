@@ -352,8 +352,7 @@ impl<'a> List<'a> {
             }
             wide => {
                 let wide = wide == Some(Output::Wide);
-                let spare = if wide { &[][..] } else { &SPARE };
-                page::rows(&overview(cells, args.all_namespaces, wide), spare, &layout)
+                page::rows(&overview(cells, args.all_namespaces, wide), &SPARE, &layout)
             }
         };
         let mut exit_code = 0;

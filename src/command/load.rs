@@ -107,6 +107,11 @@ impl<'a> Query<'a> {
         self.told(&way, answered)
     }
 
+    /// Makes sure that the server can be connected to, without asking it.
+    pub(super) fn check(&self, session: Option<&Session>) -> Result<(), Error> {
+        self.connect(session, "").map(drop)
+    }
+
     /// Connects to the server. `less` is what to type to ask for less.
     pub(super) fn connect(
         &self,

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crate::args::{Cli, ConnectionFlags, Verb, command_line, meant_as_type, states_no_type};
+use crate::args::{Cli, ConnectionFlags, Form, Verb, command_line, meant_as_type, states_no_type};
 use crate::cluster::signals::Signals;
 use crate::cluster::{self, Environment, Session, connect};
 use crate::error::{Error, ErrorKind};
@@ -193,12 +193,6 @@ fn check_written<'a>(
     connection: &ConnectionFlags,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
-    if path.is_empty() {
-        return Err(
-            Error::usage(format!("{flag}: the name of the file is empty"))
-                .hint(format!("such as {flag}{example}")),
-        );
-    }
     if path == "-" {
         return Err(Error::usage(format!(
             "{flag}- is not allowed, because stdout has the answer"
@@ -256,6 +250,8 @@ pub struct Terminal {
     pub answer: Option<fn(&str) -> bool>,
     /// Whether a question can be asked: standard input is a terminal as well.
     pub asks: bool,
+    /// How the program was run.
+    pub form: Form,
 }
 
 impl Terminal {
@@ -288,9 +284,8 @@ impl Terminal {
             messages,
             ascii,
             rewrites,
-            tell: None,
-            answer: None,
             asks,
+            ..Self::default()
         }
     }
 
@@ -299,6 +294,7 @@ impl Terminal {
             width: self.width,
             styles: Styles::colored(),
             ascii: self.ascii,
+            form: self.form.clone(),
         }
     }
 

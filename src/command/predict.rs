@@ -300,8 +300,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    if timeline.is_some() || assumed.decision.metrics().next().is_none() {
-        // The run has the values, or the pass reads none.
+    let reads_none = assumed.decision.metrics().next().is_none();
+    let asks_for_values = !is_gated && curve.is_none() && unpredicted(&assumed).is_some();
+    if timeline.is_some() || reads_none || asks_for_values {
+        // The run has the values, the pass reads none, or an error asks for them.
         assumed
             .input
             .notes

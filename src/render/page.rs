@@ -10,7 +10,7 @@ use owo_colors::{OwoColorize, Style};
 
 use super::chart;
 use super::layout::Layout;
-use super::style::{Styles, clean, wrapped};
+use super::style::{Styles, filled, wrapped};
 use crate::findings::Severity;
 use crate::report::list::Overview;
 use crate::report::page::Page;
@@ -75,44 +75,48 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
     out.text
 }
 
-/// Lays out a list as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are
-/// too wide, the columns in `spare` give way one after the other: they are left out, or cut down to a width.
-/// The last column has the color of its severity.
+/// Lays out a list as text, with a newline at the end. Its lines stay whole, as kubectl's do. If they are too wide,
+/// the columns in `spare` give way one after the other: they are left out, or cut down to a width. If that is not
+/// enough, each line becomes a block. The last column of the lines has the color of its severity.
 pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
-    let clean_row = |row: &[String]| row.iter().map(|cell| clean(cell, layout.ascii)).collect();
-    let mut rows: Vec<Vec<String>> = overview
+    let shown_row = |row: &[String]| row.iter().map(|cell| layout.shown(cell)).collect();
+    let all: Vec<Vec<String>> = overview
         .rows
         .iter()
-        .map(|(_, row)| clean_row(row))
+        .map(|(_, row)| shown_row(row))
         .collect();
+    let mut rows = all.clone();
     for (title, least) in spare {
+        let over = over(&columns, &rows, layout);
         let Some(place) = columns.iter().position(|(own, _)| own == title) else {
             continue;
         };
-        let width = |place: usize| {
-            let cells = rows.iter().map(|row| width_of(&row[place]));
-            cells
-                .chain([width_of(&columns[place].0)])
-                .max()
-                .unwrap_or(0)
-        };
-        let all = (0..columns.len())
-            .map(|place| width(place) + GAP)
-            .sum::<usize>()
-            - GAP;
-        let over = all.saturating_sub(layout.width.unwrap_or(usize::MAX));
-        let room = least.map(|least| width(place).saturating_sub(over).max(least));
-        match room.filter(|_| over > 0) {
-            Some(room) => rows
-                .iter_mut()
-                .for_each(|row| row[place] = cut(&row[place], room)),
-            None if over > 0 => {
-                columns.remove(place);
-                rows.iter_mut().for_each(|row| drop(row.remove(place)));
-            }
-            None => break,
+        if over == 0 {
+            break;
         }
+        if let Some(least) = least {
+            let room = width_in(&columns, &rows, place).saturating_sub(over);
+            for row in &mut rows {
+                row[place] = cut(&row[place], room.max(*least));
+            }
+        } else {
+            columns.remove(place);
+            rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        }
+    }
+    let mut out = Lines {
+        text: String::new(),
+        layout,
+    };
+    if over(&columns, &rows, layout) > 0 {
+        let titles: Vec<String> = overview
+            .columns
+            .iter()
+            .map(|(title, _)| title.to_string())
+            .collect();
+        out.row_by_row(&titles, &overview.columns, &all);
+        return out.text;
     }
     for ((severity, _), row) in overview.rows.iter().zip(&mut rows) {
         if let (Some(severity), Some(last)) = (severity, row.last_mut()) {
@@ -125,27 +129,53 @@ pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layou
         width: None,
         ..layout.clone()
     };
-    let mut out = Lines {
-        text: String::new(),
-        layout: &whole,
-    };
+    out.layout = &whole;
     out.grid(&columns, rows);
     out.text
 }
 
-/// Cuts a cell to a width, but not inside its first word.
+/// Returns by how much the lines of a list are wider than the terminal.
+fn over(columns: &[Column], rows: &[Vec<String>], layout: &Layout) -> usize {
+    let widths =
+        (0..columns.len()).map(|place| width_in(columns, rows, place) + gap(place, columns.len()));
+    widths
+        .sum::<usize>()
+        .saturating_sub(layout.width.unwrap_or(usize::MAX))
+}
+
+/// Returns the width of a column.
+fn width_in(columns: &[Column], rows: &[Vec<String>], place: usize) -> usize {
+    let cells = rows.iter().map(|row| width_of(&row[place]));
+    let title = width_of(&columns[place].0);
+    cells.fold(title, usize::max)
+}
+
+/// Cuts a cell to a width, but not inside its first word if that has room.
 fn cut(cell: &str, width: usize) -> String {
     const MARK: &str = "...";
     if width_of(cell) <= width {
         return cell.to_owned();
     }
-    let word = cell.find(' ').unwrap_or(cell.len());
+    let word = cell.split(' ').next().unwrap_or_default();
+    let word = if width_of(word) + MARK.len() <= width {
+        word.len()
+    } else {
+        0
+    };
     let fits = |end: &usize| *end <= word || width_of(&cell[..*end]) + MARK.len() <= width;
     let ends = cell.char_indices().map(|(end, _)| end).chain([cell.len()]);
     match ends.take_while(fits).last() {
         Some(end) if end < cell.len() => format!("{}{MARK}", &cell[..end]),
         _ => cell.to_owned(),
     }
+}
+
+/// Returns a text with its style, unless there is nothing to color.
+fn styled(text: &str, style: Style) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    text.style(style).to_string()
 }
 
 /// Returns the color of a finding.
@@ -172,7 +202,7 @@ struct Lines<'l> {
 
 impl Lines<'_> {
     fn clean(&self, text: &str) -> String {
-        clean(text, self.layout.ascii)
+        self.layout.shown(text)
     }
 
     fn blank(&mut self) {
@@ -231,7 +261,8 @@ impl Lines<'_> {
                     Some((code, rest)) => (code, format!(": {rest}")),
                     None => ("", line.clone()),
                 };
-                self.text += &format!("{indent}{}{rest}\n", code.style(style));
+                let code = styled(code, style);
+                self.text += &format!("{indent}{code}{rest}\n");
             }
             for sentence in sentences {
                 self.paragraph(&hanging, sentence, Style::new());
@@ -250,7 +281,7 @@ impl Lines<'_> {
         for (place, line) in self.wrap(&text, width_of(prefix)).iter().enumerate() {
             self.text
                 .push_str(if place == 0 { prefix } else { &indent });
-            self.text.push_str(&line.style(style).to_string());
+            self.text.push_str(&styled(line, style));
             self.text.push('\n');
         }
     }
@@ -277,8 +308,7 @@ impl Lines<'_> {
             let padding = widest.saturating_sub(width_of(label));
             let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
             if width_of(label) > MAX_LABEL {
-                self.text.push_str(prefix.trim_end());
-                self.text.push('\n');
+                self.paragraph(INDENT, label, Style::new());
                 self.paragraph(&" ".repeat(4), text, Style::new());
             } else {
                 self.paragraph(&prefix, text, Style::new());
@@ -369,7 +399,7 @@ impl Lines<'_> {
             for (((at, cell), width), (_, numbers)) in cells {
                 let mut cell = &**cell;
                 if has_own_line(at, cell) {
-                    self.text += &format!("{INDENT}{cell}\n");
+                    self.paragraph(INDENT, cell, Style::new());
                     cell = "";
                 }
                 let padding = " ".repeat(width - width_of(cell));
@@ -576,16 +606,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 
 /// Breaks a name that is too long for its room where one of its words ends.
 fn broken(name: &str, room: usize) -> String {
-    let (mut text, mut line) = (String::new(), 0);
-    for word in parts(name) {
-        if line > 0 && line + width_of(word) > room {
-            text.push('\n');
-            line = 0;
-        }
-        text.push_str(word);
-        line += width_of(word);
-    }
-    text
+    filled(parts(name), room).join("\n")
 }
 
 /// The width from which a terminal has room for what findings have said in short.
@@ -604,7 +625,8 @@ fn width_of(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Lines, Table};
+    use super::{Layout, Lines, Overview, Table, rows};
+    use crate::report::list::SPARE;
 
     /// Returns a table on a terminal of a width.
     fn table(width: usize) -> String {
@@ -729,6 +751,69 @@ target.cpu 80%, window 60s
 target.cpu 80%, window 300s
   REPLICA-HOURS  1227
 ");
+    }
+
+    #[test]
+    fn a_list_fits_or_has_a_block_for_each_line() {
+        let columns = [
+            ("NAME", false),
+            ("REFERENCE", false),
+            ("TARGETS", false),
+            ("WANTED", true),
+            ("FINDING", false),
+        ];
+        let line = |name: &str, targets: &str| {
+            let cells = [name, "Deployment/web", targets, "8", "metric-empty (+2)"];
+            (None, cells.map(str::to_owned).to_vec())
+        };
+        let overview = Overview {
+            columns: columns
+                .map(|(title, numbers)| (title.into(), numbers))
+                .to_vec(),
+            rows: vec![
+                line("web", "cpu: 63%/80%"),
+                line("api", "s0-prometheus-http_rps: 3/7"),
+            ],
+        };
+        let list = |width| {
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
+            rows(&overview, &SPARE, &layout)
+        };
+        insta::assert_snapshot!(list(76), @r"
+NAME  REFERENCE       TARGETS                      WANTED  FINDING
+web   Deployment/web  cpu: 63%/80%                      8  metric-empty (+2)
+api   Deployment/web  s0-prometheus-http_rps: 3/7       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(60), @r"
+NAME  TARGETS                      WANTED  FINDING
+web   cpu: 63%/80%                      8  metric-empty (+2)
+api   s0-prometheus-http_rps: 3/7       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(48), @r"
+NAME  TARGETS          WANTED  FINDING
+web   cpu: 63%/80%          8  metric-empty (+2)
+api   s0-prometheu...       8  metric-empty (+2)
+");
+        insta::assert_snapshot!(list(40), @r"
+web
+  REFERENCE  Deployment/web
+  TARGETS    cpu: 63%/80%
+  WANTED     8
+  FINDING    metric-empty (+2)
+api
+  REFERENCE  Deployment/web
+  TARGETS    s0-prometheus-http_rps: 3/7
+  WANTED     8
+  FINDING    metric-empty (+2)
+");
+        for width in 36..100 {
+            for line in list(width).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
     }
 
     #[test]

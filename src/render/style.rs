@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use owo_colors::Style;
-use textwrap::core::Word;
+use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::apimachinery::json::{boundary, shortened_to};
@@ -93,16 +93,36 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
 }
 
 /// Splits text into lines of at most this width where words end. A command in backticks, and any other word that is
-/// longer than a line, stays whole, so that it can be pasted.
+/// longer than a line, stays whole, so that it can be pasted; but a selector in braces may continue on another line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
         .break_words(false)
         .word_splitter(WordSplitter::NoHyphenation)
         .word_separator(WordSeparator::Custom(words));
-    textwrap::wrap(text, options)
+    let lines = textwrap::wrap(text, options);
+    lines
         .into_iter()
-        .map(Cow::into_owned)
+        .flat_map(|line| {
+            let is_selector = line.contains('{') && !line.contains('`');
+            if is_selector && display_width(&line) > width {
+                filled(line.split_inclusive(['{', ',']), width)
+            } else {
+                vec![line.into_owned()]
+            }
+        })
         .collect()
+}
+
+/// Puts the parts of a word on lines of at most this width, unless a part alone is wider.
+pub(super) fn filled<'t>(parts: impl Iterator<Item = &'t str>, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if display_width(line) + display_width(part) <= width => *line += part,
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines
 }
 
 /// The words of a text; what is between two backticks is part of one.
@@ -140,7 +160,7 @@ pub fn folded(message: &str, width: usize) -> String {
         let inner = line.trim_start_matches(' ');
         let indent = &line[..line.len() - inner.len()];
         let room = width.saturating_sub(indent.len() + INDENT.len()).max(LEAST);
-        if textwrap::core::display_width(line) <= width {
+        if display_width(line) <= width {
             lines.push(line.to_owned());
             continue;
         }
@@ -238,6 +258,13 @@ mod tests {
                 &["a", "long-flag=of-many-letters", "b"],
             ),
             ("größe größe", 6, &["größe", "größe"]),
+            (
+                "of q{app=web,tier=api} 7",
+                14,
+                &["of", "q{app=web,", "tier=api}", "7"],
+            ),
+            ("of q{app=web} 7", 10, &["of", "q{app=web}", "7"]),
+            ("`q{app=web,tier=api}`", 14, &["`q{app=web,tier=api}`"]),
         ] {
             assert_eq!(super::wrapped(text, width), lines, "{text}");
         }

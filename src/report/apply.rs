@@ -367,7 +367,7 @@ impl Page {
         let mut sections = Vec::from_iter(words.findings_of(Severity::Warning));
         sections.extend(metrics);
         sections.extend(words.path());
-        sections.extend(words.rests_on(Vec::new(), Vec::new()));
+        sections.extend(words.rests_on(Severity::Warning, Vec::new(), Vec::new()));
         sections.extend(written(explanation, applied, symbols));
         sections.extend(coming(applied));
 

@@ -90,8 +90,8 @@ pub struct Overview {
 /// out. Targets mostly have the names of their HPAs, and standard error has the whole of an error.
 pub const SPARE: [(&str, Option<usize>); 3] = [
     ("REFERENCE", None),
-    ("FINDING", Some(24)),
-    ("TARGETS", Some(12)),
+    ("FINDING", Some(26)),
+    ("TARGETS", Some(15)),
 ];
 
 /// Returns the lines of HPAs, the worst first; with their namespaces if they may differ.

@@ -82,7 +82,7 @@ impl Page {
         sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
         sections.extend(words.wide_hint());
-        sections.extend(words.rests_on(Vec::new(), Vec::new()));
+        sections.extend(words.rests_on(Severity::Info, Vec::new(), Vec::new()));
         words
             .page(sections)
             .without_owner(&explanation.pass.input.snapshot.hpa)
@@ -247,9 +247,10 @@ impl Words<'_> {
     }
 
     /// Words what the answer is based on, with further assumptions about what follows, of which the more
-    /// important part is in every report, and the notes.
+    /// important part is in every report, and the notes. The report shows findings of at least a severity.
     pub(super) fn rests_on(
         &self,
+        least: Severity,
         important: Vec<(String, String)>,
         further: Vec<(String, String)>,
     ) -> impl Iterator<Item = Section> {
@@ -277,7 +278,7 @@ impl Words<'_> {
         let others = notes
             .into_iter()
             .zip(texts)
-            .filter(|(note, _)| !self.is_found(note));
+            .filter(|(note, _)| !self.is_found(note, least));
         let notes = of_past.iter().chain(others.map(|(_, text)| text));
         let notes = Part::Text(notes.cloned().collect());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
@@ -286,16 +287,15 @@ impl Words<'_> {
             .flatten()
     }
 
-    /// Whether a finding that is shown says what a note says.
-    fn is_found(&self, note: &Note) -> bool {
+    /// Whether a finding of at least a severity that is shown says what a note says.
+    fn is_found(&self, note: &Note, least: Severity) -> bool {
         let all = &self.explanation.findings;
         let shown = if self.wide {
             all.iter().collect()
         } else {
-            findings::shown(all, Severity::Info)
+            findings::shown(all, least)
         };
-        // Not every report shows the others.
-        let mut shown = shown.into_iter().filter(|it| it.severity < Severity::Info);
+        let mut shown = shown.into_iter().filter(|it| it.severity <= least);
         let metrics = &self.explanation.hpa.spec.metrics;
         match note {
             Note::StaleValues { metric, .. } => {

@@ -11,6 +11,7 @@ use super::page::{Page, Words, changes};
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
+use crate::findings::Severity;
 use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::Override;
@@ -207,7 +208,7 @@ impl Page {
         let Some(backtest) = &prediction.backtest else {
             sections.extend(curve);
             sections.extend(words.wide_hint());
-            sections.extend(words.rests_on(assumed, Vec::new()));
+            sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
             let mut page = words.page(sections);
             page.expected = expected;
             assume(&mut page, prediction, symbols);
@@ -217,7 +218,7 @@ impl Page {
         sections
             .iter_mut()
             .for_each(|section| section.detail = Detail::Wide);
-        let rests_on = words.rests_on(Vec::new(), assumed);
+        let rests_on = words.rests_on(Severity::Warning, Vec::new(), assumed);
         let mut page = words.page(Vec::new());
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());

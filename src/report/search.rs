@@ -216,10 +216,13 @@ impl<'a> Searched<'a> {
         let mut refused = tried
             .iter()
             .filter_map(|own| Some((own, own.result.as_ref().err()?)));
-        if let Some((first, why)) = refused.next() {
+        if let Some((first, e)) = refused.next() {
             let all = count(1 + refused.count(), "combination");
             let first = list(&self.settings(first));
-            sentences.push(format!("{all} cannot be played, such as {first}: {why}."));
+            sentences.push(format!(
+                "{all} cannot be played, such as {first}: {}.",
+                e.message
+            ));
         }
         sentences
     }
@@ -306,7 +309,7 @@ impl Serialize for Searched<'_> {
                     values: &own.values,
                 },
                 totals: own.result.as_ref().ok().map(TotalsView::from),
-                refused: own.result.as_ref().err(),
+                refused: own.result.as_ref().err().map(|e| &*e.message),
                 meets_expectations: match (&own.result, own.meets) {
                     (Err(_), _) | (_, Truth::Unknown) => None,
                     (_, meets) => Some(meets == Truth::True),
@@ -329,7 +332,7 @@ struct TriedView<'a> {
     set: Settings<'a>,
     totals: Option<TotalsView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a String>,
+    refused: Option<&'a str>,
     meets_expectations: Option<bool>,
     best: bool,
 }

@@ -361,10 +361,10 @@ fn without_pods(
     notes.extend(admission.iter().filter(is_said).cloned());
     let target = &place.target;
     let mut command_flags = options.command_flags.clone();
+    let mut of_manifests = Vec::new();
     let target_manifest = match of_manifest {
         Some(of_hpa) => {
-            command_flags.allow(&of_hpa);
-            notes.extend(Note::of_manifest(&object.origin, of_hpa));
+            of_manifests.extend(Note::of_manifest(&object.origin, of_hpa));
             place
                 .manifests
                 .iter()
@@ -377,9 +377,12 @@ fn without_pods(
             Err(e) if own.object.status.is_some() => vec![Note::TakenAsAccepted { why: e.message }],
             notes => notes?,
         };
-        command_flags.allow(&of_target);
-        notes.extend(Note::of_manifest(&own.origin, of_target));
+        of_manifests.extend(Note::of_manifest(&own.origin, of_target));
     }
+    if of_manifests.iter().any(Note::is_rejected) {
+        command_flags.allow_rejected();
+    }
+    notes.extend(of_manifests);
     place.each_once.clone()?;
     let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));

@@ -228,9 +228,6 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
                     .hint("download the file and name it, or pipe it to -f -"),
             );
         }
-        Err(_) if name.is_empty() => {
-            return Err(Error::usage("-f: the name of the file is empty"));
-        }
         Err(e) => {
             let error = Error::usage(format!("failed to read {name}: {}", plain(&e)));
             let parts: Vec<&str> = name.split(',').collect();
@@ -332,13 +329,18 @@ fn has_hpa(directory: &Path) -> bool {
     files.filter(is_plain).any(|file| names_kind(&file))
 }
 
-/// Returns the system's message; of common failures without the error number, and without the path of a temporary file.
-pub(crate) fn plain(e: &io::Error) -> String {
+/// Returns the system's message, without the error number and without the path of a temporary file.
+#[must_use]
+pub fn plain(e: &io::Error) -> String {
     match e.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        _ => e.to_string(),
+        _ => {
+            let message = e.to_string();
+            let end = message.find(" (os error").unwrap_or(message.len());
+            message[..end].to_owned()
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Commands to paste must reach the same state: the same cluster as the same user, or the same files.
 
-use super::note::Note;
 use crate::apimachinery::names::shell_word;
 use crate::args::ConnectionFlags;
 
@@ -43,16 +42,10 @@ impl CommandFlags {
         self.kubectl != self.plugin
     }
 
-    /// Has `predict` take a manifest that these notes are about.
-    pub(crate) fn allow(&mut self, notes: &[Note]) {
-        let is_rejected = |note: &Note| {
-            matches!(
-                note,
-                Note::FieldIgnored { .. } | Note::VersionNotServed { .. }
-            )
-        };
+    /// Has `predict` take manifests that kubectl would reject.
+    pub(crate) fn allow_rejected(&mut self) {
         let flag = ("--validate=warn", String::new());
-        if notes.iter().any(is_rejected) && !self.assumed.contains(&flag) {
+        if !self.assumed.contains(&flag) {
             self.assumed.push(flag);
         }
     }

@@ -628,6 +628,17 @@ pub enum Unlearnt {
 }
 
 impl Note {
+    /// Whether kubectl rejects a manifest for it.
+    pub(crate) fn is_rejected(&self) -> bool {
+        match self {
+            Self::OfManifest { note, .. } => note.is_rejected(),
+            other => matches!(
+                other,
+                Self::FieldIgnored { .. } | Self::VersionNotServed { .. }
+            ),
+        }
+    }
+
     /// Returns notes about a manifest.
     pub(crate) fn of_manifest(origin: &str, notes: Vec<Self>) -> impl Iterator<Item = Self> {
         let origin = origin.to_owned();

@@ -212,6 +212,13 @@ pub enum SupposedTemplate {
     },
 }
 
+impl SupposedTemplate {
+    /// Whether nothing names a container, so that the only one has a name that is made up.
+    pub(crate) fn names_no_container(&self) -> bool {
+        matches!(self, Self::Unknown { containers, .. } if containers.is_empty())
+    }
+}
+
 impl Surroundings {
     /// Returns the workload that a reference names.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {

@@ -249,7 +249,7 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
             )))
         };
         let now = |unit| value_of(decision.metric(index)?, unit);
-        Thresholds::of(spec.label(all), spec, index, dial, |dial| {
+        Thresholds::of(snapshot.hpa.spec.label(index), spec, index, dial, |dial| {
             changes(pass, dial, now, index, curve == Some(index))
         })
     };
@@ -503,7 +503,7 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
                 by: Some(by),
                 ..
             } if *by != index => {
-                let metric = spec.metrics[*by].label(&spec.metrics);
+                let metric = spec.label(*by);
                 let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
                 if own != Ok(*highest) {
                     holds.push(Hold::Metric {

@@ -121,10 +121,13 @@ pub(super) fn check_amount(
             }
             let milli = amount.milli_value();
             let number = decimal(milli, 3);
+            // Nobody means less than a percent.
+            let is_fraction = (1..1000).contains(&milli);
+            let percent = decimal(milli, if is_fraction { 1 } else { 3 });
             Err(format!(
-                "ambiguous, because the target of {resource} is a utilization: {number}% of the \
+                "ambiguous, because the target of {resource} is a utilization: {percent}% of the \
                  request is {}, {} is {}",
-                typed(&format!("{number}%")),
+                typed(&format!("{percent}%")),
                 kind.words(&number),
                 typed(&kind.with_unit(milli)),
             ))
@@ -208,6 +211,15 @@ mod tests {
                 Some(ambiguous(
                     "cpu",
                     "1.5% of the request is <1.5%>, 1.5 cores is <1500m>",
+                )),
+            ),
+            (
+                "cpu",
+                percent,
+                "0.8",
+                Some(ambiguous(
+                    "cpu",
+                    "80% of the request is <80%>, 0.8 cores is <800m>",
                 )),
             ),
             (

@@ -570,7 +570,8 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
     }
 }
 
-/// A saved state has the answers to what was requested then, and of nothing else.
+/// A saved state has the answers to what was requested then, and of nothing else. One that is written by hand has what
+/// the HPA needs.
 #[test]
 fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -578,7 +579,7 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
     let (saved, candidate) = (path("saved.json"), path("hpa.yaml"));
     let (code, _, stderr) = predict("web", &["--save", &saved], "");
     assert_eq!(code, Some(0), "{stderr}");
-    let predict = |metric: &str| {
+    let predict = |state: &str, metric: &str| {
         let hpa = format!(
             "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  maxReplicas: 10\n  \
@@ -586,7 +587,7 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
         );
         std::fs::write(&candidate, hpa).expect("a file");
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        let flags = ["-n", "shop", "-f", &saved, "--hpa", &candidate];
+        let flags = ["-n", "shop", "-f", state, "--hpa", &candidate];
         let output = command
             .args(["predict", "web"])
             .args(flags)
@@ -616,9 +617,11 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
             (0, "SCALE UP 4 → 8"),
         ),
     ] {
-        let (code, stdout) = predict(metric);
-        assert_eq!(code, Some(expected.0), "{metric}\n{stdout}");
-        assert!(stdout.contains(expected.1), "{metric}\n{stdout}");
+        for state in [&*saved, "tests/charts/state.yaml"] {
+            let (code, stdout) = predict(state, metric);
+            assert_eq!(code, Some(expected.0), "{metric}\n{stdout}");
+            assert!(stdout.contains(expected.1), "{metric}\n{stdout}");
+        }
     }
 }
 
@@ -683,6 +686,14 @@ fn manifests_alone() {
         "{{{deployment}, maxReplicas: 5, metrics: [{{type: Resource, resource: {{name: cpu, \
          targetAverageUtilization: 50}}}}]}}"
     );
+    let alone = || {
+        hpa(&format!(
+            "{{{deployment}, maxReplicas: 5, metrics: [{{{cpu}}}]}}"
+        ))
+    };
+    let scaled_object = "---\napiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: so}\nspec: {scaleTargetRef: {name: web}}\n";
+    let other = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\nspec: {replicas: 3}\n".to_owned();
+    let mismatched = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: webb}}, spec: {containers: [{name: app, image: web}]}}}\nstatus: {replicas: 3}\n";
     let no_selector =
         "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n";
     for (verb, manifest, flags, expected) in [
@@ -803,6 +814,52 @@ fn manifests_alone() {
                 + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}"),
             &[],
             "UNKNOWN: THE INPUT HAS NO REPLICAS\n  The manifest of Deployment/web leaves the replicas to the HPA",
+        ),
+        // A workload that is not the target may be meant.
+        (
+            "predict",
+            alone() + &other,
+            &["--replicas=3", "--cpu=80%"],
+            "Deployment/other is not the target, Deployment/web, and not used: correct scaleTargetRef, if it is meant",
+        ),
+        (
+            "predict",
+            alone() + &other,
+            &["--cpu=80%"],
+            "or add the manifest of the target with another -f; correct scaleTargetRef, if Deployment/other is meant",
+        ),
+        // One that another HPA scales is not.
+        (
+            "predict",
+            alone() + &other + "---\n" + &alone().replace("name: web", "name: other"),
+            &["--cpu=80%"],
+            "or add the manifest of the target with another -f\n",
+        ),
+        (
+            "explain",
+            alone() + "---\n" + &alone().replacen("name: web", "name: web2", 1),
+            &[],
+            "HPA web2 scales the same target: since Kubernetes 1.26",
+        ),
+        (
+            "explain",
+            alone() + scaled_object,
+            &[],
+            "ScaledObject so scales the same target: since Kubernetes 1.26",
+        ),
+        // What an explanation suggests can be pasted, whatever it reads with a note.
+        (
+            "explain",
+            alone().replace("/v2", "/v2beta2"),
+            &[],
+            "--replicas 3 --cpu 80% --validate=warn` assumes the pods",
+        ),
+        (
+            "explain",
+            alone() + mismatched,
+            &[],
+            "taken as accepted by an API server, because it has a status, in spite of this: standard input: \
+             Deployment/web: spec.template.metadata.labels: Invalid value: {\"app\":\"webb\"}",
         ),
     ] {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");

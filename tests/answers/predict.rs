@@ -369,7 +369,7 @@ fn a_target_that_is_put_back_gives_the_recorded_answer() {
 /// A manifest replaces an HPA that has other metrics.
 #[test]
 fn a_candidate_gives_the_recorded_answer() {
-    over_recorded(411, |case, _| {
+    over_recorded(397, |case, _| {
         let mut items: Value = serde_json::from_str(case.input.get()).expect("JSON");
         let list = items["items"].as_array_mut().expect("a list");
         let hpa = list.iter_mut().find(|item| {
@@ -386,14 +386,6 @@ fn a_candidate_gives_the_recorded_answer() {
             "minReplicas": 0,
             "maxReplicas": 7,
         });
-        // What the APIs answered for the recorded HPA is all that they have.
-        for (api, kind) in [
-            ("custom.metrics.k8s.io/v1beta2", "MetricValueList"),
-            ("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList"),
-            ("metrics.k8s.io/v1beta1", "PodMetricsList"),
-        ] {
-            list.push(json!({"apiVersion": api, "kind": kind, "items": []}));
-        }
         let mut objects = Objects::default();
         read_text(&manifest.to_string(), "candidate.json", &mut objects).expect("a manifest");
         let candidate = Candidate::find(&objects, &named(), "candidate.json", Validate::Strict)
@@ -412,7 +404,12 @@ fn a_candidate_gives_the_recorded_answer() {
         let check = || {
             let applied = assumptions.apply(input.clone(), &decide(&input));
             let (assumed, _) = applied.map_err(|e| e.to_string())?;
-            match difference(&decide(&assumed), &case.expected) {
+            let decision = decide(&assumed);
+            if !decision.outcome.unread.is_empty() {
+                // Nobody asked for a metric that only the candidate has and that has no value.
+                return Ok(false);
+            }
+            match difference(&decision, &case.expected) {
                 None => Ok(difference(&decide(&input), &case.expected).is_some()),
                 Some(e) => Err(e),
             }

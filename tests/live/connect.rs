@@ -561,6 +561,7 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
     for (place, port) in [
         ("https://127.0.0.1:65536", " 65536"),
         ("127.0.0.1:4294967739", " 4294967739"),
+        ("127.0.0.1:-1", " -1"),
         ("https://[::1]:70000/x", " 70000"),
         ("127.0.0.1:s3cr3t", ""),
     ] {
@@ -569,9 +570,16 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
         explain(NAME, &["-s", place])
             .fails(2, &[&error, "hint: it is that of --server, or of the"]);
     }
-    for place in ["ftp://127.0.0.1", "127.0.0.1/x"] {
-        let error =
-            "error: the server's address is not a URL of http or https, or a host:port pair";
+    for (place, error) in [
+        (
+            "ftp://127.0.0.1",
+            "error: ftp is not a scheme of the server's address, only http and https",
+        ),
+        (
+            "127.0.0.1/x",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+    ] {
         explain(NAME, &["-s", place]).fails(2, &[error, "hint: it is that of --server, or of the"]);
     }
     for name in [".", "..", "hpa/.."] {

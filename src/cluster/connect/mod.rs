@@ -456,11 +456,18 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         format!("http://{text}")
     };
     let uri: Uri = text.parse().map_err(|_| fail())?;
+    if let Some(scheme) = uri
+        .scheme_str()
+        .filter(|own| !["http", "https"].contains(own))
+    {
+        let message =
+            format!("{scheme} is not a scheme of the server's address, only http and https");
+        return Err(Error::usage(message).hint(PLACE));
+    }
     if let Some(message) = proxy::no_such_port(&uri, "the server's address") {
         return Err(Error::usage(message).hint(PLACE));
     }
-    let usable = matches!(uri.scheme_str(), Some("http" | "https"));
-    if !usable || uri.host().is_none_or(str::is_empty) {
+    if uri.host().is_none_or(str::is_empty) {
         return Err(fail());
     }
     // A user in the address would be shown with it, and users in client-go have tokens.

@@ -125,7 +125,8 @@ pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
         return None;
     }
     // Anything else may be a part of credentials.
-    let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
+    let digits = port.strip_prefix('-').unwrap_or(port);
+    let is_number = port.len() <= 10 && digits.bytes().all(|c| c.is_ascii_digit());
     let port = if is_number {
         format!(" {port}")
     } else {

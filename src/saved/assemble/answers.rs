@@ -92,7 +92,8 @@ impl Answers<'_> {
         let has_usage = state
             .as_ref()
             .is_some_and(|state| state.pod_metrics(self.hpa).is_some());
-        let is_complete = is_complete && self.is_asked_for(spec);
+        let is_asked_for = self.is_asked_for(spec);
+        let is_complete = is_complete && is_asked_for;
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
         }
@@ -104,28 +105,32 @@ impl Answers<'_> {
                 .as_deref()
                 .is_none_or(|namespace| namespace == self.hpa.namespace)
         };
-        let (documents, is_there) = match api {
+        // A list with values of other metrics says nothing about one that nobody asked for.
+        let (documents, is_there, has_others) = match api {
             Api::Resource => {
                 let is_there = pod_metrics.iter().any(|item| is_ours(&item.namespace));
-                (Documents::PodMetrics, is_there)
+                (Documents::PodMetrics, is_there, false)
             }
             Api::Custom => {
-                let mut values = self.objects.metric_values.iter();
+                let values = &self.objects.metric_values;
                 (
                     Documents::MetricValueList,
-                    values.any(|value| value.name == name),
+                    values.iter().any(|value| value.name == name),
+                    !values.is_empty(),
                 )
             }
             Api::External => {
-                let mut values = self.objects.external_values.iter();
+                let values = &self.objects.external_values;
                 (
                     Documents::ExternalMetricValueList,
-                    values.any(|value| value.metric_name == name),
+                    values.iter().any(|value| value.metric_name == name),
+                    !values.is_empty(),
                 )
             }
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
-        if !is_there && !lists.contains(&documents) {
+        let is_listed = lists.contains(&documents) && (is_asked_for || !has_others);
+        if !is_there && !is_listed {
             return Some(documents);
         }
         let has_pods = self.objects.pods.iter().any(|pod| is_ours(&pod.namespace))

@@ -122,6 +122,7 @@ fn what_is_read_twice_counts_once_or_is_refused() {
 #[test]
 fn a_fault_is_told_with_its_place_and_field() {
     let long = format!("[{}]", "a, ".repeat(100_000));
+    let deep = format!("? [a]\n: {}{}\n", "[".repeat(120), "]".repeat(120));
     for (text, said) in [
         // JSON: by line and column.
         (
@@ -177,6 +178,16 @@ fn a_fault_is_told_with_its_place_and_field() {
         ("hello", "in: a string, expected a Kubernetes object"),
         (&long, "in: a list, expected a Kubernetes object"),
         ("a: .nan\nkind: Pod\n", "in:1:4: not a finite number"),
+        // Keys that name no field, as in templates.
+        (
+            "kind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n",
+            "in:3:10: metadata.name: an object as a key, expected a string",
+        ),
+        (
+            "kind: List\nitems:\n- metadata:\n    ? [a, b]\n    : c\n",
+            "in:4:7: items[0].metadata: a list as a key, expected a string",
+        ),
+        (&deep, "in:1:3: expected string scalar"),
         // Empty input.
         ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it is empty"),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::{fmt, io};
 
 use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
 use serde_yaml::options::DuplicateKeyPolicy;
@@ -41,7 +41,13 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
     };
     let documents = documents.map_err(|e| {
         let place = e.location().map(place_of);
-        let error = unreadable(origin, place, &FieldPath::default(), &message_of(&e));
+        let is_of_key = matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. });
+        let key = is_of_key.then(|| key_of_no_field(text)).flatten();
+        let (path, message) = match key {
+            Some((path, kind)) => (path, format!("{kind} as a key, expected a string")),
+            None => (FieldPath::default(), message_of(&e)),
+        };
+        let error = unreadable(origin, place, &path, &message);
         if is_of_helm(text) {
             error.hint(MANIFESTS_OF_HELM)
         } else {
@@ -71,7 +77,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
 /// Whether a text is YAML, or JSON, without anything that states a kind.
 pub(super) fn has_no_object(text: &str) -> bool {
     let states_kind = |document: &Spanned<Tree>| match &document.value {
-        Tree::Map(fields) => fields.iter().any(|(name, _)| name == "kind"),
+        Tree::Map(fields) => fields.iter().any(|(key, _)| key.is("kind")),
         Tree::List(_) | Tree::Scalar => false,
     };
     documents(
@@ -184,7 +190,7 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
             (Step::Field(name), Tree::Map(fields)) => fields
                 .iter()
                 .rev()
-                .find_map(|(field, value)| (field == name).then_some(value)),
+                .find_map(|(key, value)| key.is(name).then_some(value)),
             (Step::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
         };
@@ -196,14 +202,117 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     Some(place_of(node.referenced))
 }
 
+/// Returns the place of the first key that names no field, and its kind; `None` for a text that is nested more deeply
+/// than any manifest.
+fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
+    const DEEPEST: usize = 32;
+    let mut options = yaml::options(text.len());
+    if let Some(budget) = &mut options.budget {
+        budget.max_depth = DEEPEST;
+    }
+    let documents: Vec<Spanned<Tree>> =
+        serde_yaml::from_multiple_with_options(text, options).ok()?;
+    documents.iter().find_map(|document| {
+        let mut path = FieldPath::default();
+        let kind = document.value.key_of_no_field(&mut path)?;
+        Some((path, kind))
+    })
+}
+
 /// The nodes of a YAML document without their values.
 enum Tree {
     Scalar,
     List(Vec<Spanned<Tree>>),
-    Map(Vec<(String, Spanned<Tree>)>),
+    Map(Vec<(Key, Spanned<Tree>)>),
+}
+
+/// A key of a YAML document: the name of a field, or the kind of what stands in its place.
+struct Key(Result<String, &'static str>);
+
+impl Key {
+    fn is(&self, name: &str) -> bool {
+        self.0.as_ref().is_ok_and(|own| own == name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyKey;
+
+        macro_rules! names {
+            ($($method:ident: $value:ty,)*) => {
+                $(
+                    fn $method<E>(self, value: $value) -> Result<Key, E> {
+                        Ok(Key(Ok(value.to_string())))
+                    }
+                )*
+            };
+        }
+
+        impl<'de> Visitor<'de> for AnyKey {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any key")
+            }
+
+            names! {
+                visit_bool: bool,
+                visit_i64: i64,
+                visit_i128: i128,
+                visit_u64: u64,
+                visit_u128: u128,
+                visit_f64: f64,
+                visit_str: &str,
+            }
+
+            fn visit_unit<E>(self) -> Result<Key, E> {
+                Ok(Key(Err("null")))
+            }
+
+            fn visit_none<E>(self) -> Result<Key, E> {
+                Ok(Key(Err("null")))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Key, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Key(Err("a list")))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Key, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Key(Err("an object")))
+            }
+        }
+
+        deserializer.deserialize_any(AnyKey)
+    }
 }
 
 impl Tree {
+    /// Returns the kind of the first key that names no field, and leaves its place in `path`.
+    fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
+        let mut within = |step: Step, node: &Self| {
+            path.0.push(step);
+            let found = node.key_of_no_field(path);
+            if found.is_none() {
+                path.0.pop();
+            }
+            found
+        };
+        match self {
+            Self::Scalar => None,
+            Self::List(elements) => elements
+                .iter()
+                .enumerate()
+                .find_map(|(place, element)| within(Step::Element(place), &element.value)),
+            Self::Map(fields) => fields.iter().find_map(|(key, value)| match &key.0 {
+                Ok(name) => within(Step::Field(name.clone()), &value.value),
+                Err(kind) => Some(*kind),
+            }),
+        }
+    }
+
     /// Adds the fields that are stated again, with the lines of their values.
     fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
         match self {
@@ -217,7 +326,10 @@ impl Tree {
             }
             Self::Map(fields) => {
                 let mut names = HashSet::new();
-                for (name, value) in fields {
+                for (key, value) in fields {
+                    let Ok(name) = &key.0 else {
+                        continue;
+                    };
                     path.0.push(Step::Field(name.clone()));
                     if !names.insert(name) {
                         found.push((path.to_string(), place_of(value.referenced).0));

@@ -702,7 +702,10 @@ impl<'t> Parser<'t> {
                     "and" | "or" | "not" => format!("expected a field, not {word:?}"),
                     _ => format!("unknown field {word:?}"),
                 };
-                let near = nearest(word, PassField::ALL.iter().map(|field| field.name()));
+                let near = match word {
+                    "replicas" => Some("desired or current"),
+                    _ => nearest(word, PassField::ALL.iter().map(|field| field.name())),
+                };
                 let hint = near.map_or_else(fields_hint, |near| format!("did you mean {near}?"));
                 error(start, message, hint)
             });

@@ -217,13 +217,23 @@ impl PodChanges {
                 is_free && stays
             });
             if free.len() < count {
-                let are = match state {
-                    State::Unready => "meet the condition Ready",
-                    State::Missing | State::Pending => "are in the phase Running",
-                };
                 let (flag, left) = (state.flag(), free.len());
+                let do_so = match (state, left) {
+                    (State::Unready, 1) => "pod of the target meets the condition Ready",
+                    (State::Unready, _) => "pods of the target meet the condition Ready",
+                    (State::Missing | State::Pending, 1) => {
+                        "pod of the target is in the phase Running"
+                    }
+                    (State::Missing | State::Pending, _) => {
+                        "pods of the target are in the phase Running"
+                    }
+                };
+                let taken = match chosen.len() {
+                    0 => String::new(),
+                    taken => format!(", besides {taken} that other flags take"),
+                };
                 return Err(Error::usage(format!(
-                    "{flag} {count}: only {left} pods of the target {are}"
+                    "{flag} {count}: only {left} {do_so}{taken}"
                 )));
             }
             // The last by name, but first those whose state makes a difference.

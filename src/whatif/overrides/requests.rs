@@ -27,6 +27,8 @@ pub struct NewRequest {
     /// The container, which may be one that starts a pod up; none for the pod as a whole
     /// (`spec.resources`).
     pub container: Option<Box<str>>,
+    /// Whether the name of the container is made up, because nothing names one.
+    pub is_nameless: bool,
     /// What is requested.
     pub resource: ResourceName,
     /// What the request becomes.
@@ -175,15 +177,12 @@ impl NewRequest {
 
     /// What it is about, in words.
     fn item(&self) -> String {
-        let Self {
-            container,
-            resource,
-            ..
-        } = self;
-        format!(
-            "{resource} request of {}",
-            container.as_deref().unwrap_or("the pods")
-        )
+        let resource = &self.resource;
+        match &self.container {
+            Some(_) if self.is_nameless => format!("{resource} request"),
+            Some(name) => format!("{resource} request of {name}"),
+            None => format!("{resource} request of the pods"),
+        }
     }
 
     /// What some pods request, if any does.
@@ -288,10 +287,13 @@ pub(super) fn set_typed(
     }
     let snapshot = &input.snapshot;
     let pods = of_target(snapshot)?;
+    let supposed = input.surroundings.supposed.as_ref();
+    let is_nameless = supposed.is_some_and(|own| own.template.names_no_container());
     let mut new: Vec<NewRequest> = Vec::new();
     let mut flags: Vec<&str> = Vec::new();
     for typed in typed {
         for own in typed.of_pods(snapshot, &pods)? {
+            let own = NewRequest { is_nameless, ..own };
             let is_same = |other: &NewRequest| {
                 (&other.container, &other.resource) == (&own.container, &own.resource)
             };
@@ -409,6 +411,7 @@ impl TypedRequest {
         let lacks_unit = &*resource == "cpu" && text.bytes().all(|c| c.is_ascii_digit());
         NewRequest {
             container,
+            is_nameless: false,
             resource,
             to,
             text,

@@ -668,11 +668,22 @@ impl Field {
             .and_then(|meant| meant.strip_prefix("spec."))
         {
             Some(meant) => error.hint(format!("did you mean {meant}?")),
+            None if self.is_metric(spec) => error.hint(format!(
+                "the target of a metric is --target {}=VALUE",
+                self.item
+            )),
             None => error.hint(
                 "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
                  behavior.scaleDown.policies",
             ),
         }
+    }
+
+    /// Whether it is the name of a metric of the spec instead of a field.
+    fn is_metric(&self, spec: &Json) -> bool {
+        let spec = crate::apimachinery::json::decode::<HpaSpec>(&spec.to_string());
+        let is_it = |metric: &MetricSpec| metric.name() == self.item;
+        spec.is_ok_and(|spec| spec.metrics.iter().any(is_it))
     }
 
     /// Makes sure that a value that is an object or a list has no unknown fields inside.

@@ -606,6 +606,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .filter(|(resource, now)| before.get(resource) != Some(now));
         all.extend(changed.map(|(resource, now)| NewRequest {
             container: container.clone(),
+            is_nameless: false,
             resource: resource.clone(),
             to: RequestChange::To(now.clone()),
             text: Quantity::from_milli(now.milli_value(), format_of(resource)).to_string(),
@@ -619,6 +620,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             gone.filter(|_| is_template)
                 .map(|(resource, _)| NewRequest {
                     container: container.clone(),
+                    is_nameless: false,
                     resource: resource.clone(),
                     to: RequestChange::Gone,
                     text: "none".to_owned(),

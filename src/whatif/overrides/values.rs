@@ -32,6 +32,8 @@ pub(super) struct Values<'d> {
 struct Taken {
     source: SampleSource,
     id: MetricId,
+    /// The flag with all that was typed for it.
+    flag: String,
     label: String,
     is_missing: bool,
 }
@@ -123,7 +125,8 @@ impl<'d> Values<'d> {
         let label = spec.label(metrics);
         for other in &self.taken {
             if other.id == id {
-                return Err(Error::usage(format!("{label} is set twice")));
+                return Err(Error::usage(format!("{label} is set twice"))
+                    .hint(format!("keep one of {} and {}", other.flag, assigned.flag)));
             }
             if other.source.shares_usage(&source) {
                 let with = &other.label;
@@ -140,6 +143,7 @@ impl<'d> Values<'d> {
             source,
             id,
             label: label.clone(),
+            flag: assigned.flag.clone(),
             is_missing,
         });
         Ok(label)

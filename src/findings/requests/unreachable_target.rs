@@ -110,7 +110,7 @@ impl Kind for UnreachableTarget {
                         "Spread the work: look for sticky sessions, long connections, one consumer.",
                     ),
                     commands: top.map(Command::from).into_iter().collect(),
-                    objects: pod_objects(&busy),
+                    objects: pod_objects(busy),
                 }
             }
         }

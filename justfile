@@ -25,8 +25,8 @@ mutants FILES:
 
 # format and lint
 lint:
-    cargo fmt
-    cargo clippy --all-targets -- -D warnings
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
 
 # regenerate completions, man pages, pictures, docs/findings.md and docs/advice.md, tables of docs/fidelity.md, copies in schema/, and the console blocks of README and docs/
 generate:
@@ -40,7 +40,7 @@ generate:
 
 # measure the time and memory of a pass, and of the whole command compared with kubectl
 bench:
-    cargo bench --bench reconcile
+    cargo bench -p kubectl-hpa-bench
     cargo bench --bench live
 
 # build a release archive: just package linux-amd64

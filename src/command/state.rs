@@ -132,7 +132,14 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
             let states_replicas = workload.is_none_or(Workload::states_replicas);
             Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
         } else if unread.iter().any(missing) {
-            Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate()))
+            let of_candidate = pass.input.flags_of_candidate();
+            let save = save_command(hpa, &of_candidate);
+            Error::usage(message).hint(if of_candidate.is_empty() {
+                save
+            } else {
+                let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
+                format!("state what is missing, such as {flags}; {save}")
+            })
         } else {
             Error::failed(message)
         },

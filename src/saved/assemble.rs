@@ -3,12 +3,14 @@
 //! read but not used into the notes. Nothing here computes replicas.
 
 mod answers;
+mod index;
 mod list;
+mod requests;
 mod target;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -18,7 +20,9 @@ use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
 pub(super) use answers::{Request, asked};
+use index::{Around, Index};
 pub use list::assemble_all;
+use requests::{Requests, group};
 use target::ScaleLookup;
 pub(crate) use target::resource_of;
 pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command};
@@ -26,9 +30,7 @@ pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command}
 use super::file;
 use super::manifest;
 use super::manifest::WorkloadManifest;
-use super::objects::{
-    Api, ApiError, ControllerState, Objects, StatedAs, Undecoded, UndecodedHpa, is_key,
-};
+use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, Undecoded, UndecodedHpa};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
@@ -64,23 +66,20 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         .as_deref()
         .unwrap_or(options.default_namespace());
     let controller = settings(&objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
-    let place = Place::new(&objects, namespace, options, &controller);
+    let index = Index::new(&objects, options.default_namespace());
+    let place = Place::new(&index, namespace, options, &controller);
     let own = place
         .hpas
         .iter()
         .position(|hpa| std::ptr::eq(hpa.object, object));
     let own = own.unwrap_or_default();
-    let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
+    let mut input = without_pods(&place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
     let selects = |item: &&Shared<PodMetrics>| {
         let selector = snapshot.selector();
         selector.is_ok_and(|own| place.labels(item).is_some_and(|it| own.matches(it)))
     };
-    let saved = objects
-        .state
-        .as_ref()
-        .and_then(|state| state.pod_metrics(&snapshot.hpa));
-    snapshot.pod_metrics = match saved {
+    snapshot.pod_metrics = match index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),
         None => place
             .pod_metrics
@@ -114,15 +113,15 @@ fn settings(
 }
 
 /// What the passes of a namespace have in common.
-struct Place<'o> {
+struct Place<'i, 'o> {
+    index: &'i Index<'o>,
     /// All HPAs of the namespace.
     hpas: Vec<Found<'o>>,
-    pods: Vec<&'o Shared<Pod>>,
+    pods: &'i [&'o Shared<Pod>],
     pod_labels: HashMap<&'o str, &'o Labels>,
-    pod_metrics: Vec<&'o Shared<PodMetrics>>,
+    pod_metrics: &'i [&'o Shared<PodMetrics>],
     /// Whether it has every pod and its usage once.
     each_once: Result<(), Error>,
-    target: ScaleLookup<'o>,
     /// The workloads without a uid, which are manifests beside an HPA that is one, unless they have a status.
     manifests: Vec<WorkloadManifest>,
     surroundings: Surroundings,
@@ -144,43 +143,30 @@ struct Found<'o> {
     scale: Result<Result<Scale, ScaleError>, Error>,
 }
 
-impl<'o> Place<'o> {
+impl<'i, 'o> Place<'i, 'o> {
     fn new(
-        objects: &'o Objects,
-        namespace: &'o str,
-        options: &'o Options,
+        index: &'i Index<'o>,
+        namespace: &str,
+        options: &Options,
         controller: &Controller,
     ) -> Self {
         let default_namespace = options.default_namespace();
-        let is_here = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
-        let target = ScaleLookup::of(objects, default_namespace);
-        let hpas = objects
-            .hpas
-            .iter()
-            .filter(|object| is_here(object.namespace.as_deref()));
-        let hpas = hpas.map(|object| {
+        let hpas = group(&index.hpas, namespace).iter().map(|object| {
             let mut notes = Vec::new();
             let admitted = admitted(object, default_namespace, controller, &mut notes);
             let scale = admitted
                 .as_ref()
                 .map_err(Clone::clone)
-                .and_then(|hpa| target.scale(hpa));
+                .and_then(|hpa| index.target.scale(hpa, &index.requests));
             Found {
                 object,
                 admitted: admitted.map(|hpa| (hpa, notes)),
                 scale,
             }
         });
-        let pods = objects
-            .pods
-            .iter()
-            .filter(|pod| is_here(pod.namespace.as_deref()));
-        let pods: Vec<_> = pods.collect();
-        let pod_metrics = objects.pod_metrics.iter();
-        let pod_metrics: Vec<_> = pod_metrics
-            .filter(|it| is_here(it.namespace.as_deref()))
-            .collect();
         let hpas: Vec<Found<'_>> = hpas.collect();
+        let pods = group(&index.pods, namespace);
+        let pod_metrics = group(&index.pod_metrics, namespace);
         let mut known = HashMap::new();
         let mut unknown = Vec::new();
         for (place, hpa) in hpas.iter().enumerate() {
@@ -197,23 +183,24 @@ impl<'o> Place<'o> {
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
+            index,
             known,
             unknown,
             unscaled: OnceCell::new(),
             hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
-            manifests: match objects.state {
+            manifests: match index.objects.state {
                 // Its objects are those of a cluster, cut down to what a pass uses.
                 Some(_) => Vec::new(),
-                None => WorkloadManifest::all(objects, options.validate, |metadata| {
-                    is_here(metadata.namespace.as_deref())
-                }),
+                None => {
+                    let workloads = group(&index.manifests, namespace);
+                    WorkloadManifest::all(workloads.iter().copied(), options.validate)
+                }
             },
             pods,
             pod_metrics,
             each_once,
-            target,
-            surroundings: surroundings(objects, namespace, default_namespace),
+            surroundings: index.around.of(namespace),
         }
     }
 
@@ -323,13 +310,18 @@ impl Found<'_> {
 /// Collects what the pass of an HPA needs, except pods and their metrics. Of the other HPAs those matter
 /// that `may_share` its pods.
 fn without_pods(
-    objects: &Objects,
-    place: &Place<'_>,
+    place: &Place<'_, '_>,
     own: usize,
     options: &Options,
     clock: Timestamp,
     may_share: impl Iterator<Item = usize>,
 ) -> Result<Input, Error> {
+    let Index {
+        objects,
+        target,
+        requests,
+        ..
+    } = place.index;
     let mut notes = objects.notes.clone();
     let mut basis = Vec::new();
     let state = objects.state.as_ref();
@@ -359,7 +351,6 @@ fn without_pods(
     let is_said =
         |note: &&Note| of_manifest.is_none() || !matches!(note, Note::UnknownFields { .. });
     notes.extend(admission.iter().filter(is_said).cloned());
-    let target = &place.target;
     let mut command_flags = options.command_flags.clone();
     let mut of_manifests = Vec::new();
     let target_manifest = match of_manifest {
@@ -389,21 +380,20 @@ fn without_pods(
     let answers = Answers {
         objects,
         hpa: &hpa,
-        errors: errors_of(state),
-        saved: state.map_or(&[], |state| &state.answers),
-        pod_labels: &place.pod_labels,
+        place,
         scale: scale.as_ref().ok(),
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
     let metrics = answers.all(metrics);
     let listed = objects.lists.contains(&Documents::PodMetrics) || !place.pod_metrics.is_empty();
-    let takes_none = state.is_some_and(|state| state.pod_metrics(&hpa).is_none())
+    let takes_none = state.is_some()
+        && requests.pod_metrics(&hpa).is_none()
         && metrics.contains(&MetricAnswer::PodMetrics)
         && !place.pods.is_empty();
     notes.extend((takes_none && !listed).then_some(Note::NoPodMetrics));
     let other_hpas = place.others(own, &hpa, may_share, &mut notes);
-    let scale_update_error =
-        find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
+    let scale_update_error = requests.error(&hpa, Api::ScaleUpdate, None);
+    let scale_update_error = scale_update_error.map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
         let (kind, api_version) = (kind.clone(), api_version.clone());
         notes.push(Note::ObjectsSkipped {
@@ -444,7 +434,8 @@ fn without_pods(
         objects.served_metrics(group, &snapshot.hpa.namespace)
     });
     let is_stated = |api| {
-        find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)
+        let error = requests.error(&snapshot.hpa, api, None);
+        error.is_some_and(ApiError::is_stated)
     };
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
@@ -515,60 +506,7 @@ pub(crate) fn surroundings(
     namespace: &str,
     default_namespace: &str,
 ) -> Surroundings {
-    fn here<T: Clone>(all: &[T], is_here: impl Fn(&T) -> bool) -> Shared<Vec<T>> {
-        all.iter()
-            .filter(|it| is_here(it))
-            .cloned()
-            .collect::<Vec<_>>()
-            .into()
-    }
-    let is_here = |metadata: &Metadata| {
-        metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
-    };
-    Surroundings {
-        workloads: {
-            let all = objects.workloads.iter().filter(|it| is_here(&it.metadata));
-            Vec::from_iter(all.cloned()).into()
-        },
-        scaled_objects: here(&objects.scaled_objects, |it| is_here(&it.metadata)),
-        vertical_pod_autoscalers: here(&objects.vertical_pod_autoscalers, |it| {
-            is_here(&it.metadata)
-        }),
-        api_services: objects.api_services.clone().into(),
-        servers: {
-            let services = objects
-                .api_services
-                .iter()
-                .filter_map(|it| it.spec.service.as_ref());
-            let known = services.map(|it| (&*it.namespace, &*it.name));
-            let known: BTreeSet<(&str, &str)> =
-                known.chain([("kube-system", "metrics-server")]).collect();
-            let serves = |pod: &&Shared<Pod>| {
-                let own = pod.namespace.as_deref().unwrap_or(default_namespace);
-                known.iter().any(|(namespace, service)| {
-                    let rest = pod.name.strip_prefix(service);
-                    own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
-                })
-            };
-            objects
-                .pods
-                .iter()
-                .filter(serves)
-                .cloned()
-                .collect::<Vec<_>>()
-                .into()
-        },
-        served_metrics: BTreeMap::new(),
-        custom_version: objects.custom_version.clone(),
-        lacks_scale: false,
-        lacks_pods: false,
-        supposed: None,
-        target_elsewhere: None,
-        serves_scale: None,
-        manifest_replicas: None,
-        unscaled: Vec::new(),
-        rivals: Vec::new(),
-    }
+    Around::new(objects, default_namespace).of(namespace)
 }
 
 /// Returns what the controller would get for the scale of a built-in target, from the target itself.
@@ -597,7 +535,7 @@ fn scales(workload: &Workload, hpa: &Hpa) -> bool {
 /// Its selector is not one.
 pub fn scale_in(hpa: &Hpa, target: Option<&Workload>) -> Result<Result<Scale, ScaleError>, Error> {
     let workloads = target.map_or(&[][..], std::slice::from_ref);
-    let mut scale = lookup(hpa, workloads).scale(hpa)?;
+    let mut scale = lookup(hpa, workloads).scale(hpa, &Requests::default())?;
     // A server omits the status of a target that its controller has not seen yet.
     if let (Ok(scale), Some(Workload { status: None, .. })) = (&mut scale, target) {
         scale.status_replicas = 0;
@@ -628,25 +566,6 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
             )
         }
     }
-}
-
-fn errors_of<'s>(state: Option<&'s ControllerState<'_>>) -> &'s [ApiError] {
-    state.map_or(&[], |state| &state.errors)
-}
-
-fn find_error<'a>(
-    errors: &'a [ApiError],
-    hpa: &Hpa,
-    api: Api,
-    metric: Option<&str>,
-) -> Option<&'a ApiError> {
-    errors.iter().find(|e| {
-        e.api == api
-            && e.metric
-                .as_deref()
-                .is_none_or(|limited| Some(limited) == metric)
-            && e.hpa.as_deref().is_none_or(|limited| is_key(limited, hpa))
-    })
 }
 
 /// Returns how many HPAs the options select; a pass needs exactly one.

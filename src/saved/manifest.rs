@@ -4,9 +4,8 @@
 
 use serde_json::Value as Json;
 
-use super::objects::{Objects, Undecoded, UndecodedHpa};
+use super::objects::{Undecoded, UndecodedHpa};
 use crate::apimachinery::json::decode;
-use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert::{
     HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
 };
@@ -34,14 +33,11 @@ pub(crate) struct WorkloadManifest {
 }
 
 impl WorkloadManifest {
-    /// Returns the manifests among the objects of a namespace. A Rollout has the template that it refers to.
-    pub(crate) fn all(
-        objects: &Objects,
+    /// Returns the manifests among objects. A Rollout has the template that it refers to.
+    pub(crate) fn all<'o>(
+        objects: impl Iterator<Item = (&'o Workload, &'o Option<Undecoded>)>,
         validate: Validate,
-        is_here: impl Fn(&Metadata) -> bool,
     ) -> Vec<Self> {
-        let all = objects.workloads.iter().zip(&objects.undecoded_workloads);
-        let all = all.filter(|(object, _)| is_here(&object.metadata));
         let read = |(object, whole): (&Workload, &Option<Undecoded>)| {
             let mut object = object.clone();
             if object.template_of.is_some() {
@@ -50,9 +46,12 @@ impl WorkloadManifest {
             }
             Some(Self::read(object, whole.as_ref()?, validate))
         };
-        let mut all: Vec<Self> = all.filter_map(read).collect();
+        let mut all: Vec<Self> = objects.filter_map(read).collect();
         for place in 0..all.len() {
             let rollout = &all[place].object;
+            if rollout.template_of.is_none() {
+                continue;
+            }
             let of = all
                 .iter()
                 .find(|it| it.object.is_template_of(rollout))

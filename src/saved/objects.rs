@@ -23,7 +23,7 @@ use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, Rescales, SeenPass};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier};
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::input::Options;
 use crate::snapshot::load::Load;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
@@ -453,16 +453,6 @@ fn exact<S: Serializer, T: Copy + Into<Exact>>(
 }
 
 impl ControllerState<'_> {
-    /// Returns the answer of the resource metrics API for an HPA.
-    pub fn pod_metrics(&self, hpa: &Hpa) -> Option<&[Shared<PodMetrics>]> {
-        let mut answers = self
-            .answers
-            .iter()
-            .filter(|answer| is_key(&answer.hpa, hpa));
-        let answer = answers.find(|answer| answer.api == Api::Resource)?;
-        Some(answer.pod_metrics.as_deref().unwrap_or_default())
-    }
-
     /// Returns the stated memory; `None` if it is stated as unknown.
     pub fn stated_memory(&self) -> Option<Memory> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
@@ -493,12 +483,6 @@ impl ControllerState<'_> {
 pub enum StatedAs {
     /// It is unknown.
     Unknown,
-}
-
-/// Whether a text is `namespace/name` of an HPA.
-pub(super) fn is_key(text: &str, hpa: &Hpa) -> bool {
-    let key = text.split_once('/');
-    key.is_some_and(|key| key == (&*hpa.namespace, &*hpa.name))
 }
 
 /// A request that failed.

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::api::json::merge;
 use crate::commands::{self, Change, Kubectl, Program, Written, words};
 use crate::common::{self, build};
-use crate::findings::passes;
+use crate::findings::{one_in, passes};
 
 /// What a command does.
 enum Effect {
@@ -35,6 +35,7 @@ enum Effect {
 }
 
 /// A state as text, so that a command can change its objects.
+#[derive(Clone)]
 struct State {
     text: String,
     items: Vec<Value>,
@@ -535,22 +536,26 @@ fn states() -> Vec<(String, Pass)> {
     all
 }
 
-/// The passes whose advice is followed, by name. A run has many moments that differ little, of which one in `each` is
-/// taken.
-fn advised(each: usize) -> Vec<(String, Pass)> {
-    let moments = |(name, _): &(String, Pass)| name.contains(" at ");
-    let (runs, others): (Vec<_>, Vec<_>) = passes().partition(moments);
-    let all = others
-        .into_iter()
-        .chain(runs.into_iter().step_by(each))
-        .chain(states());
+/// A pass whose advice is followed.
+struct Advised {
+    name: String,
+    pass: Pass,
+    state: State,
+}
+
+/// Returns the passes whose advice is followed, of the moments of runs one in `each`.
+fn advised(each: usize) -> Vec<Advised> {
+    let all = one_in(each).chain(states());
     // A count that overflows 32 bits is none to compare.
-    all.filter(|(_, pass)| {
-        pass.decision
-            .replicas_after()
-            .is_none_or(|replicas| replicas >= 0)
-    })
-    .collect()
+    let is_count = |(_, pass): &(String, Pass)| {
+        let after = pass.decision.replicas_after();
+        after.is_none_or(|replicas| replicas >= 0)
+    };
+    let with_state = |(name, pass): (String, Pass)| {
+        let state = State::of(&pass.input);
+        Advised { name, pass, state }
+    };
+    all.filter(is_count).map(with_state).collect()
 }
 
 /// Returns the commands of a finding, and the prediction that its advice names. A flag without a value stands for a
@@ -588,10 +593,10 @@ struct Executor {
 
 impl Executor {
     #[expect(clippy::print_stderr, reason = "a test that does less should say so")]
-    fn new(passes: &[(String, Pass)], is_thorough: bool) -> Self {
+    fn new(all: &[Advised], is_thorough: bool) -> Self {
         let mut kinds = BTreeSet::new();
-        for (_, pass) in passes {
-            let objects = commands::objects(&State::of(&pass.input).items, &pass.input);
+        for Advised { pass, state, .. } in all {
+            let objects = commands::objects(&state.items, &pass.input);
             let kind = |it: &Value| {
                 (
                     text(&it["apiVersion"]).to_owned(),
@@ -613,9 +618,9 @@ impl Executor {
     }
 
     /// Returns what a command does in a state, or what is wrong with it.
-    fn execute(&mut self, pass: &Pass, command: &str) -> Result<Effect, String> {
+    fn execute(&mut self, advised: &Advised, command: &str) -> Result<Effect, String> {
+        let Advised { pass, state, .. } = advised;
         let input = &pass.input;
-        let state = State::of(input);
         let is_new = self.shapes.insert(commands::shape(command, input)) || self.is_thorough;
         if command.starts_with("kubectl hpa ") {
             let file = self.program.file().display().to_string();
@@ -626,7 +631,7 @@ impl Executor {
             let fault = is_new.then(|| self.program.fault(&flags.add_to(command), &state.text));
             return match fault.flatten() {
                 Some(fault) => Err(fault),
-                None => Ok(state.asked(pass, command)),
+                None => Ok(state.clone().asked(pass, command)),
             };
         }
         let controller = &input.snapshot.controller;
@@ -648,7 +653,7 @@ impl Executor {
                 *own = changes;
             }
         }
-        Ok(state.after(pass, &written))
+        Ok(state.clone().after(pass, &written))
     }
 }
 
@@ -657,7 +662,8 @@ fn check_advice(each: usize, is_thorough: bool) {
     let mut executor = Executor::new(&all, is_thorough);
     let mut played: BTreeMap<Remedy, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for (name, pass) in &all {
+    for advised in &all {
+        let Advised { name, pass, .. } = advised;
         let found = findings::find(pass);
         for view in &Explanation::new(pass).findings {
             let (code, remedy) = (view.code.as_str(), view.remedy());
@@ -674,7 +680,7 @@ fn check_advice(each: usize, is_thorough: bool) {
             for command in &given(pass, view) {
                 // What is assumed is not in the objects.
                 let is_assumed = pass.input.is_assumed && !command.contains("hpa predict");
-                let effect = match executor.execute(pass, command) {
+                let effect = match executor.execute(advised, command) {
                     Ok(effect) => effect,
                     Err(why) => {
                         fails(format!("[{command}] {why}"));

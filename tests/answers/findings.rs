@@ -1533,12 +1533,19 @@ fn a_maximum_is_told_if_it_decides() {
     );
 }
 
-/// The 507 recorded passes, the moments of recorded runs, and the states of users.
+/// The 507 recorded passes, moments of recorded runs, and the states of users. A run has many moments that differ
+/// little: one in eight is taken, or all of them if `ALL_MOMENTS` is set.
 pub(crate) fn passes() -> impl Iterator<Item = (String, Pass)> {
+    let all = env::var_os("ALL_MOMENTS").is_some();
+    one_in(if all { 1 } else { 8 })
+}
+
+/// The same, of the moments one in `each`.
+pub(crate) fn one_in(each: usize) -> impl Iterator<Item = (String, Pass)> {
     let recorded = recorded::inputs().iter();
     let recorded = recorded.map(|(case, input)| (case.name.clone(), Pass::run(input.clone())));
-    let runs = trajectories::NAMES.into_iter().flat_map(|name| {
-        let moments = trajectories::moments(name).iter();
+    let runs = trajectories::NAMES.into_iter().flat_map(move |name| {
+        let moments = trajectories::moments(name).iter().step_by(each);
         moments.map(move |input| {
             (
                 format!("{name} at {}", input.snapshot.now),

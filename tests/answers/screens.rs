@@ -1037,7 +1037,7 @@ fn drawn(table: &Table) -> String {
             rows: rows_of,
         },
         &[],
-        &narrow(),
+        &Layout::default(),
     )
 }
 

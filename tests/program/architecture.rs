@@ -530,30 +530,37 @@ impl Modules {
     }
 }
 
+/// Which modules each uses.
+type Uses<'m> = BTreeMap<&'m ModulePath, Vec<&'m ModulePath>>;
+
+/// Returns the modules that a module leads to.
+fn reached<'m>(start: &'m ModulePath, uses: &Uses<'m>) -> BTreeSet<&'m ModulePath> {
+    let (mut reached, mut open) = (BTreeSet::new(), vec![start]);
+    while let Some(module) = open.pop() {
+        let next = uses.get(module).into_iter().flatten();
+        open.extend(next.copied().filter(|it| reached.insert(*it)));
+    }
+    reached
+}
+
 /// Returns the groups of modules in which each leads to all others.
 fn circles(known: &BTreeSet<(ModulePath, ModulePath)>) -> Vec<String> {
-    let mut reached = known.clone();
-    loop {
-        let further: Vec<_> = reached
-            .iter()
-            .flat_map(|(from, through)| {
-                let next = known.iter().filter(move |(start, _)| start == through);
-                next.map(move |(_, to)| (from.clone(), to.clone()))
-            })
-            .filter(|pair| !reached.contains(pair))
-            .collect();
-        if further.is_empty() {
-            break;
-        }
-        reached.extend(further);
+    let mut uses = Uses::new();
+    for (from, to) in known {
+        uses.entry(from).or_default().push(to);
     }
-    let group = |of: &ModulePath| -> Vec<String> {
-        let both = reached
-            .iter()
-            .filter(|(from, to)| from == of && reached.contains(&(to.clone(), from.clone())));
-        both.map(|(_, to)| to.join("::")).collect()
+    let reached: BTreeMap<_, _> = uses
+        .keys()
+        .map(|from| (*from, reached(from, &uses)))
+        .collect();
+    let group = |(from, all): (&&ModulePath, &BTreeSet<&ModulePath>)| -> Vec<String> {
+        let leads_back = |to: &&&ModulePath| reached.get(*to).is_some_and(|it| it.contains(*from));
+        all.iter()
+            .filter(leads_back)
+            .map(|to| to.join("::"))
+            .collect()
     };
-    let groups: BTreeSet<Vec<String>> = known.iter().map(|(from, _)| group(from)).collect();
+    let groups: BTreeSet<Vec<String>> = reached.iter().map(group).collect();
     groups
         .iter()
         .filter(|group| !group.is_empty())

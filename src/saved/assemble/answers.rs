@@ -1,13 +1,11 @@
 //! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
-use std::collections::HashMap;
-
-use super::find_error;
+use super::Place;
 use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
-use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects, is_key};
+use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, Objects};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
@@ -21,10 +19,7 @@ use crate::snapshot::{
 pub(super) struct Answers<'o> {
     pub(super) objects: &'o Objects,
     pub(super) hpa: &'o Hpa,
-    pub(super) errors: &'o [ApiError],
-    /// Answers saved verbatim.
-    pub(super) saved: &'o [ApiAnswer<'o>],
-    pub(super) pod_labels: &'o HashMap<&'o str, &'o Labels>,
+    pub(super) place: &'o Place<'o, 'o>,
     /// The target's scale, if it could be read.
     pub(super) scale: Option<&'o Scale>,
 }
@@ -39,17 +34,15 @@ impl Answers<'_> {
     /// Returns an answer for each metric. Several saved answers to one request are used once each, in
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
-        let saved = self
-            .saved
-            .iter()
-            .filter(|answer| is_key(&answer.hpa, self.hpa));
+        let requests = &self.place.index.requests;
+        let saved = requests.answers(self.hpa).iter().copied();
         let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> = saved
             .filter_map(|answer| Some((Request::answered(answer)?, answer)))
             .collect();
         let mut given: Vec<(Request<'_>, &ApiAnswer<'_>)> = Vec::new();
         let answer = |spec: &'m MetricSpec| {
             let (api, name) = asked(spec);
-            if let Some(e) = find_error(self.errors, self.hpa, api, name) {
+            if let Some(e) = requests.error(self.hpa, api, name) {
                 return failure(&e.message, e.denied, e.missing);
             }
             let request = Request::of(spec);
@@ -79,38 +72,23 @@ impl Answers<'_> {
     /// for others. One with answers has those of the metrics that were requested when it was saved; an input
     /// without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
-        let Objects {
-            state,
-            lists,
-            pod_metrics,
-            ..
-        } = self.objects;
-        let is_complete = !self
-            .saved
-            .iter()
-            .any(|answer| is_key(&answer.hpa, self.hpa));
-        let has_usage = state
-            .as_ref()
-            .is_some_and(|state| state.pod_metrics(self.hpa).is_some());
+        let Objects { state, lists, .. } = self.objects;
+        let requests = &self.place.index.requests;
         let is_asked_for = self.is_asked_for(spec);
-        let is_complete = is_complete && is_asked_for;
+        let is_complete = requests.answers(self.hpa).is_empty() && is_asked_for;
+        let has_usage = requests.pod_metrics(self.hpa).is_some();
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
         }
         let (api, name) = asked(spec);
         let name = name?;
         // Documents of another namespace say nothing about this one.
-        let is_ours = |namespace: &Option<Box<str>>| {
-            namespace
-                .as_deref()
-                .is_none_or(|namespace| namespace == self.hpa.namespace)
-        };
+        let Place {
+            pods, pod_metrics, ..
+        } = self.place;
         // A list with values of other metrics says nothing about one that nobody asked for.
         let (documents, is_there, has_others) = match api {
-            Api::Resource => {
-                let is_there = pod_metrics.iter().any(|item| is_ours(&item.namespace));
-                (Documents::PodMetrics, is_there, false)
-            }
+            Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty(), false),
             Api::Custom => {
                 let values = &self.objects.metric_values;
                 (
@@ -133,7 +111,7 @@ impl Answers<'_> {
         if !is_there && !is_listed {
             return Some(documents);
         }
-        let has_pods = self.objects.pods.iter().any(|pod| is_ours(&pod.namespace))
+        let has_pods = !pods.is_empty()
             || lists.contains(&Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
@@ -166,6 +144,7 @@ impl Answers<'_> {
             let object = &value.described_object;
             object.kind == "Pod"
                 && self
+                    .place
                     .pod_labels
                     .get(object.name.as_str())
                     .is_some_and(|it| self.is_selected(it))

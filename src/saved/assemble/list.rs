@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Found, Place, empty, settings, without_pods};
+use super::{Found, Index, Place, empty, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
@@ -69,9 +69,10 @@ pub fn assemble_all(
         ))
         .hint("name the HPA that it belongs to"));
     }
+    let index = Index::new(objects, default_namespace);
     for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
-        let place = Place::new(objects, namespace, options, &controller);
+        let place = Place::new(&index, namespace, options, &controller);
         let selected = Selected::of(&place);
         let places = place.hpas.iter().enumerate();
         let places: HashMap<_, usize> = places
@@ -79,7 +80,7 @@ pub fn assemble_all(
             .collect();
         for (_, object) in found {
             let own = places[&std::ptr::from_ref(*object)];
-            let result = input(objects, &place, own, &selected, options, clock);
+            let result = input(&place, own, &selected, options, clock);
             let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
             let taken = take(Listed {
                 namespace: namespace.to_owned(),
@@ -152,7 +153,7 @@ struct Selected<'o> {
 }
 
 impl<'o> Selected<'o> {
-    fn of(place: &Place<'o>) -> Self {
+    fn of(place: &Place<'_, 'o>) -> Self {
         let count = place.hpas.len();
         let mut selected = Self {
             pods: vec![Vec::new(); count],
@@ -172,7 +173,7 @@ impl<'o> Selected<'o> {
         };
         // Most pods are matched together with others, by HPAs of which there may be many.
         let mut known = HashSet::new();
-        for pod in &place.pods {
+        for pod in place.pods {
             let matching = matching(&pod.labels);
             for own in &matching {
                 selected.pods[*own].push(pod);
@@ -184,7 +185,7 @@ impl<'o> Selected<'o> {
                 known.insert(matching);
             }
         }
-        for item in &place.pod_metrics {
+        for item in place.pod_metrics {
             for own in place.labels(item).map(matching).into_iter().flatten() {
                 selected.pod_metrics[own].push(item);
             }
@@ -195,19 +196,16 @@ impl<'o> Selected<'o> {
 
 /// Returns everything for one of them, with only those pods that its target selects.
 fn input(
-    objects: &Objects,
-    place: &Place<'_>,
+    place: &Place<'_, '_>,
     own: usize,
     selected: &Selected<'_>,
     options: &Options,
     clock: Timestamp,
 ) -> Result<Input, Error> {
     let may_share = selected.sharing[own].iter().copied();
-    let mut input = without_pods(objects, place, own, options, clock, may_share)?;
+    let mut input = without_pods(place, own, options, clock, may_share)?;
     let snapshot = &mut input.snapshot;
-    let state = objects.state.as_ref();
-    let saved = state.and_then(|state| state.pod_metrics(&snapshot.hpa));
-    snapshot.pod_metrics = match saved {
+    snapshot.pod_metrics = match place.index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),
         None => selected.pod_metrics[own].iter().copied().cloned().collect(),
     };

@@ -1,15 +1,14 @@
 //! The target of an HPA among saved objects: what the controller would get for its scale, in the
 //! API server's words if it has none.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 
-use super::{find_error, once};
+use super::once;
+use super::requests::{Groups, Requests, grouped};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
-use crate::saved::objects::{Api, ApiError, Objects};
+use crate::saved::objects::{Api, Objects};
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
@@ -19,25 +18,13 @@ use crate::snapshot::{Scale, ScaleError};
 
 /// Where to look for the target's scale.
 pub(super) struct ScaleLookup<'o> {
-    scales: ByName<'o, ScaleObject>,
-    workloads: ByName<'o, Workload>,
+    scales: Groups<'o, &'o ScaleObject>,
+    workloads: Groups<'o, &'o Workload>,
     default_namespace: &'o str,
-    errors: &'o [ApiError],
     /// Whether objects missing in the input did not exist.
     is_complete: bool,
     /// Whether the workloads are those of a cluster.
     is_cluster: bool,
-}
-
-/// Objects by name, so that many HPAs find their targets without going through all objects.
-type ByName<'o, T> = HashMap<&'o str, Vec<&'o T>>;
-
-fn by_name<'o, T>(objects: &'o [T], name: impl Fn(&'o T) -> &'o str) -> ByName<'o, T> {
-    let mut all = ByName::new();
-    for object in objects {
-        all.entry(name(object)).or_default().push(object);
-    }
-    all
 }
 
 impl<'o> ScaleLookup<'o> {
@@ -49,12 +36,10 @@ impl<'o> ScaleLookup<'o> {
             state,
             ..
         } = objects;
-        let errors = state.as_ref().map_or(&[][..], |state| &state.errors);
         Self {
-            scales: by_name(scales, |it| &it.metadata.name),
-            workloads: by_name(workloads, |it| &it.metadata.name),
+            scales: grouped(scales, |it| &it.metadata.name),
+            workloads: grouped(workloads, |it| &it.metadata.name),
             default_namespace,
-            errors,
             is_complete: state.is_some(),
             is_cluster: false,
         }
@@ -63,10 +48,9 @@ impl<'o> ScaleLookup<'o> {
     /// Looks among these workloads of the HPA's namespace, which are all that there are.
     pub(super) fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
         Self {
-            scales: ByName::new(),
-            workloads: by_name(workloads, |it| &it.metadata.name),
+            scales: Groups::new(),
+            workloads: grouped(workloads, |it| &it.metadata.name),
             default_namespace: namespace,
-            errors: &[],
             is_complete: true,
             is_cluster: true,
         }
@@ -75,11 +59,15 @@ impl<'o> ScaleLookup<'o> {
 
 impl ScaleLookup<'_> {
     /// Returns what the controller would get for the target's scale. An outer `Err` means unusable input.
-    pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
+    pub(super) fn scale(
+        &self,
+        hpa: &Hpa,
+        requests: &Requests<'_>,
+    ) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let kind = target.kind.as_str();
-        if let Some(e) = find_error(self.errors, hpa, Api::Mapping, None) {
+        if let Some(e) = requests.error(hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
         if lacks_kind(group, kind) {
@@ -87,7 +75,7 @@ impl ScaleLookup<'_> {
             return Ok(Err(ScaleError::Mapping(text)));
         }
         let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
-        if let Some(e) = find_error(self.errors, hpa, Api::Scale, None) {
+        if let Some(e) = requests.error(hpa, Api::Scale, None) {
             let got = || ScaleError::Get(e.message.clone());
             return Ok(Err(e.missing.map_or_else(got, |_| missing())));
         }

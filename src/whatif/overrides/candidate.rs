@@ -124,7 +124,10 @@ impl Candidate {
                 file.to_owned()
             },
             validate,
-            workloads: WorkloadManifest::all(objects, validate, |_| true),
+            workloads: WorkloadManifest::all(
+                objects.workloads.iter().zip(&objects.undecoded_workloads),
+                validate,
+            ),
             others: objects.others(),
             skipped: objects.notes.clone(),
             asked,

@@ -172,13 +172,13 @@ fn timelines(c: &mut Criterion) {
 /// combination.
 fn weeks(c: &mut Criterion) {
     let prepared = LazyCell::new(|| {
-        let trace = include_bytes!("../examples/backtest/week.csv");
+        let trace = include_bytes!("../../examples/backtest/week.csv");
         let trace = Trace::read(trace, "week.csv").expect("the trace is one");
         let options = Options {
             name: "web".to_owned(),
             ..Options::default()
         };
-        let state = include_str!("../examples/backtest/state.yaml");
+        let state = include_str!("../../examples/backtest/state.yaml");
         let observed =
             saved::read(state, &options, Timestamp::UNIX_EPOCH).expect("the state is one");
         let times = JoinTimes {

@@ -1,0 +1,105 @@
+//! The objects of an input, grouped by namespace once, so that many HPAs are answered without going through all
+//! objects for each.
+
+use std::collections::BTreeSet;
+
+use super::requests::{Groups, Requests, group, grouped};
+use super::target::ScaleLookup;
+use crate::apimachinery::metadata::Metadata;
+use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::{ScaledObject, Surroundings, VerticalPodAutoscaler, Workload};
+
+/// The objects of an input.
+pub(super) struct Index<'o> {
+    pub(super) objects: &'o Objects,
+    pub(super) hpas: Groups<'o, &'o UndecodedHpa>,
+    pub(super) pods: Groups<'o, &'o Shared<Pod>>,
+    pub(super) pod_metrics: Groups<'o, &'o Shared<PodMetrics>>,
+    /// The workloads, with their whole objects if they are manifests.
+    pub(super) manifests: Groups<'o, (&'o Workload, &'o Option<Undecoded>)>,
+    pub(super) target: ScaleLookup<'o>,
+    pub(super) requests: Requests<'o>,
+    pub(super) around: Around<'o>,
+}
+
+impl<'o> Index<'o> {
+    pub(super) fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
+        let stated = |namespace: Option<&'o str>| namespace.unwrap_or(default_namespace);
+        let workloads = objects.workloads.iter().zip(&objects.undecoded_workloads);
+        Self {
+            objects,
+            hpas: grouped(&objects.hpas, |it| stated(it.namespace.as_deref())),
+            pods: grouped(&objects.pods, |it| stated(it.namespace.as_deref())),
+            pod_metrics: grouped(&objects.pod_metrics, |it| stated(it.namespace.as_deref())),
+            manifests: grouped(workloads, |(it, _)| {
+                stated(it.metadata.namespace.as_deref())
+            }),
+            target: ScaleLookup::of(objects, default_namespace),
+            requests: objects.state.as_ref().map(Requests::of).unwrap_or_default(),
+            around: Around::new(objects, default_namespace),
+        }
+    }
+}
+
+/// The objects around the passes of each namespace.
+pub(super) struct Around<'o> {
+    workloads: Groups<'o, &'o Workload>,
+    scaled_objects: Groups<'o, &'o ScaledObject>,
+    vertical_pod_autoscalers: Groups<'o, &'o VerticalPodAutoscaler>,
+    /// Those that belong to no namespace.
+    everywhere: Surroundings,
+}
+
+impl<'o> Around<'o> {
+    pub(super) fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
+        let of = |it: &'o Metadata| it.namespace.as_deref().unwrap_or(default_namespace);
+        Self {
+            workloads: grouped(&objects.workloads, |it| of(&it.metadata)),
+            scaled_objects: grouped(&objects.scaled_objects, |it| of(&it.metadata)),
+            vertical_pod_autoscalers: grouped(&objects.vertical_pod_autoscalers, |it| {
+                of(&it.metadata)
+            }),
+            everywhere: everywhere(objects, default_namespace),
+        }
+    }
+
+    /// Returns those of a namespace.
+    pub(super) fn of(&self, namespace: &str) -> Surroundings {
+        fn cloned<T: Clone>(objects: &[&T]) -> Vec<T> {
+            objects.iter().copied().cloned().collect()
+        }
+        Surroundings {
+            workloads: cloned(group(&self.workloads, namespace)).into(),
+            scaled_objects: cloned(group(&self.scaled_objects, namespace)).into(),
+            vertical_pod_autoscalers: cloned(group(&self.vertical_pod_autoscalers, namespace))
+                .into(),
+            ..self.everywhere.clone()
+        }
+    }
+}
+
+fn everywhere(objects: &Objects, default_namespace: &str) -> Surroundings {
+    let services = objects
+        .api_services
+        .iter()
+        .filter_map(|it| it.spec.service.as_ref());
+    let known = services.map(|it| (&*it.namespace, &*it.name));
+    let known: BTreeSet<(&str, &str)> = known.chain([("kube-system", "metrics-server")]).collect();
+    let serves = |pod: &&Shared<Pod>| {
+        let own = pod.namespace.as_deref().unwrap_or(default_namespace);
+        known.iter().any(|(namespace, service)| {
+            let rest = pod.name.strip_prefix(service);
+            own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
+        })
+    };
+    let servers: Vec<_> = objects.pods.iter().filter(serves).cloned().collect();
+    Surroundings {
+        api_services: objects.api_services.clone().into(),
+        servers: servers.into(),
+        custom_version: objects.custom_version.clone(),
+        ..Surroundings::default()
+    }
+}

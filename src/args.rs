@@ -292,6 +292,13 @@ pub struct MemoryArgs {
     pub observe: Option<SignedDuration>,
 }
 
+impl MemoryArgs {
+    /// Whether a history is stated.
+    pub fn is_stated(&self) -> bool {
+        self.history.is_some() || !self.recommendations.is_empty() || self.observe.is_some()
+    }
+}
+
 /// Settings of the controller. They override those of the input and of the controller manager's pod.
 #[derive(Debug, Clone, Default, Args)]
 #[command(

@@ -13,7 +13,7 @@ pub struct Typing {
     /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
     /// What the last word can be.
-    wanted: Wanted,
+    wanted: LastWord,
     /// The part of the last word that is complete, such as `limited,` of a list.
     lead: String,
     /// The part of the last word to complete.
@@ -22,7 +22,7 @@ pub struct Typing {
 
 /// What a word can be.
 #[derive(Debug)]
-enum Wanted {
+enum LastWord {
     /// One of these, each with its description.
     Known(Vec<(String, String)>),
     /// A value of this flag or positional argument.
@@ -84,13 +84,17 @@ impl Typing {
                 Some((flag, Some(value))) => {
                     typing(value_of(flag), &last[..last.len() - value.len()], value)
                 }
-                _ => typing(Wanted::Known(flags(command)), "", last),
+                _ => typing(LastWord::Known(flags(command)), "", last),
             };
         }
         if !flags_end && command.has_subcommands() {
-            return typing(Wanted::Known(verbs(command)), "", last);
+            return typing(LastWord::Known(verbs(command)), "", last);
         }
-        typing(place.map_or(Wanted::Known(Vec::new()), value_of), "", last)
+        typing(
+            place.map_or(LastWord::Known(Vec::new()), value_of),
+            "",
+            last,
+        )
     }
 
     /// The verb; the program's name before there is one.
@@ -101,21 +105,21 @@ impl Typing {
     /// The flag or positional argument whose value is typed, by its name in the definition.
     pub fn id(&self) -> Option<&str> {
         match &self.wanted {
-            Wanted::Known(_) => None,
-            Wanted::Value { id, .. } => Some(id),
+            LastWord::Known(_) => None,
+            LastWord::Value { id, .. } => Some(id),
         }
     }
 
     /// Whether the value is a file name.
     pub fn is_file(&self) -> bool {
-        matches!(self.wanted, Wanted::Value { is_file: true, .. })
+        matches!(self.wanted, LastWord::Value { is_file: true, .. })
     }
 
     /// The candidates of the definition, each with its description.
     pub fn known(&self) -> &[(String, String)] {
         match &self.wanted {
-            Wanted::Known(known) => known,
-            Wanted::Value { values, .. } => values,
+            LastWord::Known(known) => known,
+            LastWord::Value { values, .. } => values,
         }
     }
 
@@ -212,14 +216,14 @@ fn described(value: &PossibleValue) -> (String, String) {
     (value.get_name().to_owned(), help.unwrap_or_default())
 }
 
-fn value_of(arg: &Arg) -> Wanted {
+fn value_of(arg: &Arg) -> LastWord {
     let is_file = matches!(
         arg.get_value_hint(),
         ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
     );
     let values = arg.get_possible_values();
     let shown = values.iter().filter(|value| !value.is_hide_set());
-    Wanted::Value {
+    LastWord::Value {
         id: id(arg),
         values: shown.map(described).collect(),
         is_file,

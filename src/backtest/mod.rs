@@ -113,7 +113,7 @@ pub struct Spec {
 
 /// A run that is about to be played.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     input: Input,
     overrides: Vec<Override>,
     rolled_out: Option<Box<Input>>,
@@ -190,7 +190,7 @@ impl Plan {
     /// # Errors
     ///
     /// Something is assumed that this HPA cannot have, or the load is not about it.
-    pub fn prepare(&self, assumptions: &Assumptions) -> Result<Prepared, Error> {
+    pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
         let assumptions = assumptions.clone().starting_with(self.replicas);
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
         let (mut input, mut overrides) = assumptions.apply(self.observed.clone(), &decision)?;
@@ -230,7 +230,7 @@ impl Plan {
         );
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
-        Ok(Prepared {
+        Ok(PreparedRun {
             input,
             overrides,
             rolled_out,
@@ -248,7 +248,7 @@ impl Plan {
     pub fn run(
         &self,
         assumptions: &Assumptions,
-        candidates: Vec<Spec>,
+        candidates: &[Spec],
     ) -> Result<Option<Backtest>, Error> {
         let mut replay = self.prepare(&assumptions.without_candidate())?;
         let Some(timeline) = replay.play()? else {
@@ -281,7 +281,7 @@ impl Plan {
             manifest,
         } in candidates
         {
-            let mut own = self.prepare(&assumptions)?;
+            let mut own = self.prepare(assumptions)?;
             let Some(played) = own.play()? else {
                 return Ok(None);
             };
@@ -292,14 +292,14 @@ impl Plan {
                 .filter(|_| !stretches.all.is_empty());
             let parted = courses.map(|(one, other)| Parting::find(one, other));
             let parted = parted.transpose()?.flatten();
-            let Prepared {
+            let PreparedRun {
                 input,
                 overrides,
                 rolled_out,
                 ..
             } = own;
             let run = Run {
-                name,
+                name: name.clone(),
                 input,
                 overrides,
                 rolled_out,
@@ -307,12 +307,12 @@ impl Plan {
             };
             runs.push(Candidate {
                 run,
-                manifest,
+                manifest: manifest.clone(),
                 parted,
                 stretches,
             });
         }
-        let Prepared {
+        let PreparedRun {
             input,
             overrides,
             rolled_out,
@@ -421,7 +421,7 @@ fn decide(input: &Input) -> Decision {
     engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Plays the run. `None` if the scale cannot be read.
     ///
     /// # Errors

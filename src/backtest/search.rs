@@ -35,11 +35,12 @@ pub struct Axis {
 pub struct Search {
     /// The fields.
     pub axes: Vec<Axis>,
-    /// The assumptions of every combination.
+    /// The assumptions of every combination, and as they were typed.
+    every: Assumptions,
     typed: Overrides,
-    manifest: Option<Candidate>,
     /// When the pods are changed, if that is not from the first pass on.
     at: Option<SignedDuration>,
+    first: Assumptions,
 }
 
 /// The result of a combination.
@@ -116,16 +117,6 @@ impl Axis {
             values,
             missed,
         })
-    }
-
-    /// Sets the field to one of its values, as the flag for it does.
-    fn set(&self, value: &str, typed: &mut Overrides) {
-        match (&*self.path, self.path.strip_prefix("target.")) {
-            (_, Some(metric)) => typed.targets.push(format!("{metric}={value}")),
-            ("min", _) => typed.fields.push(format!("minReplicas={value}")),
-            ("max", _) => typed.fields.push(format!("maxReplicas={value}")),
-            (path, _) => typed.fields.push(format!("{path}={value}")),
-        }
     }
 }
 
@@ -218,19 +209,21 @@ impl Search {
                     .hint("use larger steps, or vary fewer fields at once"),
             );
         }
-        let search = Self {
+        let mut every = Assumptions::read(typed)?;
+        if let Some(manifest) = manifest {
+            every.replace_hpa(manifest);
+        }
+        let mut search = Self {
             axes,
+            first: every.clone(),
+            every,
             typed: typed.clone(),
-            manifest,
             at,
         };
         // What is invalid in one combination is invalid in all of them.
-        search.assumptions(0).map_err(|e| {
-            let e = of_vary(e);
-            Error {
-                message: format!("--vary: {}", e.message),
-                ..e
-            }
+        search.first = search.assumptions(0).map_err(|e| Error {
+            message: format!("--vary: {}", e.message),
+            ..e
         })?;
         Ok(search)
     }
@@ -246,8 +239,9 @@ impl Search {
             ..
         } = &self.typed;
         let manifest = self
-            .manifest
-            .iter()
+            .every
+            .candidate()
+            .into_iter()
             .map(|manifest| format!("--hpa {}", manifest.origin()));
         let bounds = [("min", min), ("max", max)].into_iter();
         let bounds = bounds.filter_map(|(name, own)| Some(format!("--{name} {}", (*own)?)));
@@ -264,13 +258,9 @@ impl Search {
             .collect()
     }
 
-    /// The first combination.
-    ///
-    /// # Errors
-    ///
-    /// A part of it does not have the form of its flag.
-    pub fn first(&self) -> Result<Assumptions, Error> {
-        self.assumptions(0)
+    /// The assumptions of the first combination.
+    pub fn first(&self) -> &Assumptions {
+        &self.first
     }
 
     /// How many combinations there are.
@@ -300,13 +290,9 @@ impl Search {
 
     /// The assumptions of a combination.
     fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
-        let mut typed = self.typed.clone();
+        let mut assumptions = self.every.clone();
         for (axis, value) in self.axes.iter().zip(self.values(place)) {
-            axis.set(&value, &mut typed);
-        }
-        let mut assumptions = Assumptions::read(&typed)?;
-        if let Some(manifest) = &self.manifest {
-            assumptions.replace_hpa(manifest.clone());
+            assumptions.vary(&axis.path, &value)?;
         }
         Ok(assumptions)
     }
@@ -331,7 +317,7 @@ impl Search {
             }),
             Err(e) => Some(Tried {
                 values,
-                result: Err(of_vary(e)),
+                result: Err(e),
                 meets: Truth::False,
             }),
         }
@@ -423,25 +409,6 @@ impl Found {
             best
         }
     }
-}
-
-/// Returns an error about the flag that sets a varied field in the words of `--vary`.
-fn of_vary(e: Error) -> Error {
-    Error {
-        message: in_words_of_vary(&e.message),
-        hint: e.hint.as_deref().map(in_words_of_vary),
-        ..e
-    }
-}
-
-/// Rewrites the flag that sets a varied field as `--vary` has it.
-fn in_words_of_vary(message: &str) -> String {
-    let message = message.replace("--target ", "target.");
-    message
-        .strip_prefix("--set ")
-        .or(message.strip_prefix("--set: "))
-        .unwrap_or(&message)
-        .to_owned()
 }
 
 /// The indices of those that neither another nor the rival beats, by replica-hours.

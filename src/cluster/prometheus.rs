@@ -17,6 +17,7 @@ use super::fetch::right::denied;
 use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
 use super::http::status::ApiStatus;
+use super::http::tls::TlsRemedy;
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
 use crate::prometheus::answer::{self, Answer, Fault, Room};
@@ -108,14 +109,9 @@ impl Prometheus {
             headers,
             authority,
         };
-        let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
-            let hint = e.hint.filter(|hint| !hint.contains("kubeconfig"));
-            let hint = hint.or(authority.map(|path| format!("see --prometheus-ca {path}")));
-            Error {
-                message: format!("--prometheus: {}", e.message),
-                hint,
-                ..e
-            }
+        let prepared = prepare_elsewhere(other, flags, env).map_err(|e| Error {
+            message: format!("--prometheus: {}", e.message),
+            ..e
         })?;
         let session = Session::new(prepared);
         let name = format!("Prometheus at {}", url.trim_end_matches('/'));
@@ -330,18 +326,18 @@ impl Prometheus {
             FailureKind::Api(status) => status,
             // In kubectl's words, as for every request to the API server.
             _ if !self.is_direct => return failure.clone().into(),
-            FailureKind::Tls { .. } => {
-                let cause = failure.cause().to_string();
-                let own = failure
-                    .hint()
-                    .filter(|hint| !hint.contains("--certificate-authority"));
-                let is_plain = cause.contains("does not look like a TLS handshake");
-                let hint = match own {
-                    _ if is_plain => "the server does not speak TLS: use an http:// address".into(),
-                    Some(own) => own,
-                    None => "--prometheus-ca names the certificate authority to trust".to_owned(),
+            FailureKind::Tls { remedy, .. } => {
+                let hint = match remedy {
+                    Some(TlsRemedy::PlainHttp) => {
+                        "the server does not speak TLS: use an http:// address"
+                    }
+                    Some(TlsRemedy::ServerName) => "use the host of the certificate in the address",
+                    Some(TlsRemedy::Authority) | None => {
+                        "--prometheus-ca names the certificate authority to trust"
+                    }
+                    Some(remedy) => remedy.as_str(),
                 };
-                return self.error(of, cause).hint(hint);
+                return self.error(of, failure.cause()).hint(hint);
             }
             _ => {
                 let e = self.error(of, failure.cause());

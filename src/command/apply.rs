@@ -11,7 +11,7 @@ use tokio::pin;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use self::plan::Plan;
+use self::plan::WritePlan;
 use super::interrupt::Interrupts;
 use super::load::Query;
 use super::named::name;
@@ -49,24 +49,7 @@ const ROUNDS: u32 = 6;
 
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
-    if args.controller.now.is_some() {
-        return Err(
-            Error::usage("apply works on the current state and does not accept --now")
-                .hint("use it with kubectl hpa explain"),
-        );
-    }
-    let is_dry = args.how.dry_run != DryRun::None;
-    if is_dry && args.how.wait.is_some() {
-        return Err(Error::usage("--wait and --dry-run exclude each other")
-            .hint("a dry run writes nothing to wait for"));
-    }
-    let asks = !args.how.yes && !is_dry;
-    if asks && !terminal.asks {
-        return Err(
-            Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
-                .hint("use --yes to write without confirmation, or --dry-run to write nothing"),
-        );
-    }
+    let asks = check(args, terminal)?;
     let request = Request::read(&args.names, &args.connection)?;
     let options = options(
         &args.controller,
@@ -84,7 +67,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             ..options.clone()
         };
         let query = query.as_ref();
-        let run = Run {
+        let run = Attempts {
             session,
             args,
             options: &options,
@@ -108,25 +91,12 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             if plan.applied.result == ApplyOutcome::NothingDue {
                 messages.extend(result.lines().into_iter().map(|(_, text)| text));
             }
-            result
-                .done(true)
-                .map(|line| line + "\n")
-                .unwrap_or_default()
+            let name = result.done(true).map(|line| line + "\n");
+            name.unwrap_or_default()
         }
         None => {
-            let layout = terminal.layout();
-            let mut text = if plan.is_told {
-                String::new()
-            } else {
-                page::page(&page, &layout)
-            };
-            let lines = result.lines();
-            if let Some(done) = result.done(false) {
-                text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
-            } else if !lines.is_empty() {
-                text.push('\n');
-            }
-            text + &page::pairs(&lines, &layout)
+            let page = Some(page).filter(|_| !plan.is_told);
+            text(page.as_ref(), &result, terminal)
         }
     };
     let errors = result.errors().into_iter().chain(warned).collect();
@@ -140,8 +110,44 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     })
 }
 
+/// Rejects flags that exclude each other. Returns whether to ask before the write.
+fn check(args: &Apply, terminal: &Terminal) -> Result<bool, Error> {
+    if args.controller.now.is_some() {
+        return Err(
+            Error::usage("apply works on the current state and does not accept --now")
+                .hint("use it with kubectl hpa explain"),
+        );
+    }
+    let is_dry = args.how.dry_run != DryRun::None;
+    if is_dry && args.how.wait.is_some() {
+        return Err(Error::usage("--wait and --dry-run exclude each other")
+            .hint("a dry run writes nothing to wait for"));
+    }
+    let asks = !args.how.yes && !is_dry;
+    if asks && !terminal.asks {
+        return Err(
+            Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
+                .hint("use --yes to write without confirmation, or --dry-run to write nothing"),
+        );
+    }
+    Ok(asks)
+}
+
+/// The report, unless it was shown before, and what became of the write.
+fn text(page: Option<&Page>, result: &ApplyResult<'_>, terminal: &Terminal) -> String {
+    let layout = terminal.layout();
+    let mut text = page.map_or_else(String::new, |page| page::page(page, &layout));
+    let lines = result.lines();
+    if let Some(done) = result.done(false) {
+        text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
+    } else if !lines.is_empty() {
+        text.push('\n');
+    }
+    text + &page::pairs(&lines, &layout)
+}
+
 /// One run of the verb.
-struct Run<'a> {
+struct Attempts<'a> {
     session: &'a Session,
     args: &'a Apply,
     options: &'a Options,
@@ -150,14 +156,14 @@ struct Run<'a> {
     interrupts: Interrupts,
 }
 
-impl Run<'_> {
+impl Attempts<'_> {
     fn how(&self) -> &How {
         &self.args.how
     }
 
     /// Tries until the change is written or rejected, and starts over if something has changed, as often as
     /// allowed. Confirming takes time, so a yes is for the change, which is then decided again.
-    async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
+    async fn attempts(&self, asks: bool) -> Result<WritePlan, Error> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
         let mut again = 0;
@@ -170,7 +176,7 @@ impl Run<'_> {
                 terminal,
                 ..
             } = self;
-            let planned = Plan::make(session, args, options, *query, terminal);
+            let planned = WritePlan::make(session, args, options, *query, terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
             let writes = plan.applied.result == ApplyOutcome::Planned
@@ -219,7 +225,7 @@ impl Run<'_> {
     }
 
     /// Shows the plan and asks whether to write it.
-    async fn ask(&self, plan: &Plan, change: Change) -> Result<bool, Error> {
+    async fn ask(&self, plan: &WritePlan, change: Change) -> Result<bool, Error> {
         let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
@@ -250,7 +256,7 @@ impl Run<'_> {
     }
 
     /// Reads the HPA and the scale again, writes, and does the rest of a reconcile.
-    async fn write(&self, plan: &mut Plan) -> Result<(), Error> {
+    async fn write(&self, plan: &mut WritePlan) -> Result<(), Error> {
         let (Some(at), Some(change)) = (plan.applied.at.clone(), plan.applied.change) else {
             return Ok(());
         };
@@ -294,7 +300,7 @@ impl Run<'_> {
     }
 
     /// The HPA right before the write, if neither it nor the scale has changed.
-    async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
+    async fn unmoved(&self, plan: &WritePlan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
         let (read, state) = tokio::join!(
             hpa::read_again(self.session, hpa),
@@ -338,7 +344,7 @@ impl Run<'_> {
 
     /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
     /// server changed it, or if another run may have written it, with an event of its own.
-    async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
+    async fn rest(&self, plan: &mut WritePlan, read: &Read, dry_run: bool) {
         let is_another = matches!(
             plan.applied.result,
             ApplyOutcome::Written(_, Told::Conflict(_))
@@ -452,7 +458,7 @@ struct Agreed {
 }
 
 impl Agreed {
-    fn to(plan: &Plan, change: Change) -> Self {
+    fn to(plan: &WritePlan, change: Change) -> Self {
         let forced = plan.applied.forced().map(Concern::code).collect();
         Self {
             change,
@@ -462,7 +468,7 @@ impl Agreed {
     }
 
     /// Why this is no longer what was confirmed.
-    fn broken(&self, plan: &Plan, change: Change) -> Option<String> {
+    fn broken(&self, plan: &WritePlan, change: Change) -> Option<String> {
         let [hpa, target] = uids(plan);
         let again = "was deleted and recreated after your confirmation";
         if hpa != self.uids[0] {
@@ -497,7 +503,7 @@ impl Agreed {
     }
 }
 
-fn uids(plan: &Plan) -> [Option<String>; 2] {
+fn uids(plan: &WritePlan) -> [Option<String>; 2] {
     let target = plan.applied.at.as_ref().map(|at| at.state.uid.clone());
     [plan.pass.input.snapshot.hpa.uid.clone(), target]
 }

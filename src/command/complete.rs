@@ -168,7 +168,7 @@ fn described(hpa: &Hpa) -> Candidate {
 }
 
 /// What is asked of a cluster.
-enum Question {
+enum Asked {
     Namespaces,
     Hpas,
     /// The HPA that is meant.
@@ -179,19 +179,19 @@ enum Question {
 
 /// Its answer; empty if there was no response.
 #[derive(Default)]
-struct Found {
+struct Reply {
     namespaces: Vec<String>,
     pods: Vec<Shared<Pod>>,
     hpas: Vec<Hpa>,
 }
 
 /// Asks the cluster, without any message.
-fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
+fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     else {
-        return Found::default();
+        return Reply::default();
     };
     let environment = Environment {
         silent: true,
@@ -199,18 +199,18 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
     };
     let answer = async {
         let session = connect(flags, &environment).await.ok()?;
-        let mut found = Found::default();
+        let mut found = Reply::default();
         match question {
-            Question::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
-            Question::Hpas => {
+            Asked::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
+            Asked::Hpas => {
                 let all = fetch::hpas(&session).await.ok()?;
                 found.hpas = all.readable().cloned().collect();
             }
-            Question::Hpa(options) => {
+            Asked::Hpa(options) => {
                 let name = named::name(&session, options).await.ok()?;
                 found.hpas = vec![fetch::hpa(&session, &name).await?];
             }
-            Question::Pods(options) => {
+            Asked::Pods(options) => {
                 let name = named::name(&session, options).await.ok()?;
                 found.pods = fetch::pods(&session, &name).await?;
             }
@@ -268,7 +268,7 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     }
     let hpas = match read(typing) {
         Some(objects) => decoded(&objects, request.connection.namespace.as_deref()),
-        None => ask(&request.connection, &Question::Hpas).hpas,
+        None => ask(&request.connection, &Asked::Hpas).hpas,
     };
     let mut candidates: Vec<Candidate> = match last {
         Named::Hpa(_) => hpas.iter().map(described).collect(),
@@ -304,9 +304,9 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => typing.connection().map_or_else(Vec::new, |flags| {
-            ask(&flags, &Question::Namespaces).namespaces
-        }),
+        None => typing
+            .connection()
+            .map_or_else(Vec::new, |flags| ask(&flags, &Asked::Namespaces).namespaces),
     };
     names.into_iter().map(plain).collect()
 }
@@ -338,7 +338,7 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     };
     let hpa = match read(typing) {
         Some(objects) => meant(&objects, &request),
-        None => ask(&request.connection, &Question::Hpa(options(&request)))
+        None => ask(&request.connection, &Asked::Hpa(options(&request)))
             .hpas
             .pop(),
     };
@@ -419,7 +419,7 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
             };
             objects.pods.into_iter().filter(is_own).collect()
         }
-        None => ask(&request.connection, &Question::Pods(options(&request))).pods,
+        None => ask(&request.connection, &Asked::Pods(options(&request))).pods,
     }
 }
 

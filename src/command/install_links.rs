@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::saved::file::plain;
 
 /// What happened to a link.
-enum Fate {
+enum LinkFate {
     Made,
     Changed(PathBuf),
     Kept,
@@ -62,10 +62,10 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         })?;
         let would = if args.dry_run { "would be " } else { "" };
         let said = match fate {
-            Fate::Made => format!("{would}made"),
-            Fate::Changed(from) => format!("{would}changed: pointed to {}", from.display()),
-            Fate::Kept => "there already".to_owned(),
-            Fate::Foreign => {
+            LinkFate::Made => format!("{would}made"),
+            LinkFate::Changed(from) => format!("{would}changed: pointed to {}", from.display()),
+            LinkFate::Kept => "there already".to_owned(),
+            LinkFate::Foreign => {
                 let message = format!(
                     "{} exists and is not a link to this program",
                     link.display()
@@ -157,12 +157,12 @@ fn settle(
     program: &Path,
     target: &Path,
     dry_run: bool,
-) -> io::Result<Fate> {
+) -> io::Result<LinkFate> {
     if is_same(link, program) {
-        return Ok(Fate::Kept);
+        return Ok(LinkFate::Kept);
     }
     let fate = match fs::symlink_metadata(link) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Fate::Made,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => LinkFate::Made,
         Err(e) => return Err(e),
         Ok(about) if about.is_symlink() => {
             let from = fs::read_link(link)?;
@@ -171,14 +171,14 @@ fn settle(
                 .iter()
                 .any(|name| from.file_name() == Some(OsStr::new(name)))
             {
-                return Ok(Fate::Foreign);
+                return Ok(LinkFate::Foreign);
             }
-            Fate::Changed(from)
+            LinkFate::Changed(from)
         }
-        Ok(_) => return Ok(Fate::Foreign),
+        Ok(_) => return Ok(LinkFate::Foreign),
     };
     if !dry_run {
-        if matches!(fate, Fate::Changed(_)) {
+        if matches!(fate, LinkFate::Changed(_)) {
             fs::remove_file(link)?;
         }
         make(target, link)?;
@@ -204,7 +204,7 @@ mod tests {
     use std::path::Path;
     use std::{env, fs, process};
 
-    use super::{Fate, names, settle};
+    use super::{LinkFate, names, settle};
     use crate::args::command_line;
 
     #[test]
@@ -226,10 +226,10 @@ mod tests {
             let fates = names.iter().map(|name| {
                 let path = directory.join(name);
                 match settle(&path, &names, &program, Path::new("kubectl-hpa"), dry_run).unwrap() {
-                    Fate::Made => "made",
-                    Fate::Changed(_) => "changed",
-                    Fate::Kept => "kept",
-                    Fate::Foreign => "foreign",
+                    LinkFate::Made => "made",
+                    LinkFate::Changed(_) => "changed",
+                    LinkFate::Kept => "kept",
+                    LinkFate::Foreign => "foreign",
                 }
             });
             let fates: Vec<&str> = fates.collect();

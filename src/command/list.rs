@@ -235,7 +235,7 @@ impl<'a> List<'a> {
         &self,
         input: Listed<Input>,
         lines: Option<&Sender<String>>,
-    ) -> Result<Hpa, Error> {
+    ) -> Result<ListedHpa, Error> {
         let Self { args, watch, .. } = self;
         let pass = input.and_then(|mut input| {
             remember(&args.memory, &mut input)?;
@@ -290,7 +290,7 @@ impl<'a> List<'a> {
         } else {
             no_pass()
         };
-        Ok(Hpa {
+        Ok(ListedHpa {
             text,
             cells,
             failed,
@@ -374,14 +374,7 @@ impl<'a> List<'a> {
         }
         if let Some((code, done)) = interrupted {
             exit_code = code;
-            let message = match done {
-                Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
-                None => "interrupted before the HPAs were listed".to_owned(),
-            };
-            errors.push(Error {
-                kind: ErrorKind::Signal(code),
-                ..Error::failed(message)
-            });
+            errors.push(interruption(code, done));
         }
         Ok(Answer {
             text,
@@ -393,8 +386,20 @@ impl<'a> List<'a> {
     }
 }
 
+/// The error for a list that a signal ended, with how many of how many HPAs were explained.
+fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
+    let message = match done {
+        Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
+        None => "interrupted before the HPAs were listed".to_owned(),
+    };
+    Error {
+        kind: ErrorKind::Signal(code),
+        ..Error::failed(message)
+    }
+}
+
 /// Says of which HPAs the input lacks the target, with what a pass of the first of them needs.
-fn without_targets(hpas: &[(usize, Hpa)]) -> Option<String> {
+fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
     let all = hpas
         .iter()
         .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
@@ -429,7 +434,7 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
 /// What was explained, and what limited it.
 pub(super) struct Explained {
     /// Each with its place in the list.
-    hpas: Vec<(usize, Hpa)>,
+    hpas: Vec<(usize, ListedHpa)>,
     /// The namespace, if it was only one.
     namespace: Option<String>,
     /// The rights that lists lacked.
@@ -456,7 +461,7 @@ fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<Strin
 }
 
 /// What the answer says about an HPA.
-struct Hpa {
+struct ListedHpa {
     /// Its part of the answer, unless that has been printed.
     text: String,
     /// Its line of the table.
@@ -473,7 +478,7 @@ struct Hpa {
     pass: Listed<Option<Pass>>,
 }
 
-impl Hpa {
+impl ListedHpa {
     /// Returns its pass, or why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
         let Listed {
@@ -521,7 +526,7 @@ fn explanation<'p, P: Borrow<Pass>>(
 }
 
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.
-fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
+fn listed_json(hpas: &[(usize, ListedHpa)]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
     let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
     let errors: Vec<_> = errors.filter_map(|(_, hpa)| hpa.whole()).collect();
@@ -559,7 +564,7 @@ fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
 }
 
 /// Writes everything that was used, except for HPAs that could not be explained, which the messages name.
-fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
+fn save_all(path: &str, hpas: &[(usize, ListedHpa)]) -> Result<Vec<String>, Error> {
     let explained = hpas
         .iter()
         .filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());

@@ -38,7 +38,7 @@ pub(super) struct Query<'a> {
     server: PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,
     args: &'a PrometheusArgs,
-    flags: &'a ConnectionFlags,
+    flags: ConnectionFlags,
 }
 
 impl<'a> Query<'a> {
@@ -47,7 +47,7 @@ impl<'a> Query<'a> {
     pub(super) fn read(
         args: &'a PrometheusArgs,
         more: &[(&'static str, bool)],
-        flags: &'a ConnectionFlags,
+        flags: &ConnectionFlags,
     ) -> Result<Option<Self>, Error> {
         args.check(more)?;
         let Some(server) = &args.prometheus else {
@@ -88,7 +88,7 @@ impl<'a> Query<'a> {
             server,
             headers,
             args,
-            flags,
+            flags: flags.clone(),
         }))
     }
 
@@ -236,24 +236,7 @@ async fn ask(
         let (metrics, name) = (metrics.clone(), way.name().to_owned());
         let assembled = move || {
             let mut load = assemble(&metrics, grid, &answered, &name)?;
-            let has_rates = metrics
-                .iter()
-                .any(|spec| spec.is_resource() && spec.name() == "cpu");
-            let step = grid.step;
-            let sampled = if has_rates {
-                LoadNote::Sampled {
-                    step,
-                    scrape: scraped.usage,
-                }
-            } else {
-                LoadNote::SampledAsIs { step }
-            };
-            let several = answers
-                .get(2)
-                .and_then(|copies| several(copies.series.iter()));
-            let warned = warnings(answers.iter());
-            let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
-            let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
+            let notes = notes(&load, &metrics, grid.step, scraped, &answers);
             load.notes.splice(0..0, notes);
             Ok::<_, Error>(load)
         };
@@ -266,6 +249,30 @@ async fn ask(
     });
     load.queries.splice(0..0, first);
     Ok(load)
+}
+
+/// Says how a load was sampled, and what the answers before it warn of.
+fn notes(
+    load: &Load,
+    metrics: &[MetricSpec],
+    step: i64,
+    scraped: Scraped,
+    answers: &[Answer],
+) -> Vec<LoadNote> {
+    let is_rate = |spec: &MetricSpec| spec.is_resource() && spec.name() == "cpu";
+    let sampled = if metrics.iter().any(is_rate) {
+        LoadNote::Sampled {
+            step,
+            scrape: scraped.usage,
+        }
+    } else {
+        LoadNote::SampledAsIs { step }
+    };
+    let copies = answers.get(2);
+    let several = copies.and_then(|copies| several(copies.series.iter()));
+    let warned = warnings(answers.iter());
+    let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
+    [sampled].into_iter().chain(several).chain(warned).collect()
 }
 
 /// Makes sure that there are pods to share the load of a resource, which the input may lack, and a template of them.

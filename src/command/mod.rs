@@ -6,18 +6,15 @@ pub mod explain;
 mod fail_on;
 mod install_links;
 pub mod interrupt;
-mod judge;
 mod list;
 mod load;
 mod named;
 mod output_file;
 mod past;
-mod play;
 pub mod predict;
 mod progress;
 mod remember;
 mod state;
-mod vary;
 
 use std::io::IsTerminal;
 use std::num::NonZero;

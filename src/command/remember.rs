@@ -100,7 +100,7 @@ pub(super) async fn watch(
 
 /// Questions that cost additional requests, and are asked only if the answer depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum OpenQuestion {
     /// The earlier states of the HPA and of its target.
     States,
     /// The events of the target.
@@ -112,17 +112,19 @@ pub(super) enum Question {
 pub(super) fn open_question(
     pass: &Pass,
     assumptions: Option<&Assumptions>,
-    asked: &[Question],
-) -> Option<Question> {
+    asked: &[OpenQuestion],
+) -> Option<OpenQuestion> {
     let is_assumed_open = |assumptions: &Assumptions| {
         let assumed = assumptions.apply(pass.input.clone(), &pass.decision);
         assumed.is_ok_and(|(assumed, _)| Pass::run(assumed).depends_on_history())
     };
-    let depends = |question: &Question| match question {
-        Question::States => pass.depends_on_history() || assumptions.is_some_and(is_assumed_open),
-        Question::TargetEvents => infer::trusts_events(&pass.input),
+    let depends = |question: &OpenQuestion| match question {
+        OpenQuestion::States => {
+            pass.depends_on_history() || assumptions.is_some_and(is_assumed_open)
+        }
+        OpenQuestion::TargetEvents => infer::trusts_events(&pass.input),
     };
-    let questions = [Question::States, Question::TargetEvents];
+    let questions = [OpenQuestion::States, OpenQuestion::TargetEvents];
     questions
         .into_iter()
         .filter(|it| !asked.contains(it))
@@ -132,13 +134,13 @@ pub(super) fn open_question(
 /// Asks, and adds the answer to the input.
 pub(super) async fn learn(
     session: &Session,
-    question: Question,
+    question: OpenQuestion,
     input: &mut Input,
     at: Option<&ScaleAt>,
 ) {
     match question {
-        Question::States => look_at_states(session, input, at).await,
-        Question::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
+        OpenQuestion::States => look_at_states(session, input, at).await,
+        OpenQuestion::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
             Err(why) => input.notes.push(Note::NotKnown {
                 what: Unlearnt::TargetEvents,

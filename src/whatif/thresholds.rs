@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, Snapshot, Unread};
-use search::{Probe, Search};
+use search::{Probe, ValueSearch};
 
 /// What the values of one metric would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -359,7 +359,7 @@ impl Borders {
         Self::searched(pass, index).map(|(_, borders)| borders)
     }
 
-    fn searched(pass: &Pass, index: usize) -> Option<(Search<'_>, Self)> {
+    fn searched(pass: &Pass, index: usize) -> Option<(ValueSearch<'_>, Self)> {
         let Pass {
             input,
             remembered,
@@ -373,7 +373,7 @@ impl Borders {
         let now = decision
             .metric(index)
             .and_then(|step| value_of(step, scale.unit));
-        let mut search = Search::new(snapshot, remembered, dial, index);
+        let mut search = ValueSearch::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
         let of = |ask| {
@@ -421,7 +421,7 @@ fn changes(
     let snapshot = &input.snapshot;
     let Scale { unit, .. } = Scale::of(&snapshot.hpa.spec.metrics[index], &dial);
     let now = now(unit);
-    let mut search = Search::new(snapshot, remembered, dial, index);
+    let mut search = ValueSearch::new(snapshot, remembered, dial, index);
     search.run(now)?;
     let curve = curve.then(|| search.curve(now)).transpose()?;
     let (min, max) = search.bounds();

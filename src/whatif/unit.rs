@@ -10,13 +10,13 @@ const KI: i64 = 1024 * 1000;
 
 /// What a resource is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ResourceKind {
     Cores,
     Bytes,
     Other,
 }
 
-impl Kind {
+impl ResourceKind {
     fn of(resource: &str) -> Self {
         match resource {
             "cpu" => Self::Cores,
@@ -47,9 +47,9 @@ impl Kind {
 
 /// An amount of a resource with a usual unit.
 pub(super) fn example(resource: &str) -> &'static str {
-    match Kind::of(resource) {
-        Kind::Bytes => "512Mi",
-        Kind::Cores | Kind::Other => "250m",
+    match ResourceKind::of(resource) {
+        ResourceKind::Bytes => "512Mi",
+        ResourceKind::Cores | ResourceKind::Other => "250m",
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn check_amount(
     let Ok(amount) = Amount::parse(value) else {
         return Ok(());
     };
-    let kind = Kind::of(resource);
+    let kind = ResourceKind::of(resource);
     let unit = unit(value);
     match (kind, unit) {
         (_, "") => {
@@ -110,7 +110,7 @@ pub(super) fn check_amount(
             }
             if !of_request {
                 return match kind {
-                    Kind::Bytes if amount.signum() > 0 && amount.milli_value() < KI => {
+                    ResourceKind::Bytes if amount.signum() > 0 && amount.milli_value() < KI => {
                         Err(format!(
                             "{value} bytes are less than a KiB: {value} MiB is {}",
                             typed(&format!("{value}Mi"))
@@ -132,8 +132,8 @@ pub(super) fn check_amount(
                 typed(&kind.with_unit(milli)),
             ))
         }
-        (Kind::Cores, "n" | "u" | "m") => Ok(()),
-        (Kind::Cores, unit) => {
+        (ResourceKind::Cores, "n" | "u" | "m") => Ok(()),
+        (ResourceKind::Cores, unit) => {
             let number = value.trim_end_matches(unit);
             Err(format!(
                 "{unit} is not a unit of cpu, which is measured in cores: {number} thousandths of a \
@@ -142,7 +142,7 @@ pub(super) fn check_amount(
             ))
         }
         // A status has averages in thousandths of a byte, but no one uses so little.
-        (Kind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
+        (ResourceKind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
             let number = value.trim_end_matches(unit);
             Err(format!(
                 "less than a KiB, because {unit} is a part of a byte: {number} MiB is {}",

@@ -138,7 +138,7 @@ fn replay(name: &str, step: i64) -> [Counts; 2] {
     };
     let plan = Plan::new(options.clone(), input, true);
     let check = plan
-        .run(&Assumptions::default(), Vec::new())
+        .run(&Assumptions::default(), &[])
         .unwrap()
         .unwrap()
         .check
@@ -245,9 +245,7 @@ fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Back
         assumptions: assumptions.clone(),
         manifest: None,
     };
-    Ok(plan(input, loads)
-        .run(&assumptions, vec![candidate])?
-        .unwrap())
+    Ok(plan(input, loads).run(&assumptions, &[candidate])?.unwrap())
 }
 
 /// Loads that rise and fall, some of them missing.
@@ -339,7 +337,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
             assumptions: assumptions.clone(),
             manifest: None,
         };
-        let played = plan.run(&assumptions, vec![candidate]).unwrap().unwrap();
+        let played = plan.run(&assumptions, &[candidate]).unwrap().unwrap();
         assert_eq!(played.candidates[0].stretches.all.len(), 0, "{flags:?}");
         // 80% of 100m each, over 50m.
         assert_eq!(
@@ -376,7 +374,7 @@ fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
         manifest: None,
     };
     let plan = plan.with_rollout(Some(SignedDuration::from_secs(at)));
-    plan.run(&assumptions, vec![candidate]).unwrap().unwrap()
+    plan.run(&assumptions, &[candidate]).unwrap().unwrap()
 }
 
 #[test]

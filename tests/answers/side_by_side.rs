@@ -124,7 +124,7 @@ fn compared<T>(
         false,
     );
     let assumptions = Assumptions::read(&Overrides::default()).unwrap();
-    let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
+    let backtest = plan.run(&assumptions, &candidates).unwrap().unwrap();
     let first = backtest
         .candidates
         .first()

@@ -211,7 +211,12 @@ pub(super) fn prepare_elsewhere(
         disable_compression: flags.disable_compression == Some(true),
         ..Cluster::default()
     };
-    let server = server_uri(&cluster)?;
+    // The hints of the two are about a kubeconfig.
+    let here = |e: Error| Error {
+        hint: authority.map(|path| format!("see --prometheus-ca {path}")),
+        ..e
+    };
+    let server = server_uri(&cluster).map_err(here)?;
     if server.scheme_str() == Some("http") && !headers.is_empty() && !proxy::is_loopback(&server) {
         return Err(
             Error::usage("headers are not sent over plain HTTP, except to this machine")
@@ -238,7 +243,7 @@ pub(super) fn prepare_elsewhere(
         policy: plugin_policy::Policy::default(),
         env: env.clone(),
     };
-    let clients = plan.clients(None)?;
+    let clients = plan.clients(None).map_err(here)?;
     Ok(Prepared {
         plan,
         clients,

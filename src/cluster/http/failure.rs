@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::retry::{self, Unwaited};
 use super::status::ApiStatus;
+use super::tls::{TlsRemedy, explain};
 use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
 use crate::snapshot::command_flags::CommandFlags;
@@ -86,7 +87,7 @@ pub enum FailureKind {
         /// What is wrong.
         cause: String,
         /// What to do.
-        hint: Option<String>,
+        remedy: Option<TlsRemedy>,
     },
     /// The proxy gives no access. It is named without its user.
     Proxy {
@@ -301,7 +302,8 @@ impl Failure {
     /// Returns what to do about it, if there is advice.
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
-            FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Tls { remedy, .. } => remedy.map(|remedy| remedy.as_str().to_owned()),
+            FailureKind::Credentials { hint, .. } => hint.clone(),
             FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => Some(
                 "its address can include credentials: http://USER:PASSWORD@HOST:PORT".to_owned(),
             ),
@@ -447,11 +449,8 @@ pub(crate) fn classify(
                 texts.push(words(e));
             }
         } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
-            let (cause, hint) = super::tls::explain(e, host);
-            return FailureKind::Tls {
-                cause,
-                hint: hint.map(str::to_owned),
-            };
+            let (cause, remedy) = explain(e, host);
+            return FailureKind::Tls { cause, remedy };
         } else {
             texts.push(e.to_string());
         }

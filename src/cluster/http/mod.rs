@@ -6,7 +6,7 @@ pub(crate) mod body;
 pub(crate) mod failure;
 mod retry;
 pub(crate) mod status;
-mod tls;
+pub(super) mod tls;
 mod warning;
 
 use std::collections::BTreeMap;

@@ -3,10 +3,39 @@
 
 use rustls::{CertificateError, Error};
 
-const AUTHORITY: &str = "use --certificate-authority with the cluster's CA file";
+/// What to do about a server's TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsRemedy {
+    /// Trust its certificate authority.
+    Authority,
+    /// Verify another name.
+    ServerName,
+    /// Renew the certificate.
+    Renew,
+    /// Sign a certificate with the one of the authority.
+    Sign,
+    /// Send another certificate of the client.
+    Client,
+    /// Use plain HTTP.
+    PlainHttp,
+}
+
+impl TlsRemedy {
+    /// What to do if it is an API server.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Authority => "use --certificate-authority with the cluster's CA file",
+            Self::ServerName => "use --tls-server-name with the host of the certificate",
+            Self::Renew => "compare the clocks, or renew the certificate",
+            Self::Sign => "sign one for the server with it",
+            Self::Client => "the server did not accept the client's certificate",
+            Self::PlainHttp => "the server may use plain HTTP: check its address",
+        }
+    }
+}
 
 /// Returns the cause of a TLS error, and what to do about it.
-pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
+pub(super) fn explain(e: &Error, host: &str) -> (String, Option<TlsRemedy>) {
     match e {
         Error::InvalidCertificate(e) => {
             let (cause, hint) = certificate(e, host);
@@ -15,35 +44,34 @@ pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
         Error::AlertReceived(alert) => {
             let alert = format!("{alert:?}");
             let client = alert.contains("Certificate") || alert.contains("AccessDenied");
-            let hint = client.then_some("the server did not accept the client's certificate");
+            let hint = client.then_some(TlsRemedy::Client);
             (format!("remote error: {alert}"), hint)
         }
         Error::InvalidMessage(_) => (
             "first record does not look like a TLS handshake".to_owned(),
-            Some("the server may use plain HTTP: check its address"),
+            Some(TlsRemedy::PlainHttp),
         ),
         e => (e.to_string(), None),
     }
 }
 
-fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str>) {
+fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) {
     const EXPIRED: &str = "certificate has expired or is not yet valid";
-    const NAME: &str = "use --tls-server-name with the host of the certificate";
     match e {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "certificate signed by unknown authority".to_owned(),
-            Some(AUTHORITY),
+            Some(TlsRemedy::Authority),
         ),
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
-        | CertificateError::NotValidYetContext { .. } => (
-            EXPIRED.to_owned(),
-            Some("compare the clocks, or renew the certificate"),
-        ),
-        CertificateError::NotValidForName => {
-            (format!("certificate is not valid for {host}"), Some(NAME))
+        | CertificateError::NotValidYetContext { .. } => {
+            (EXPIRED.to_owned(), Some(TlsRemedy::Renew))
         }
+        CertificateError::NotValidForName => (
+            format!("certificate is not valid for {host}"),
+            Some(TlsRemedy::ServerName),
+        ),
         CertificateError::NotValidForNameContext {
             expected,
             presented,
@@ -58,13 +86,12 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str
                     names.join(", ")
                 )
             };
-            (cause, Some(NAME))
+            (cause, Some(TlsRemedy::ServerName))
         }
-        CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => (
-            OF_AUTHORITY.to_owned(),
-            Some("sign one for the server with it"),
-        ),
-        e => (e.to_string(), Some(AUTHORITY)),
+        CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => {
+            (OF_AUTHORITY.to_owned(), Some(TlsRemedy::Sign))
+        }
+        e => (e.to_string(), Some(TlsRemedy::Authority)),
     }
 }
 

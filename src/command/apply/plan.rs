@@ -17,7 +17,7 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::input::{Input, Options};
 
 /// A pass, and whether its result may be written.
-pub(super) struct Plan {
+pub(super) struct WritePlan {
     pub(super) pass: Pass,
     pub(super) applied: Applied,
     /// Whether it has been shown.
@@ -26,7 +26,7 @@ pub(super) struct Plan {
     pub(super) messages: Vec<String>,
 }
 
-impl Plan {
+impl WritePlan {
     /// Reads everything and decides, but writes nothing. A result that may be written is
     /// [`ApplyOutcome::Planned`].
     pub(super) async fn make(

@@ -472,10 +472,10 @@ struct Parser<'t> {
 struct Parsed<'t> {
     at: usize,
     text: &'t str,
-    part: Part,
+    part: ParsedPart,
 }
 
-enum Part {
+enum ParsedPart {
     /// It is true or false.
     Condition(Node),
     /// It is to be compared, unless it is a flag.
@@ -507,7 +507,7 @@ impl<'t> Parser<'t> {
         loop {
             parts.push(part(self)?.condition()?);
             if !self.takes_word(word) {
-                return Ok(self.since(at, Part::Condition(of(parts))));
+                return Ok(self.since(at, ParsedPart::Condition(of(parts))));
             }
         }
     }
@@ -519,7 +519,7 @@ impl<'t> Parser<'t> {
             return self.comparison();
         }
         let inner = self.nested(at, Self::single)?.condition()?;
-        Ok(self.since(at, Part::Condition(Node::Not(Box::new(inner)))))
+        Ok(self.since(at, ParsedPart::Condition(Node::Not(Box::new(inner)))))
     }
 
     fn comparison(&mut self) -> Result<Parsed<'t>, SyntaxError> {
@@ -535,8 +535,7 @@ impl<'t> Parser<'t> {
         });
         let Some((sign, operator)) = operator else {
             // What is true or false may be followed by another word for `and`.
-            let is_number =
-                matches!(&left.part, Part::Operand(operand) if operand.units() != Units::NONE);
+            let is_number = matches!(&left.part, ParsedPart::Operand(operand) if operand.units() != Units::NONE);
             return match self.slip() {
                 Some(_) if is_number => Err(self.unexpected("a comparison", JOINED)),
                 _ => Ok(left),
@@ -555,7 +554,7 @@ impl<'t> Parser<'t> {
         left.operand.settle(unit);
         right.operand.settle(unit);
         let compared = Node::Compare(left.operand, operator, right.operand);
-        Ok(self.since(at, Part::Condition(compared)))
+        Ok(self.since(at, ParsedPart::Condition(compared)))
     }
 
     fn sum(&mut self) -> Result<Parsed<'t>, SyntaxError> {
@@ -592,7 +591,10 @@ impl<'t> Parser<'t> {
             before = self.text[at..self.at].trim_end();
             sign = self.takes_sign(signs);
         }
-        Ok(self.since(at, Part::Operand(Box::new(Operand::Chain(first, rest)))))
+        Ok(self.since(
+            at,
+            ParsedPart::Operand(Box::new(Operand::Chain(first, rest))),
+        ))
     }
 
     fn factor(&mut self) -> Result<Parsed<'t>, SyntaxError> {
@@ -621,7 +623,7 @@ impl<'t> Parser<'t> {
             }
             _ => return Err(self.unexpected("a field or a number", fields_hint())),
         };
-        Ok(self.since(at, Part::Operand(Box::new(operand))))
+        Ok(self.since(at, ParsedPart::Operand(Box::new(operand))))
     }
 
     /// Reads a part that is one level deeper.
@@ -641,7 +643,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A part that goes from a place to here.
-    fn since(&self, at: usize, part: Part) -> Parsed<'t> {
+    fn since(&self, at: usize, part: ParsedPart) -> Parsed<'t> {
         Parsed {
             at,
             text: self.text[at..self.at].trim_end(),
@@ -824,7 +826,7 @@ impl<'t> Parser<'t> {
 }
 
 /// A side of a comparison, or a part of one.
-struct Side<'t> {
+struct Comparand<'t> {
     at: usize,
     text: &'t str,
     operand: Box<Operand>,
@@ -835,13 +837,13 @@ impl<'t> Parsed<'t> {
     fn condition(self) -> Result<Node, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
-            Part::Condition(node) => Ok(node),
-            Part::Operand(operand) if operand.is_literal() => Err(error(
+            ParsedPart::Condition(node) => Ok(node),
+            ParsedPart::Operand(operand) if operand.is_literal() => Err(error(
                 at,
                 format!("{text} must be compared"),
                 format!("write for instance desired <= {text}"),
             )),
-            Part::Operand(operand) => {
+            ParsedPart::Operand(operand) => {
                 if let Operand::Field(field) = &*operand
                     && field.unit().is_none()
                 {
@@ -864,11 +866,11 @@ impl<'t> Parsed<'t> {
     }
 
     /// What is compared or computed with must be a number.
-    fn side(self) -> Result<Side<'t>, SyntaxError> {
+    fn side(self) -> Result<Comparand<'t>, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
-            Part::Operand(operand) if operand.units() != Units::NONE => {
-                Ok(Side { at, text, operand })
+            ParsedPart::Operand(operand) if operand.units() != Units::NONE => {
+                Ok(Comparand { at, text, operand })
             }
             _ => Err(error(
                 at,
@@ -880,7 +882,7 @@ impl<'t> Parsed<'t> {
 }
 
 /// Two sides that do not count the same.
-fn mismatch(left: &Side<'_>, right: &Side<'_>) -> SyntaxError {
+fn mismatch(left: &Comparand<'_>, right: &Comparand<'_>) -> SyntaxError {
     // Rather the literal is wrong than the field.
     let (other, wrong) = if left.operand.is_literal() && !right.operand.is_literal() {
         (right, left)
@@ -913,7 +915,7 @@ fn mismatch(left: &Side<'_>, right: &Side<'_>) -> SyntaxError {
 }
 
 /// A sum, product or quotient that means nothing.
-fn unfit(before: &str, units: Units, sign: Sign, next: &Side<'_>) -> SyntaxError {
+fn unfit(before: &str, units: Units, sign: Sign, next: &Comparand<'_>) -> SyntaxError {
     let how = match sign {
         Sign::Plus => "and cannot be added to",
         Sign::Minus => "and cannot be subtracted from",

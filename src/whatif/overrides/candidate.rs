@@ -275,37 +275,42 @@ impl Candidate {
             None => is_of_other(it),
         });
         let rivals: Vec<&Manifest> = rivals.collect();
-        let is_taken = |it: &&Manifest| {
-            chosen
-                .into_iter()
-                .chain(rivals.iter().copied())
-                .any(|own| std::ptr::eq(own, *it))
-        };
-        let placed = |reference: String, namespace: &Option<String>| {
+        let taken: Vec<&Manifest> = chosen.into_iter().chain(rivals.iter().copied()).collect();
+        let ignored = self.ignored(&taken, workload, here);
+        Ok(Chosen {
+            hpa: chosen,
+            rivals,
+            workload,
+            ignored,
+        })
+    }
+
+    /// The manifests that are of no use here.
+    fn ignored(
+        &self,
+        taken: &[&Manifest],
+        workload: Option<&WorkloadManifest>,
+        here: impl Fn(&Option<String>) -> bool,
+    ) -> Vec<String> {
+        let shown = |reference: String, namespace: &Option<String>| {
             if here(namespace) {
                 reference
             } else {
                 placed(reference, namespace)
             }
         };
+        let is_taken = |it: &&Manifest| taken.iter().any(|own| std::ptr::eq(*own, *it));
         let hpas = self.hpas.iter().filter(|it| !is_taken(it));
-        let hpas = hpas.map(|it| placed(it.reference.clone(), &it.namespace));
-        let workloads = self.workloads.iter();
-        let is_used = |it: &WorkloadManifest| {
+        let hpas = hpas.map(|it| shown(it.reference.clone(), &it.namespace));
+        let is_used = |it: &&WorkloadManifest| {
             workload
-                .is_some_and(|own| std::ptr::eq(own, it) || it.object.is_template_of(&own.object))
+                .is_some_and(|own| std::ptr::eq(own, *it) || it.object.is_template_of(&own.object))
         };
-        let workloads = workloads.filter(|it| !is_used(it));
+        let workloads = self.workloads.iter().filter(|it| !is_used(it));
         let workloads =
-            workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
+            workloads.map(|it| shown(it.object.reference(), &it.object.metadata.namespace));
         let all = hpas.chain(workloads).chain(self.others.iter().cloned());
-        let all: Vec<String> = all.collect();
-        Ok(Chosen {
-            hpa: chosen,
-            rivals,
-            workload,
-            ignored: all,
-        })
+        all.collect()
     }
 
     /// Returns the manifests of HPAs for other targets that select pods of the target, too, with the scales of their

@@ -10,14 +10,14 @@ use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget, ScalingPolicy};
 
 /// A step on the way to a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Name(String),
     Place(usize),
 }
 
 /// A field that differs, with its place in the second spec; empty where that lacks it.
 pub(super) struct Difference {
-    pub(super) path: Vec<Step>,
+    pub(super) path: Vec<PathStep>,
     pub(super) own: Override,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn differences(
     let mut all = fields(running, candidate)?;
     all.extend(targets(running, candidate));
     all.sort_by_key(|own| match own.path.first() {
-        Some(Step::Name(name)) => ORDER.iter().position(|it| it == name),
+        Some(PathStep::Name(name)) => ORDER.iter().position(|it| it == name),
         _ => ORDER.iter().position(|it| *it == "metrics"),
     });
     if all.is_empty() && running != candidate {
@@ -56,7 +56,7 @@ pub(super) fn differences(
         });
         let observed = observed.map(|text| Reported::Text(text.to_owned()));
         all.push(Difference {
-            path: vec![Step::Name(item.to_owned())],
+            path: vec![PathStep::Name(item.to_owned())],
             own: Override::new(item, assumed, observed),
         });
     }
@@ -80,22 +80,22 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
     };
     let (before, after) = (leaves(running)?, leaves(candidate)?);
     let filled = (leaves(&filled(running))?, leaves(&filled(candidate))?);
-    let find = |all: &[Leaf], path: &[Step]| {
+    let find = |all: &[Leaf], path: &[PathStep]| {
         all.iter()
             .find(|(own, _)| own == path)
             .map(|(_, text)| text.clone())
     };
-    let mut paths: Vec<Vec<Step>> = Vec::new();
+    let mut paths: Vec<Vec<PathStep>> = Vec::new();
     for (path, _) in filled.0.iter().chain(&filled.1) {
         if !paths.contains(path) {
             paths.push(path.clone());
         }
     }
     paths.retain(|path| find(&filled.0, path) != find(&filled.1, path));
-    let difference = |path: Vec<Step>| {
+    let difference = |path: Vec<PathStep>| {
         let names = path.iter().filter_map(|step| match step {
-            Step::Name(name) => Some(&**name),
-            Step::Place(_) => None,
+            PathStep::Name(name) => Some(&**name),
+            PathStep::Place(_) => None,
         });
         let item = names.collect::<Vec<_>>().join(".");
         let text = |all: &[Leaf]| find(all, &path).unwrap_or_else(|| NONE.to_owned());
@@ -106,13 +106,13 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
 }
 
 /// A field that has no fields, with its value in words.
-type Leaf = (Vec<Step>, String);
+type Leaf = (Vec<PathStep>, String);
 
-fn leaves(json: &Json, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
+fn leaves(json: &Json, path: &mut Vec<PathStep>, all: &mut Vec<Leaf>) {
     match json {
         Json::Object(fields) => {
             for (name, value) in fields {
-                path.push(Step::Name(name.clone()));
+                path.push(PathStep::Name(name.clone()));
                 leaves(value, path, all);
                 path.pop();
             }
@@ -226,20 +226,20 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
 }
 
 /// Where the target of a metric stands.
-pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [Step; 4] {
-    let name = |text: &str| Step::Name(text.to_owned());
+pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [PathStep; 4] {
+    let name = |text: &str| PathStep::Name(text.to_owned());
     let mut source = metric.type_.clone();
     source.get_mut(..1).map(str::make_ascii_lowercase);
     [
         name("metrics"),
-        Step::Place(place),
-        Step::Name(source),
+        PathStep::Place(place),
+        PathStep::Name(source),
         name("target"),
     ]
 }
 
 /// Whether one path leads to the other, or both to the same.
-pub(super) fn overlap(one: &[Step], other: &[Step]) -> bool {
+pub(super) fn overlap(one: &[PathStep], other: &[PathStep]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 

@@ -119,7 +119,7 @@ pub struct Dial<'s> {
     observed: &'s Snapshot,
     metric: Metric,
     /// What a percentage is taken of; none for amounts.
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<PodPart>>,
     /// Whether no pod had a value.
     filled: bool,
     /// Other places of the spec that ask for the same.
@@ -189,8 +189,9 @@ impl<'s> Dial<'s> {
         container: &str,
         decision: &Decision,
     ) -> Result<Self, Error> {
-        let parts_of =
-            |parts: &Option<Vec<Part>>| -> i128 { parts.iter().flatten().map(Part::whole).sum() };
+        let parts_of = |parts: &Option<Vec<PodPart>>| -> i128 {
+            parts.iter().flatten().map(PodPart::whole).sum()
+        };
         let of_pods = parts_of(&Dial::new(snapshot, whole, decision)?.parts);
         let mut with = snapshot.clone();
         let (mut metric, parts, filled, mut changed) =
@@ -240,7 +241,7 @@ impl<'s> Dial<'s> {
         let most = match (&self.parts, &self.metric.source) {
             (Some(parts), _) => {
                 // Percents are 32 bits wide.
-                (i128::from(i64::MAX) / parts.iter().map(Part::whole).sum::<i128>().max(1))
+                (i128::from(i64::MAX) / parts.iter().map(PodPart::whole).sum::<i128>().max(1))
                     .min(i32::MAX.into())
             }
             (None, SampleSource::Object(_) | SampleSource::External(_)) => i128::from(i64::MAX) / 2,
@@ -417,7 +418,7 @@ impl Metric {
         snapshot: &Snapshot,
         value: &Value,
         decision: Option<&Decision>,
-    ) -> Result<Vec<Part>, Error> {
+    ) -> Result<Vec<PodPart>, Error> {
         let step = self.step(snapshot, value, decision)?;
         let rows: HashMap<&str, &PodRow> = step
             .pods
@@ -429,12 +430,12 @@ impl Metric {
             let whole = match (value, row) {
                 (Value::Share(_), Some(row)) => row.request.ok_or_else(|| self.no_request(&pod))?,
                 // The usage of a pod that is not in the list is no share of anything.
-                (Value::Share(_), None) => return Ok(Part::Stays(observed)),
+                (Value::Share(_), None) => return Ok(PodPart::Stays(observed)),
                 _ => observed,
             };
             Ok(match row {
-                Some(row) if row.group != Group::Ready => Part::OfRest(whole),
-                _ => Part::OfCounted(whole),
+                Some(row) if row.group != Group::Ready => PodPart::OfRest(whole),
+                _ => PodPart::OfCounted(whole),
             })
         };
         samples(snapshot, self.index, &self.source)
@@ -449,14 +450,14 @@ impl Metric {
         snapshot: &mut Snapshot,
         value: &Value,
         ratio: Ratio,
-        parts: &[Part],
+        parts: &[PodPart],
     ) -> Result<(), Error> {
         // What counts comes out whole by itself: the rest takes none of its rounding.
         let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
         let assumed = parts.iter().map(|part| match part {
-            Part::OfCounted(whole) => counted.next(*whole),
-            Part::OfRest(whole) => rest.next(*whole),
-            Part::Stays(observed) => Some(*observed),
+            PodPart::OfCounted(whole) => counted.next(*whole),
+            PodPart::OfRest(whole) => rest.next(*whole),
+            PodPart::Stays(observed) => Some(*observed),
         });
         let assumed = assumed
             .collect::<Option<Vec<i64>>>()
@@ -633,7 +634,7 @@ impl Metric {
 
 /// What a pod's value is a share or multiple of.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum PodPart {
     /// Of this, and it counts.
     OfCounted(i64),
     /// Of this, but it does not count.
@@ -642,7 +643,7 @@ enum Part {
     Stays(i64),
 }
 
-impl Part {
+impl PodPart {
     /// What it is a share or multiple of.
     fn whole(&self) -> i128 {
         let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;

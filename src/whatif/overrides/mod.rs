@@ -29,7 +29,7 @@ pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::{SampleSource, samples};
 pub use spec::MANIFEST;
-pub use supposed::{Values as KnownValues, suppose_pods};
+pub use supposed::{KnownValues, suppose_pods};
 pub use template::TEMPLATE;
 pub(crate) use template::{drop_known, matters};
 pub use typed::Assumptions;

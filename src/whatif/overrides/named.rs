@@ -26,30 +26,24 @@ pub struct NamedMetric {
 
 /// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`,
 /// `NAME on KIND/OBJECT=VALUE`, `TYPE/NAME=VALUE`.
-/// `values` says which values there are.
+/// `typed` is the text with its flag, and `values` says which values there are.
 pub(super) fn split<'t>(
     text: &'t str,
-    flag: &str,
     typed: &str,
     values: &str,
 ) -> Result<(NamedMetric, &'t str), Error> {
     let form = || {
         Error::usage(format!(
-            "{flag} {typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
+            "{typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
         ))
         .hint(values)
     };
     let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
-    Ok((named(metric, flag, typed, form)?, value))
+    Ok((named(metric, typed, form)?, value))
 }
 
 /// A metric by name, with the type, container, object or selector where it has one.
-fn named(
-    text: &str,
-    flag: &str,
-    typed: &str,
-    form: impl Fn() -> Error,
-) -> Result<NamedMetric, Error> {
+fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetric, Error> {
     let of_container = text
         .split_once('=')
         .filter(|(before, _)| !before.contains('{'));
@@ -73,7 +67,7 @@ fn named(
         None => (text, None),
         Some((name, selector)) => {
             let selector = Selector::parse(selector)
-                .map_err(|e| Error::usage(format!("{flag} {typed}: {selector}: {e}")))?;
+                .map_err(|e| Error::usage(format!("{typed}: {selector}: {e}")))?;
             (name, Some(selector.to_string()))
         }
     };
@@ -185,8 +179,9 @@ impl NamedMetric {
     ///
     /// It has none of these forms.
     pub fn read(text: &str, flag: &str) -> Result<Self, Error> {
-        named(text, flag, text, || {
-            Error::usage(format!("{flag} {text}: the metric is missing"))
+        let typed = format!("{flag} {text}");
+        named(text, &typed, || {
+            Error::usage(format!("{typed}: the metric is missing"))
                 .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
         })
     }

@@ -21,7 +21,7 @@ use crate::whatif::MAX_PODS;
 /// What is assumed of the pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
-    pub(super) replicas: Option<Replicas>,
+    pub(super) replicas: Option<ReplicasChange>,
     pub(super) unready: Vec<Which>,
     pub(super) missing: Vec<Which>,
     pub(super) pending: Vec<Which>,
@@ -33,14 +33,44 @@ pub(super) const WITHOUT_PODS: &str = "leave the pods out of the input: those of
 
 /// How many replicas there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replicas {
+pub(super) enum ReplicasChange {
     /// This many.
     To(i32),
     /// This many more, or fewer where it is negative.
     By(i32),
 }
 
-impl Replicas {
+impl ReplicasChange {
+    /// Scales the target.
+    fn set(
+        self,
+        snapshot: &mut Snapshot,
+        decision: &Decision,
+        notes: &mut Vec<Note>,
+        supposed: Option<&SupposedPods>,
+    ) -> Result<Override, Error> {
+        of_target(snapshot)?;
+        let scale = snapshot.scale.as_ref();
+        let before = scale.map_or(0, |scale| scale.spec_replicas);
+        let count = self.after(before)?;
+        scale_to(snapshot, count, decision, notes)?;
+        let (assumed, result) = match self {
+            Self::To(_) => (count.to_string(), None),
+            Self::By(change) => (
+                format!("{change:+}"),
+                Some(Reported::Text(count.to_string())),
+            ),
+        };
+        let stated = supposed.map_or(Some(before), |pods| pods.stated);
+        let observed = stated.map(|count| Reported::Text(count.to_string()));
+        let is_observable = observed.is_some();
+        Ok(Override {
+            result,
+            is_observable,
+            ..Override::new("replicas", assumed, observed)
+        })
+    }
+
     pub(super) fn read(text: &str) -> Result<Self, Error> {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         let number: Option<i32> = if digits.bytes().all(|c| c.is_ascii_digit()) {
@@ -152,29 +182,7 @@ impl PodChanges {
         supposed: Option<&SupposedPods>,
     ) -> Result<Vec<(Box<str>, State)>, Error> {
         if let Some(replicas) = self.replicas {
-            of_target(snapshot)?;
-            let before = snapshot
-                .scale
-                .as_ref()
-                .map_or(0, |scale| scale.spec_replicas);
-            let count = replicas.after(before)?;
-            scale_to(snapshot, count, decision, notes)?;
-            let (assumed, result) = match replicas {
-                Replicas::To(_) => (count.to_string(), None),
-                Replicas::By(change) => (
-                    format!("{change:+}"),
-                    Some(Reported::Text(count.to_string())),
-                ),
-            };
-            let stated = supposed.map_or(Some(before), |pods| pods.stated);
-            let observed = stated.map(|count| Reported::Text(count.to_string()));
-            let is_observable = observed.is_some();
-            let own = Override::new("replicas", assumed, observed);
-            overrides.push(Override {
-                result,
-                is_observable,
-                ..own
-            });
+            overrides.push(replicas.set(snapshot, decision, notes, supposed)?);
         }
         let lists = [
             (State::Unready, &self.unready),
@@ -204,45 +212,9 @@ impl PodChanges {
             uncounted(snapshot, decision)
         };
         for (state, which) in all {
-            let Which::Count(count) = *which else {
-                continue;
-            };
-            let mut free = of_target(snapshot)?;
-            free.retain(|pod| {
-                let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
-                let stays = match state {
-                    State::Unready => is_ready(pod),
-                    State::Missing | State::Pending => is_running(pod),
-                };
-                is_free && stays
-            });
-            if free.len() < count {
-                let (flag, left) = (state.flag(), free.len());
-                let do_so = match (state, left) {
-                    (State::Unready, 1) => "pod of the target meets the condition Ready",
-                    (State::Unready, _) => "pods of the target meet the condition Ready",
-                    (State::Missing | State::Pending, 1) => {
-                        "pod of the target is in the phase Running"
-                    }
-                    (State::Missing | State::Pending, _) => {
-                        "pods of the target are in the phase Running"
-                    }
-                };
-                let taken = match chosen.len() {
-                    0 => String::new(),
-                    taken => format!(", besides {taken} that other flags take"),
-                };
-                return Err(Error::usage(format!(
-                    "{flag} {count}: only {left} {do_so}{taken}"
-                )));
+            if let Which::Count(count) = *which {
+                choose(count, state, snapshot, &uncounted, &mut chosen)?;
             }
-            // The last by name, but first those whose state makes a difference.
-            free.sort_by_key(|pod| !uncounted.contains(&pod.name));
-            let last = free[free.len() - count..]
-                .iter()
-                .map(|pod| (pod.name.clone(), state));
-            let last: Vec<_> = last.collect();
-            chosen.extend(last);
         }
         for (name, state) in &chosen {
             put(snapshot, name, *state);
@@ -261,6 +233,45 @@ impl PodChanges {
         }
         Ok(chosen)
     }
+}
+
+/// Chooses pods for a state: the last by name, but first those whose state makes a difference.
+fn choose(
+    count: usize,
+    state: State,
+    snapshot: &Snapshot,
+    uncounted: &Names<Box<str>>,
+    chosen: &mut Vec<(Box<str>, State)>,
+) -> Result<(), Error> {
+    let mut free = of_target(snapshot)?;
+    free.retain(|pod| {
+        let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
+        let stays = match state {
+            State::Unready => is_ready(pod),
+            State::Missing | State::Pending => is_running(pod),
+        };
+        is_free && stays
+    });
+    if free.len() < count {
+        let (flag, left) = (state.flag(), free.len());
+        let do_so = match (state, left) {
+            (State::Unready, 1) => "pod of the target meets the condition Ready",
+            (State::Unready, _) => "pods of the target meet the condition Ready",
+            (State::Missing | State::Pending, 1) => "pod of the target is in the phase Running",
+            (State::Missing | State::Pending, _) => "pods of the target are in the phase Running",
+        };
+        let taken = match chosen.len() {
+            0 => String::new(),
+            taken => format!(", besides {taken} that other flags take"),
+        };
+        return Err(Error::usage(format!(
+            "{flag} {count}: only {left} {do_so}{taken}"
+        )));
+    }
+    free.sort_by_key(|pod| !uncounted.contains(&pod.name));
+    let last = free[free.len() - count..].iter();
+    chosen.extend(last.map(|pod| (pod.name.clone(), state)));
+    Ok(())
 }
 
 /// Makes sure that the target has a pod of a name.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::candidate::{Candidate, Chosen, Manifest, rejected_of_keda, same_target};
 use super::difference::{
-    Difference, Step, differences, overlap, plain, reported, source_of, target_path, to_json,
+    Difference, PathStep, differences, overlap, plain, reported, source_of, target_path, to_json,
 };
 use super::named::{NamedMetric, split};
 use super::{Override, Reported, template};
@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::keda;
 use crate::saved::assemble::{bounds, rejected};
 use crate::saved::manifest::check_version;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
@@ -32,13 +32,16 @@ use crate::whatif::unit;
 /// The item of what is assumed with a manifest.
 pub const MANIFEST: &str = "HPA";
 
+/// The flag that sets a field.
+const SET: &str = "--set ";
+
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
     /// Whether the pods stay those of the running template, whatever the candidate's makes of them.
     pub(super) keeps_template: bool,
-    fields: Vec<Field>,
+    fields: Vec<Patch>,
     targets: Vec<(NamedMetric, TypedTarget)>,
 }
 
@@ -46,8 +49,8 @@ pub(super) struct SpecChanges {
 #[derive(Debug, Clone)]
 struct TypedTarget {
     target: NewTarget,
-    /// The value, and all that the flag was given.
     text: String,
+    /// The flag with all that it was given.
     typed: String,
 }
 
@@ -64,66 +67,71 @@ const TARGETS: &str = "a target is a whole percentage of the request (70%) or an
 
 /// A field of the spec with its new value.
 #[derive(Debug, Clone)]
-struct Field {
-    path: Vec<Step>,
+struct Patch {
+    path: Vec<PathStep>,
     value: Json,
     /// As it was typed.
     item: String,
     text: String,
+    /// What stands before it in messages: the flag, unless it is one of `--vary`.
+    flag: &'static str,
 }
 
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let mut fields: Vec<Field> = Vec::new();
+        let mut own = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            fields.extend(value.map(|value| Field {
-                path: vec![Step::Name(name.to_owned())],
+            own.fields.extend(value.map(|value| Patch {
+                path: vec![PathStep::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
                 text: value.to_string(),
+                flag: SET,
             }));
         }
         for text in &typed.fields {
-            let field = Field::read(text)?;
-            if let Some(other) = fields
-                .iter()
-                .find(|other| overlap(&other.path, &field.path))
-            {
-                return Err(Error::usage(if other.item == field.item {
-                    format!("{} is set twice", field.item)
-                } else {
-                    format!(
-                        "{} and {} are both set, and overlap",
-                        other.item, field.item
-                    )
-                }));
-            }
-            fields.push(field);
+            own.add_field(text, SET)?;
         }
-        let mut targets = Vec::new();
         for text in &typed.targets {
-            let form = match NewTarget::read(text, text) {
-                _ if text.contains('=') => TARGETS.to_owned(),
-                Ok(_) => format!("name the metric, such as --target cpu={text}; {TARGETS}"),
-                Err(_) => format!("such as --target {text}=70%; {TARGETS}"),
-            };
-            let (wanted, value) = split(text, "--target", text, &form)?;
-            let target = NewTarget::read(value, text)?;
-            targets.push((
-                wanted,
-                TypedTarget {
-                    target,
-                    text: value.to_owned(),
-                    typed: text.clone(),
-                },
-            ));
+            own.add_target(text, "--target ")?;
         }
-        Ok(Self {
-            candidate: None,
-            keeps_template: false,
-            fields,
-            targets,
-        })
+        Ok(own)
+    }
+
+    /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.
+    pub(super) fn add_field(&mut self, text: &str, flag: &'static str) -> Result<(), Error> {
+        let field = Patch::read(text, flag)?;
+        let mut fields = self.fields.iter();
+        if let Some(other) = fields.find(|other| overlap(&other.path, &field.path)) {
+            return Err(Error::usage(if other.item == field.item {
+                format!("{} is set twice", field.item)
+            } else {
+                format!(
+                    "{} and {} are both set, and overlap",
+                    other.item, field.item
+                )
+            }));
+        }
+        self.fields.push(field);
+        Ok(())
+    }
+
+    /// Adds `METRIC=VALUE`, alike.
+    pub(super) fn add_target(&mut self, text: &str, flag: &str) -> Result<(), Error> {
+        let typed = format!("{flag}{text}");
+        let form = match NewTarget::read(text, &typed) {
+            _ if text.contains('=') => TARGETS.to_owned(),
+            Ok(_) => format!("name the metric, such as {flag}cpu={text}; {TARGETS}"),
+            Err(_) => format!("such as {typed}=70%; {TARGETS}"),
+        };
+        let (wanted, value) = split(text, &typed, &form)?;
+        let target = TypedTarget {
+            target: NewTarget::read(value, &typed)?,
+            text: value.to_owned(),
+            typed,
+        };
+        self.targets.push((wanted, target));
+        Ok(())
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -178,61 +186,82 @@ impl SpecChanges {
         before: &HpaSpec,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
-    ) -> Result<Vec<Vec<Step>>, Error> {
-        let mut paths: Vec<Vec<Step>> =
-            self.fields.iter().map(|field| field.path.clone()).collect();
+    ) -> Result<Vec<Vec<PathStep>>, Error> {
         if self.fields.is_empty() && self.targets.is_empty() {
-            return Ok(paths);
+            return Ok(Vec::new());
         }
         let mut spec = snapshot.hpa.spec.clone();
-        let mut taken: Vec<usize> = Vec::new();
-        for (
-            wanted,
-            TypedTarget {
-                target,
-                text,
-                typed,
-            },
-        ) in &self.targets
-        {
+        let mut paths = Vec::new();
+        for (wanted, target) in &self.targets {
             for place in wanted.places(snapshot)? {
-                let metric = typed.strip_suffix(&**text).unwrap_or(typed);
-                unit::check(&spec.metrics[place], text, |value| {
-                    format!("--target {metric}{value}")
-                })
-                .map_err(|why| Error::usage(format!("--target {typed}: {why}")))?;
-                let label = spec.metrics[place].label(&spec.metrics);
-                if taken.contains(&place) {
-                    return Err(Error::usage(format!("the target of {label} is set twice")));
-                }
-                taken.push(place);
-                let path = target_path(&spec.metrics[place], place);
-                if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
-                    return Err(Error::usage(format!(
-                        "the target of {label} and {} are both set, and overlap",
-                        field.item
-                    )));
-                }
-                let source = source_of(&spec.metrics[place]);
-                let running = before
-                    .metrics
-                    .iter()
-                    .find(|metric| source_of(metric) == source);
-                let observed = running.and_then(MetricSpec::target).map(reported);
-                target.set(&mut spec.metrics[place], &label)?;
-                paths.push(path.to_vec());
-                overrides.push(Override::new(
-                    format!("target of {label}"),
-                    target.to_string(),
-                    observed,
-                ));
+                let (path, own) = self.set_target(target, &mut spec, place, before, &paths)?;
+                paths.push(path);
+                overrides.push(own);
             }
         }
-        let (running, mut json) = (to_json(before)?, to_json(&spec)?);
+        let changed = self.set_fields(before, &spec, overrides)?;
+        let origin = "the changed spec";
+        update(snapshot, changed, HpaVersion::V2, origin, &[], &[], false)?;
+        let flag = self.fields.first().map_or("", |field| field.flag);
+        let origin = format!("{flag}scaleTargetRef");
+        same_target(before, &snapshot.hpa.spec, &origin)?;
+        paths.extend(self.fields.iter().map(|field| field.path.clone()));
+        Ok(paths)
+    }
+
+    /// Sets the target of a metric at its place; `taken` are the paths of those that are set.
+    fn set_target(
+        &self,
+        typed: &TypedTarget,
+        spec: &mut HpaSpec,
+        place: usize,
+        before: &HpaSpec,
+        taken: &[Vec<PathStep>],
+    ) -> Result<(Vec<PathStep>, Override), Error> {
+        let TypedTarget {
+            target,
+            text,
+            typed,
+        } = typed;
+        let label = spec.metrics[place].label(&spec.metrics);
+        let metric = &mut spec.metrics[place];
+        let words = typed.strip_suffix(&**text).unwrap_or(typed);
+        unit::check(metric, text, |value| format!("{words}{value}"))
+            .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
+        let path = target_path(metric, place).to_vec();
+        if taken.contains(&path) {
+            return Err(Error::usage(format!("the target of {label} is set twice")));
+        }
+        if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
+            return Err(Error::usage(format!(
+                "the target of {label} and {} are both set, and overlap",
+                field.item
+            )));
+        }
+        let source = source_of(metric);
+        let mut running = before.metrics.iter();
+        let running = running.find(|metric| source_of(metric) == source);
+        let observed = running.and_then(MetricSpec::target).map(reported);
+        target.set(metric, &label)?;
+        let item = format!("target of {label}");
+        Ok((path, Override::new(item, target.to_string(), observed)))
+    }
+
+    /// The spec with the fields.
+    fn set_fields(
+        &self,
+        before: &HpaSpec,
+        spec: &HpaSpec,
+        overrides: &mut Vec<Override>,
+    ) -> Result<HpaSpec, Error> {
+        let (running, mut json) = (to_json(before)?, to_json(spec)?);
         for field in &self.fields {
             // In another manifest, the same index may belong to another metric.
             let is_own = self.candidate.is_none()
-                || field.path.iter().all(|step| matches!(step, Step::Name(_)));
+                || field
+                    .path
+                    .iter()
+                    .all(|step| matches!(step, PathStep::Name(_)));
             let observed = field.find(&running).filter(|_| is_own).map(plain);
             if field.value.is_null() && field.find(&json).is_none() && !field.is_of_spec(&json)? {
                 return Err(field.unknown(&json));
@@ -246,20 +275,10 @@ impl SpecChanges {
             ));
         }
         let text = json.to_string();
-        let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            let error = Error::usage(format!("--set: the API server would reject the spec: {e}"));
-            // A word of a field that takes none is the likely cause.
-            match self.fields.iter().find(|field| field.value.is_string()) {
-                Some(field) => error.hint(format!(
-                    "{} is text, because it is no JSON; a number has no unit (300), a list is like \
-                     [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
-                    field.text
-                )),
-                None => error,
-            }
-        })?;
+        let changed = crate::apimachinery::json::decode(&text);
+        let changed: HpaSpec = changed.map_err(|e| self.undecodable(&e.to_string()))?;
         // What the spec does not have is lost on the way.
-        let kept = to_json(&spec)?;
+        let kept = to_json(&changed)?;
         for field in &self.fields {
             let empty = matches!(&field.value, Json::Null)
                 || field.value.as_array().is_some_and(Vec::is_empty);
@@ -267,17 +286,24 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
         }
-        update(
-            snapshot,
-            spec,
-            HpaVersion::V2,
-            "the changed spec",
-            &[],
-            &[],
-            false,
-        )?;
-        same_target(before, &snapshot.hpa.spec, "--set scaleTargetRef")?;
-        Ok(paths)
+        Ok(changed)
+    }
+
+    fn undecodable(&self, cause: &str) -> Error {
+        let is_of_flag = self.fields.iter().any(|field| field.flag == SET);
+        let flag = if is_of_flag { "--set: " } else { "" };
+        let error = Error::usage(format!(
+            "{flag}the API server would reject the spec: {cause}"
+        ));
+        // A word of a field that takes none is the likely cause.
+        match self.fields.iter().find(|field| field.value.is_string()) {
+            Some(field) => error.hint(format!(
+                "{} is text, because it is no JSON; a number has no unit (300), a list is like \
+                 [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
+                field.text
+            )),
+            None => error,
+        }
     }
 }
 
@@ -340,34 +366,13 @@ fn replace(
             .chain(&named)
             .map(|own| note(origin, own)),
     );
-    let hpa = &snapshot.hpa;
-    let namespace = match &*object.metadata.namespace {
-        "" => &hpa.namespace,
-        own => own,
-    };
-    manifest.check_metadata(namespace)?;
-    let name = match &*object.metadata.name {
-        // The API server adds to it.
-        "" => format!("{}…", object.metadata.generate_name),
-        own => own.to_owned(),
-    };
-    let key = format!("{namespace}/{name}");
-    if object.metadata.name != hpa.name {
+    let of_name = note_on_name(manifest, &snapshot.hpa)?;
+    if matches!(of_name, Some(Note::ManifestOfNewHpa { .. })) {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
-        let beside = !manifest.is_of_keda();
-        notes.push(Note::ManifestOfNewHpa {
-            manifest: key,
-            hpa: hpa.key(),
-            beside,
-        });
-    } else if key != hpa.key() {
-        notes.push(Note::ManifestOfNamespace {
-            manifest: key,
-            hpa: hpa.key(),
-        });
     }
+    notes.extend(of_name);
     notes.extend(
         manifest
             .ownership(&snapshot.hpa)
@@ -394,6 +399,36 @@ fn replace(
     };
     overrides.push(Override::event(MANIFEST, format!("from {origin}{nothing}")));
     Ok(differences)
+}
+
+/// Says whether a manifest is of another name or namespace than the HPA.
+fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
+    let metadata = &manifest.object()?.metadata;
+    let namespace = match &*metadata.namespace {
+        "" => &hpa.namespace,
+        own => own,
+    };
+    manifest.check_metadata(namespace)?;
+    let name = match &*metadata.name {
+        // The API server adds to it.
+        "" => format!("{}…", metadata.generate_name),
+        own => own.to_owned(),
+    };
+    let (of_manifest, key) = (format!("{namespace}/{name}"), hpa.key());
+    Ok(if metadata.name != hpa.name {
+        Some(Note::ManifestOfNewHpa {
+            manifest: of_manifest,
+            hpa: key,
+            beside: !manifest.is_of_keda(),
+        })
+    } else if of_manifest != key {
+        Some(Note::ManifestOfNamespace {
+            manifest: of_manifest,
+            hpa: key,
+        })
+    } else {
+        None
+    })
 }
 
 /// Adds the other HPAs for the same target, or replaces them.
@@ -520,7 +555,7 @@ impl NewTarget {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
         if text.starts_with('+') {
             return Err(Error::usage(format!(
-                "--target {typed}: {text} looks like a change, but a target cannot be changed by \
+                "{typed}: {text} looks like a change, but a target cannot be changed by \
                  an amount: give the new target without the +"
             )));
         }
@@ -528,9 +563,7 @@ impl NewTarget {
             Some(percent) => percent.parse().ok().map(Self::Percent),
             None => Quantity::parse(text).ok().map(Self::Amount),
         };
-        target.ok_or_else(|| {
-            Error::usage(format!("--target {typed}: {text} is not a target")).hint(TARGETS)
-        })
+        target.ok_or_else(|| Error::usage(format!("{typed}: {text} is not a target")).hint(TARGETS))
     }
 
     /// Sets the target of a metric, of the same type where the value leaves that open.
@@ -587,10 +620,16 @@ impl fmt::Display for NewTarget {
     }
 }
 
-impl Field {
-    fn read(text: &str) -> Result<Self, Error> {
+impl fmt::Display for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.flag, self.item)
+    }
+}
+
+impl Patch {
+    fn read(text: &str, flag: &'static str) -> Result<Self, Error> {
         let form = |why: &str| {
-            Error::usage(format!("--set {text}: {why}")).hint(
+            Error::usage(format!("{flag}{text}: {why}")).hint(
                 "it has the form PATH=VALUE, such as \
                  behavior.scaleDown.stabilizationWindowSeconds=60 or \
                  metrics[0].resource.target.averageUtilization=70",
@@ -604,13 +643,13 @@ impl Field {
             if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric()) {
                 return Err(form("the path has an empty or invalid name"));
             }
-            steps.push(Step::Name(name.to_owned()));
+            steps.push(PathStep::Name(name.to_owned()));
             while let Some(after) = rest.strip_prefix('[') {
                 let (place, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
                 let place = place
                     .parse()
                     .map_err(|_| form("an index is not a number"))?;
-                steps.push(Step::Place(place));
+                steps.push(PathStep::Place(place));
                 rest = further;
             }
             if !rest.is_empty() {
@@ -624,6 +663,7 @@ impl Field {
             value: json,
             item: path.to_owned(),
             text: value.to_owned(),
+            flag,
         })
     }
 
@@ -662,7 +702,7 @@ impl Field {
             }
             Err(_) => None,
         };
-        let error = Error::usage(format!("--set {}: the spec has no such field", self.item));
+        let error = Error::usage(format!("{self}: the spec has no such field"));
         match meant
             .as_deref()
             .and_then(|meant| meant.strip_prefix("spec."))
@@ -696,39 +736,36 @@ impl Field {
             return Ok(());
         }
         let unknown = unknown.messages().join("; ");
-        Err(Error::usage(format!("--set {}: {unknown}", self.item)))
+        Err(Error::usage(format!("{self}: {unknown}")))
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {
         self.path.iter().try_fold(json, |json, step| match step {
-            Step::Name(name) => json.get(name),
-            Step::Place(place) => json.get(place),
+            PathStep::Name(name) => json.get(name),
+            PathStep::Place(place) => json.get(place),
         })
     }
 
     fn set(&self, json: &mut Json) -> Result<(), Error> {
-        let item = &self.item;
         let mut at = json;
         for step in &self.path {
             at = match step {
-                Step::Name(name) => {
+                PathStep::Name(name) => {
                     if at.is_null() {
                         *at = Json::Object(Map::new());
                     }
                     let fields = at.as_object_mut().ok_or_else(|| {
-                        Error::usage(format!(
-                            "--set {item}: the parent of {name} is not an object"
-                        ))
+                        Error::usage(format!("{self}: the parent of {name} is not an object"))
                     })?;
                     fields.entry(name).or_insert(Json::Null)
                 }
-                Step::Place(place) => {
+                PathStep::Place(place) => {
                     if at.is_null() {
                         *at = Json::Array(Vec::new());
                     }
                     let list = at.as_array_mut().ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: [{place}] is applied to something that is not a list"
+                            "{self}: [{place}] is applied to something that is not a list"
                         ))
                     })?;
                     let length = list.len();
@@ -737,7 +774,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: there is no [{place}] in a list of {length}"
+                            "{self}: there is no [{place}] in a list of {length}"
                         ))
                     })?
                 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{Replicas, be_ready, known_selector};
+use super::pods::{ReplicasChange, be_ready, known_selector};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
@@ -20,7 +20,7 @@ use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
-use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::Value;
 
@@ -31,7 +31,7 @@ const CONTAINER: &str = "container";
 
 /// What else is known of the values of metrics, and of the pods.
 #[derive(Debug, Clone)]
-pub struct Values<'v> {
+pub struct KnownValues<'v> {
     /// Metrics of candidates.
     pub also: &'v [MetricSpec],
     /// The values of a run.
@@ -53,7 +53,7 @@ pub struct Values<'v> {
 pub fn suppose_pods(
     input: &mut Input,
     assumptions: &Assumptions,
-    values: &Values<'_>,
+    values: &KnownValues<'_>,
 ) -> Result<(), Error> {
     if !input.surroundings.lacks_pods {
         return state_replicas(&mut input.snapshot, assumptions);
@@ -72,34 +72,13 @@ pub fn suppose_pods(
     };
     let workload = own.or(candidate.map(|manifest| &manifest.object));
     let typed = match assumptions.pods.replicas {
-        Some(typed @ Replicas::To(_)) => Some(typed.after(0)?),
-        Some(Replicas::By(_)) | None => None,
+        Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
+        Some(ReplicasChange::By(_)) | None => None,
     };
-    let (known, selector) = match (&snapshot.scale, workload) {
-        (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
-        (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
-        (Err(ScaleError::Missing(_)), Some(workload)) => {
-            let scale = scale_of(workload);
-            (Some(scale.clone()), scale.selector)
-        }
-        (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
-        (Err(_), _) if is_unscalable(target.group(), &target.kind) => {
-            let message = format!(
-                "the kind {} has no scale: {target} cannot be scaled",
-                target.kind
-            );
-            let hint = "point scaleTargetRef at an object that has the subresource scale";
-            return if needs_none {
-                Ok(())
-            } else {
-                Err(Error::usage(message).hint(hint))
-            };
-        }
-        (Err(_), _) => {
-            let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
-            let unknown = known_selector(snapshot).err().filter(|_| !needs_none);
-            return unknown.map_or(Ok(()), |e| Err(e.hint(hint)));
-        }
+    let (known, selector) = match known_scale(snapshot, workload) {
+        Ok(Some(known)) => known,
+        Err(e) if !needs_none => return Err(e),
+        Ok(None) | Err(_) => return Ok(()),
     };
     let known = known.filter(|_| workload.is_none_or(Workload::states_replicas));
     let stated = known
@@ -126,20 +105,13 @@ pub fn suppose_pods(
         return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
     }
     let Some(scale) = scale else {
-        let is_change = matches!(assumptions.pods.replicas, Some(Replicas::By(_)));
-        let (change, hint) = if is_change {
-            (
-                ", so --replicas cannot change them",
-                "state their number, such as --replicas 3",
-            )
-        } else {
-            ("", "state them with --replicas")
-        };
-        let message = format!("the replicas of {target} are unknown{change}");
-        return Err(Error::usage(message).hint(match workload {
-            Some(_) => hint.to_owned(),
-            None => or_manifest(hint, target) + &if_meant(&surroundings.unscaled),
-        }));
+        let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
+        return Err(unknown_replicas(
+            target,
+            is_change,
+            workload,
+            &surroundings.unscaled,
+        ));
     };
     let Ok(required) = scale.selector.parsed() else {
         return Ok(());
@@ -162,19 +134,75 @@ pub fn suppose_pods(
         pod.labels = required.example().into();
     }
     be_ready(&mut pod);
-    let prefix = format!("{}-assumed", target.name);
-    let replicas = scale.status_replicas;
-    let count = usize::try_from(replicas).unwrap_or_default();
     let supposed = SupposedPods {
-        count: replicas,
+        count: scale.status_replicas,
         stated,
         template,
     };
     let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
     let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
-    let elsewhere = workload.and_then(template_elsewhere);
+    let notes = not_ready
+        .into_iter()
+        .chain(workload.and_then(template_elsewhere));
+    let notes: Vec<Note> = notes.collect();
+    input.notes.extend(notes);
+    place(input, &pod, scale, supposed);
+    Ok(())
+}
 
-    let was = snapshot.clone();
+/// The scale of a target, as far as it is known, and the selector of its pods; `None` if only the selector is unknown.
+fn known_scale(
+    snapshot: &Snapshot,
+    workload: Option<&Workload>,
+) -> Result<Option<(Option<Scale>, ScaleSelector)>, Error> {
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    Ok(Some(match (&snapshot.scale, workload) {
+        (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
+        (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
+        (Err(ScaleError::Missing(_)), Some(workload)) => {
+            let scale = scale_of(workload);
+            (Some(scale.clone()), scale.selector)
+        }
+        (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
+        (Err(_), _) if is_unscalable(target.group(), &target.kind) => {
+            let message = format!(
+                "the kind {} has no scale: {target} cannot be scaled",
+                target.kind
+            );
+            let hint = "point scaleTargetRef at an object that has the subresource scale";
+            return Err(Error::usage(message).hint(hint));
+        }
+        (Err(_), _) => {
+            let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
+            return known_selector(snapshot).map_or_else(|e| Err(e.hint(hint)), |_| Ok(None));
+        }
+    }))
+}
+
+fn unknown_replicas(
+    target: &CrossVersionObjectReference,
+    is_change: bool,
+    workload: Option<&Workload>,
+    unscaled: &[String],
+) -> Error {
+    let (change, hint) = if is_change {
+        (
+            ", so --replicas cannot change them",
+            "state their number, such as --replicas 3",
+        )
+    } else {
+        ("", "state them with --replicas")
+    };
+    let message = format!("the replicas of {target} are unknown{change}");
+    Error::usage(message).hint(match workload {
+        Some(_) => hint.to_owned(),
+        None => or_manifest(hint, target) + &if_meant(unscaled),
+    })
+}
+
+/// Puts pods into the input, and what follows from their number.
+fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
+    let was = input.snapshot.clone();
     let Input {
         snapshot,
         surroundings,
@@ -182,15 +210,12 @@ pub fn suppose_pods(
         notes,
         ..
     } = input;
-    snapshot.pods = (1..=count)
-        .map(|n| {
-            Pod {
-                name: format!("{prefix}-{n}").into(),
-                ..pod.clone()
-            }
-            .into()
-        })
-        .collect();
+    let prefix = format!("{}-assumed", snapshot.hpa.spec.scale_target_ref.name);
+    let named = |n: i32| Pod {
+        name: format!("{prefix}-{n}").into(),
+        ..pod.clone()
+    };
+    snapshot.pods = (1..=supposed.count).map(|n| named(n).into()).collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
         let key = rival.key();
@@ -200,7 +225,7 @@ pub fn suppose_pods(
             .extend(OtherHpa::of(rival, scale.clone()));
     }
     snapshot.scale = Ok(scale);
-    if count == 0 {
+    if supposed.count <= 0 {
         // Then there is nothing to measure.
         for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics) {
             if answer.is_missing() && !spec.is_total() {
@@ -217,10 +242,7 @@ pub fn suppose_pods(
     surroundings.supposed = Some(supposed.clone());
     basis.retain(|own| !matches!(own, Basis::StatusReplicas { .. }));
     basis.push(Basis::SupposedPods(supposed));
-    notes.extend(not_ready);
-    notes.extend(elsewhere);
     input.remark_anew(&was);
-    Ok(())
 }
 
 /// Answers metrics of a container that the pods do not have: whatever they use, none of it is the container's.
@@ -248,7 +270,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
     let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
         return Ok(());
     };
-    if let Some(typed @ Replicas::To(_)) = assumptions.pods.replicas {
+    if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
         let (replicas, selector) = (typed.after(0)?, selector.clone());
         snapshot.scale = Ok(Scale {
             spec_replicas: replicas,
@@ -267,7 +289,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
 fn of_candidates<'v>(
     hpa: &Hpa,
     assumptions: &Assumptions,
-    values: &Values<'v>,
+    values: &KnownValues<'v>,
 ) -> Result<Option<&'v WorkloadManifest>, Error> {
     let chosen = values
         .candidates
@@ -387,7 +409,7 @@ fn bare(
     assumptions: &Assumptions,
     hpa: &Hpa,
     workload: Option<&Workload>,
-    values: &Values<'_>,
+    values: &KnownValues<'_>,
 ) -> Result<(SupposedTemplate, Pod), Error> {
     let metrics = || hpa.spec.metrics.iter().chain(values.also);
     let of_metrics = metrics().filter_map(MetricSpec::container);
@@ -454,7 +476,11 @@ fn bare(
 }
 
 /// What gives a resource an amount, if anything does.
-fn amount_of(resource: &str, assumptions: &Assumptions, values: &Values<'_>) -> Option<String> {
+fn amount_of(
+    resource: &str,
+    assumptions: &Assumptions,
+    values: &KnownValues<'_>,
+) -> Option<String> {
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {

@@ -16,13 +16,14 @@ use crate::error::Error;
 use crate::numbers::format_of;
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, StatedReplicas};
 use crate::snapshot::pod::{
     Container, Pod, REVISION_LABELS, Requests, ResourceName, resource_name,
 };
 use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 
 /// The item of what is assumed with a template.
@@ -30,12 +31,12 @@ pub const TEMPLATE: &str = "template";
 
 /// Which of the two lists of a pod a container is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum List {
+enum ContainerList {
     Containers,
     InitContainers,
 }
 
-impl List {
+impl ContainerList {
     fn of(self, pod: &Pod) -> &[Container] {
         match self {
             Self::Containers => &pod.containers,
@@ -70,11 +71,106 @@ pub(super) fn apply(
     manifest: &WorkloadManifest,
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
-    let mut notes = manifest.notes()?;
+    note_manifest(input, manifest)?;
     let WorkloadManifest {
         object: manifest,
         origin,
         bare_cores,
+        ..
+    } = manifest;
+    let reference = manifest.reference();
+    let target = input.snapshot.hpa.spec.scale_target_ref.clone();
+    let Ok(selector) = known_selector(&input.snapshot) else {
+        return Ok(());
+    };
+    check_selector(input, manifest, origin, &selector)?;
+    let mut notes = Vec::new();
+    if manifest.replicas.is_none()
+        && let Some(running) = input.surroundings.workload(&target)
+        && let Some(stated) = resets_replicas(&running.metadata)
+    {
+        notes.push(Note::ReplicasReset {
+            workload: reference.clone(),
+            stated,
+        });
+    }
+    let Some(template) = manifest.template.as_deref().map(as_pod) else {
+        input.notes.extend(Note::of_manifest(origin, notes));
+        return Ok(());
+    };
+    let running = input.surroundings.workload(&target);
+    let running = running.and_then(|it| it.template.as_deref()).map(as_pod);
+    let is_own = |pod: &Pod| selector.matches(&pod.labels);
+    let keeps_pods = is_own(&template);
+    let before = overrides.len();
+    overrides.push(Override::event(
+        TEMPLATE,
+        format!("of {reference} from {origin}"),
+    ));
+    let was = input.snapshot.pods.clone();
+    let pods: Vec<&Pod> = was
+        .iter()
+        .map(|pod| &**pod)
+        .filter(|pod| is_own(pod))
+        .collect();
+    let made: Vec<Revision<'_>> = by_template(input, running.as_ref(), &pods)
+        .into_iter()
+        .map(|(before, pods)| Revision::new(before, &pods, &template, keeps_pods))
+        .collect();
+    notes.extend(kept_beside(
+        &made,
+        &template,
+        &input.snapshot.hpa.spec.metrics,
+    ));
+    notes.extend(change(input, &made, &was, bare_cores, overrides)?);
+    let changed = made
+        .iter()
+        .map(|own| own.make(&mut input.snapshot))
+        .filter(|changed| *changed);
+    if changed.count() > 0 {
+        let note = Note::rollout_first(reference);
+        if !input.notes.contains(&note) {
+            input.notes.push(note);
+        }
+    }
+    if overrides.len() == before + 1
+        && let Some(own) = overrides.last_mut()
+    {
+        own.assumed += ", which changes nothing";
+    }
+    if let Some(workload) = input.surroundings.workload_mut(&target) {
+        workload.template.clone_from(&manifest.template);
+    }
+    input.notes.extend(Note::of_manifest(origin, notes));
+    Ok(())
+}
+
+/// Makes sure that the manifest of a workload that runs keeps its selector.
+fn check_selector(
+    input: &Input,
+    manifest: &Workload,
+    origin: &str,
+    selector: &Selector,
+) -> Result<(), Error> {
+    let Hpa {
+        namespace, spec, ..
+    } = &input.snapshot.hpa;
+    let own = manifest.metadata.namespace.as_ref();
+    if own.is_some_and(|own| own != namespace) || !runs(input) {
+        return Ok(());
+    }
+    let running = input.surroundings.workload(&spec.scale_target_ref);
+    let stated = running.and_then(|own| own.selector.as_ref());
+    let stated = stated.and_then(|own| own.to_selector().ok());
+    keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
+}
+
+/// Notes what is to be said of a manifest wherever it applies, and which replicas it states.
+fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
+    let mut notes = manifest.notes()?;
+    let WorkloadManifest {
+        object: manifest,
+        origin,
         ..
     } = manifest;
     let reference = manifest.reference();
@@ -110,71 +206,27 @@ pub(super) fn apply(
         origin: origin.clone(),
         replicas,
     });
-    let target = input.snapshot.hpa.spec.scale_target_ref.clone();
-    let Ok(selector) = known_selector(&input.snapshot) else {
-        return Ok(());
-    };
-    let is_same_object = manifest
-        .metadata
-        .namespace
-        .as_ref()
-        .is_none_or(|own| own == namespace);
-    if is_same_object && runs(input) {
-        let own = input
-            .surroundings
-            .workload(&target)
-            .and_then(|own| own.selector.as_ref());
-        let own = own.and_then(|own| own.to_selector().ok());
-        keep_selector(manifest, own.as_ref().unwrap_or(&selector), origin)?;
-    }
-    let mut notes = Vec::new();
-    if replicas.is_none()
-        && let Some(running) = input.surroundings.workload(&target)
-        && let Some(stated) = resets_replicas(&running.metadata)
-    {
-        notes.push(Note::ReplicasReset {
-            workload: reference.clone(),
-            stated,
-        });
-    }
-    let Some(template) = manifest.template.as_deref().map(as_pod) else {
-        input.notes.extend(Note::of_manifest(origin, notes));
-        return Ok(());
-    };
-    let running = input.surroundings.workload(&target);
-    let running = running.and_then(|it| it.template.as_deref()).map(as_pod);
-    let is_own = |pod: &Pod| selector.matches(&pod.labels);
-    let keeps_pods = is_own(&template);
-    let before = overrides.len();
-    overrides.push(Override::event(
-        TEMPLATE,
-        format!("of {reference} from {origin}"),
-    ));
-    let was = input.snapshot.pods.clone();
-    let pods: Vec<&Pod> = was
-        .iter()
-        .map(|pod| &**pod)
-        .filter(|pod| is_own(pod))
-        .collect();
-    let made: Vec<Made<'_>> = by_template(input, running.as_ref(), &pods)
-        .into_iter()
-        .map(|(before, pods)| Made::new(before, &pods, &template, keeps_pods))
-        .collect();
-    notes.extend(kept_beside(
-        &made,
-        &template,
-        &input.snapshot.hpa.spec.metrics,
-    ));
-    let elsewhere: BTreeSet<_> = made.iter().flat_map(Made::set_elsewhere).collect();
+    Ok(())
+}
+
+/// Changes the requests, and says which containers change; with notes.
+fn change(
+    input: &mut Input,
+    made: &[Revision<'_>],
+    was: &[Shared<Pod>],
+    bare_cores: &[Option<Box<str>>],
+    overrides: &mut Vec<Override>,
+) -> Result<Vec<Note>, Error> {
+    let elsewhere: BTreeSet<_> = made.iter().flat_map(Revision::set_elsewhere).collect();
     let elsewhere = elsewhere.into_iter();
-    notes.extend(
-        elsewhere.map(|(container, resource)| Note::RequestSetElsewhere {
+    let mut notes: Vec<Note> = elsewhere
+        .map(|(container, resource)| Note::RequestSetElsewhere {
             container,
             resource,
-        }),
-    );
+        })
+        .collect();
     let mut requests: Vec<NewRequest> = Vec::new();
-    for own in made.iter().flat_map(Made::requests) {
+    for own in made.iter().flat_map(Revision::requests) {
         if !requests.contains(own) {
             requests.push(own.clone());
         }
@@ -183,16 +235,20 @@ pub(super) fn apply(
         own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
     }
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
-    set_requests(input, &was, &requests, &makes, overrides)?;
-    let mut changes: Vec<&Change> = Vec::new();
+    set_requests(input, was, &requests, &makes, overrides)?;
+    let mut changes: Vec<&ContainerChange> = Vec::new();
     for own in made.iter().flat_map(|own| &own.changes) {
         if !changes.contains(&own) {
             changes.push(own);
         }
     }
     let unmeasured = changes.iter().filter_map(|change| match change {
-        Change::Add(List::InitContainers, container) if !container.restart_always => None,
-        Change::Add(_, container) => Some(container.name.to_string()),
+        ContainerChange::Add(ContainerList::InitContainers, container)
+            if !container.restart_always =>
+        {
+            None
+        }
+        ContainerChange::Add(_, container) => Some(container.name.to_string()),
         _ => None,
     });
     let unmeasured: Vec<String> = unmeasured.collect();
@@ -201,27 +257,8 @@ pub(super) fn apply(
             containers: unmeasured,
         });
     }
-    overrides.extend(changes.into_iter().map(Change::own));
-    let changed = made
-        .iter()
-        .map(|own| own.make(&mut input.snapshot))
-        .filter(|changed| *changed);
-    if changed.count() > 0 {
-        let note = Note::rollout_first(reference);
-        if !input.notes.contains(&note) {
-            input.notes.push(note);
-        }
-    }
-    if overrides.len() == before + 1
-        && let Some(own) = overrides.last_mut()
-    {
-        own.assumed += ", which changes nothing";
-    }
-    if let Some(workload) = input.surroundings.workload_mut(&target) {
-        workload.template.clone_from(&manifest.template);
-    }
-    input.notes.extend(Note::of_manifest(origin, notes));
-    Ok(())
+    overrides.extend(changes.into_iter().map(ContainerChange::own));
+    Ok(notes)
 }
 
 /// Whether the usage of a container matters to metrics, of which the values of some are stated otherwise, by their
@@ -266,16 +303,16 @@ pub(crate) fn drop_known(
 }
 
 /// The pods that were made of one template, and what another one makes of them.
-struct Made<'p> {
+struct Revision<'p> {
     /// The template that they were made of; `None` if it is unknown.
     before: Option<Pod>,
     /// The pods by name, as they were observed.
     pods: BTreeMap<&'p str, &'p Pod>,
     requests: Vec<NewRequest>,
-    changes: Vec<Change>,
+    changes: Vec<ContainerChange>,
 }
 
-impl<'p> Made<'p> {
+impl<'p> Revision<'p> {
     fn new(before: Option<Pod>, pods: &[&'p Pod], template: &Pod, keeps_pods: bool) -> Self {
         let mut requests = Vec::new();
         let mut add = |new: Vec<NewRequest>| {
@@ -307,7 +344,8 @@ impl<'p> Made<'p> {
         let has_all = |container: &Container| {
             !pods.is_empty() && pods.iter().all(|pod| find(pod, &container.name).is_some())
         };
-        changes.retain(|own| !matches!(own, Change::Add(_, container) if has_all(container)));
+        changes
+            .retain(|own| !matches!(own, ContainerChange::Add(_, container) if has_all(container)));
         let pods = pods.iter().map(|pod| (&*pod.name, *pod)).collect();
         Self {
             before,
@@ -374,7 +412,7 @@ impl<'p> Made<'p> {
             self.changes.iter().for_each(|change| change.make(pod));
         }
         let gone = self.changes.iter().filter_map(|change| match change {
-            Change::Remove(_, container) => Some(&container.name),
+            ContainerChange::Remove(_, container) => Some(&container.name),
             _ => None,
         });
         let gone: Vec<&Box<str>> = gone.collect();
@@ -443,7 +481,7 @@ fn without_revision(mut pod: Pod) -> Pod {
 }
 
 /// What pods keep whose template is unknown, beside what is in another one.
-fn kept_beside(made: &[Made<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
+fn kept_beside(made: &[Revision<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
     let (mut kept, mut requests) = (Vec::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
     for pod in unknown.flat_map(|own| own.pods.values()) {
@@ -555,13 +593,13 @@ pub(super) fn as_pod(template: &Pod) -> Pod {
     pod
 }
 
-fn containers(pod: &Pod) -> impl Iterator<Item = (List, &Container)> {
-    [List::Containers, List::InitContainers]
+fn containers(pod: &Pod) -> impl Iterator<Item = (ContainerList, &Container)> {
+    [ContainerList::Containers, ContainerList::InitContainers]
         .into_iter()
         .flat_map(move |list| list.of(pod).iter().map(move |container| (list, container)))
 }
 
-fn find<'p>(pod: &'p Pod, name: &str) -> Option<(List, &'p Container)> {
+fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p Container)> {
     containers(pod).find(|(_, container)| *container.name == *name)
 }
 
@@ -633,13 +671,13 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
 
 /// What else a template changes of a pod.
 #[derive(Debug, Clone, PartialEq)]
-enum Change {
-    Add(List, Container),
-    Remove(List, Container),
+enum ContainerChange {
+    Add(ContainerList, Container),
+    Remove(ContainerList, Container),
     /// From one list to the other, or from one that starts a pod up to one that keeps running.
     Move {
-        from: (List, Container),
-        to: (List, Container),
+        from: (ContainerList, Container),
+        to: (ContainerList, Container),
     },
     Label {
         key: Box<str>,
@@ -650,21 +688,26 @@ enum Change {
 
 /// What else a template changes of a pod, or of the template before it: labels only where it keeps its
 /// pods, since the API server would reject it otherwise.
-fn changes(before: &Pod, template: &Pod, is_template: bool, keeps_pods: bool) -> Vec<Change> {
+fn changes(
+    before: &Pod,
+    template: &Pod,
+    is_template: bool,
+    keeps_pods: bool,
+) -> Vec<ContainerChange> {
     let mut all = Vec::new();
     for (list, container) in containers(template) {
         match find(before, &container.name) {
-            None => all.push(Change::Add(list, container.clone())),
+            None => all.push(ContainerChange::Add(list, container.clone())),
             Some((own, old)) if (own, old.restart_always) != (list, container.restart_always) => {
                 let (from, to) = ((own, old.clone()), (list, container.clone()));
-                all.push(Change::Move { from, to });
+                all.push(ContainerChange::Move { from, to });
             }
             Some(_) => {}
         }
     }
     if is_template {
         let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
-        all.extend(gone.map(|(list, container)| Change::Remove(list, container.clone())));
+        all.extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
     }
     if keeps_pods {
         let new = template.labels.iter();
@@ -679,7 +722,7 @@ fn changes(before: &Pod, template: &Pod, is_template: bool, keeps_pods: bool) ->
                 .chain(gone)
                 .map(|(key, value)| {
                     let before = before.labels.get(key).map(Into::into);
-                    Change::Label {
+                    ContainerChange::Label {
                         key: key.into(),
                         value: value.map(Into::into),
                         before,
@@ -690,7 +733,7 @@ fn changes(before: &Pod, template: &Pod, is_template: bool, keeps_pods: bool) ->
     all
 }
 
-impl Change {
+impl ContainerChange {
     fn make(&self, pod: &mut Pod) {
         match self {
             Self::Add(list, container) => {
@@ -740,7 +783,8 @@ impl Change {
                 from,
                 to: (list, container),
             } => {
-                let sort = |list: List, container: &Container| list.sort(container).to_owned();
+                let sort =
+                    |list: ContainerList, container: &Container| list.sort(container).to_owned();
                 let item = format!("container {}", container.name);
                 Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
             }

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
-use super::pods::{PodChanges, Replicas, Which, of_target};
+use super::pods::{PodChanges, ReplicasChange, Which, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
@@ -50,6 +50,30 @@ impl Assumptions {
     /// Takes a manifest for the HPA's.
     pub fn replace_hpa(&mut self, candidate: Candidate) {
         self.spec.candidate = Some(candidate);
+    }
+
+    /// Sets a field of the spec as `--vary` names it: `target.METRIC`, `min`, `max`, or its path.
+    ///
+    /// # Errors
+    ///
+    /// Those of the flag for it, which say the same in these words.
+    pub fn vary(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let (flag, text) = if let Some(metric) = path.strip_prefix("target.") {
+            let text = format!("{metric}={value}");
+            self.spec.add_target(&text, "target.")?;
+            ("--target", text)
+        } else {
+            let path = match path {
+                "min" => "minReplicas",
+                "max" => "maxReplicas",
+                path => path,
+            };
+            let text = format!("{path}={value}");
+            self.spec.add_field(&text, "")?;
+            ("--set", text)
+        };
+        self.flags.push((flag, shell_word(&text)));
+        Ok(())
     }
 
     /// Whether a value is assumed for every metric of the spec as it is.
@@ -149,7 +173,7 @@ impl Assumptions {
     /// The same from a number of replicas on, if there is one, unless another one is assumed.
     #[must_use]
     pub fn starting_with(mut self, replicas: Option<i32>) -> Self {
-        self.pods.replicas = self.pods.replicas.or(replicas.map(Replicas::To));
+        self.pods.replicas = self.pods.replicas.or(replicas.map(ReplicasChange::To));
         self
     }
 
@@ -221,7 +245,7 @@ impl Assumptions {
                 .map(|it| TypedRequest::read(it))
                 .collect::<Result<_, _>>()?,
             pods: PodChanges {
-                replicas: replicas.as_deref().map(Replicas::read).transpose()?,
+                replicas: replicas.as_deref().map(ReplicasChange::read).transpose()?,
                 unready: which("--unready", unready)?,
                 missing: which("--missing", missing)?,
                 pending: which("--pending", pending)?,
@@ -272,7 +296,11 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
 
 impl Assigned {
     fn read(text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
-        let (wanted, value) = split(text, flag, typed, &format!("a value is {FORMS}"))?;
+        let (wanted, value) = split(
+            text,
+            &format!("{flag} {typed}"),
+            &format!("a value is {FORMS}"),
+        )?;
         Self::new(wanted, value, flag, typed)
     }
 

@@ -39,7 +39,7 @@ struct Taken {
 }
 
 /// A container that has no metric of its own, while the HPA looks at the usage of its pods.
-struct Part<'t> {
+struct ContainerPart<'t> {
     /// The place of the metric of the pods in the spec.
     whole: usize,
     container: &'t str,
@@ -68,7 +68,7 @@ impl<'d> Values<'d> {
         snapshot: &mut Snapshot,
         assigned: &Assigned,
     ) -> Result<Override, Error> {
-        let Some(Part { whole, container }) = Part::of(assigned, snapshot) else {
+        let Some(ContainerPart { whole, container }) = ContainerPart::of(assigned, snapshot) else {
             let places = assigned.places(snapshot)?;
             let first = places[0];
             let label = self.take(snapshot, assigned, first)?;
@@ -86,9 +86,10 @@ impl<'d> Values<'d> {
         };
         has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
         let status = |own: &mut Snapshot, place| current(&look(own), place);
-        let observed = Part::of(assigned, self.was).and_then(|Part { whole, container }| {
-            in_container(&mut self.was.clone(), whole, container, status)
-        });
+        let observed =
+            ContainerPart::of(assigned, self.was).and_then(|ContainerPart { whole, container }| {
+                in_container(&mut self.was.clone(), whole, container, status)
+            });
         if assigned.value != Value::Missing {
             self.wholes.push(whole);
         }
@@ -169,7 +170,7 @@ impl<'d> Values<'d> {
                 state.word()
             )));
         }
-        let Some(Part { whole, container }) = Part::of(assigned, snapshot) else {
+        let Some(ContainerPart { whole, container }) = ContainerPart::of(assigned, snapshot) else {
             let places = assigned.places(snapshot)?;
             self.check_not_missing(snapshot, places[0], pod, assigned)?;
             let own = self.set_pod_at(snapshot, pod, assigned, places[0])?;
@@ -284,7 +285,7 @@ impl<'d> Values<'d> {
     }
 }
 
-impl<'t> Part<'t> {
+impl<'t> ContainerPart<'t> {
     fn of(assigned: &'t Assigned, snapshot: &Snapshot) -> Option<Self> {
         let whole = assigned.wanted.whole(&snapshot.hpa.spec.metrics)?;
         Some(Self {

@@ -18,7 +18,7 @@ use crate::snapshot::controller::Tolerances;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
 
-pub(super) struct Search<'s> {
+pub(super) struct ValueSearch<'s> {
     snapshot: &'s Snapshot,
     remembered: &'s Remembered,
     dial: Dial<'s>,
@@ -87,7 +87,7 @@ const STEPS: i32 = 1000;
 const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
 
-impl<'s> Search<'s> {
+impl<'s> ValueSearch<'s> {
     pub(super) fn new(
         snapshot: &'s Snapshot,
         remembered: &'s Remembered,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::trace::Stated;
-use super::world::{Setting, World};
+use super::trace::TraceValue;
+use super::world::{LoadSetting, World};
 use super::{JoinTimes, MAX_PASSES, Rollout, TimelineOptions, Trace, TraceEnd};
 use crate::error::Error;
 use crate::numbers;
@@ -31,7 +31,7 @@ pub struct Player {
     pub(super) held: HashSet<Box<str>>,
     /// Where the values of each metric of the trace are.
     pub(super) places: Vec<Meant>,
-    pub(super) settings: Vec<Setting>,
+    pub(super) settings: Vec<LoadSetting>,
     /// When someone else scales to 0 and from it, with the replicas from then on: the controller does neither
     /// with a `minReplicas` above 0.
     pub(super) sleeps: Vec<(SignedDuration, i32)>,
@@ -175,11 +175,11 @@ impl Player {
                 .extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // Of several values that a metric has had by then, the latest.
-        let mut begun: Vec<Option<&Stated<'_>>> = vec![None; self.places.len()];
+        let mut begun: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
         for own in stated.iter().filter(|own| !own.after.is_positive()) {
             begun[own.column] = Some(own);
         }
-        let begun: Vec<&Stated<'_>> = begun.into_iter().flatten().collect();
+        let begun: Vec<&TraceValue<'_>> = begun.into_iter().flatten().collect();
         let decision = look(snapshot);
         for stated in &begun {
             let meant = &self.places[stated.column];
@@ -284,8 +284,8 @@ pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
 }
 
 /// What a value of a trace means, in words.
-fn meaning(stated: &Stated<'_>, snapshot: &Snapshot, place: usize) -> String {
-    let Stated { value, text, .. } = stated;
+fn meaning(stated: &TraceValue<'_>, snapshot: &Snapshot, place: usize) -> String {
+    let TraceValue { value, text, .. } = stated;
     let spec = &snapshot.hpa.spec.metrics[place];
     match (value, SampleSource::of(&snapshot.hpa, spec)) {
         (Value::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {

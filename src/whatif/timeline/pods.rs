@@ -40,14 +40,14 @@ pub(super) struct Workload {
     is_stateful: bool,
     /// What new pods are like, and what is measured of them.
     model: Option<Shared<Pod>>,
-    measured: Measured,
+    measured: MeasuredPod,
     made: u64,
     rolling: Option<Rolling>,
 }
 
 /// What is measured of a pod, and how old it is.
 #[derive(Debug, Clone, Default)]
-struct Measured {
+struct MeasuredPod {
     usage: Option<Shared<PodMetrics>>,
     /// By place of the metric in the spec.
     values: Vec<Option<PodValue>>,
@@ -134,7 +134,7 @@ impl Workload {
                 0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),
                 _ => model,
             },
-            measured: Measured::default(),
+            measured: MeasuredPod::default(),
             made: 0,
             rolling: None,
         };
@@ -154,7 +154,7 @@ impl Workload {
                 .cloned(),
             _ => None,
         });
-        self.measured = Measured {
+        self.measured = MeasuredPod {
             values: values.collect(),
             usage: usage
                 .max_by_key(|item| best(self.role(&item.name)))
@@ -485,7 +485,7 @@ impl Joining {
     }
 }
 
-impl Measured {
+impl MeasuredPod {
     /// Has those of some pods measured that are not yet.
     fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
         let Snapshot {

@@ -24,7 +24,7 @@ use crate::whatif::value::{FORMS, Value};
 /// The load, column by column.
 #[derive(Debug, Clone)]
 pub struct Trace {
-    origin: Origin,
+    origin: TraceOrigin,
     /// Whether times are those of the clock, counted from 1970, rather than since the first pass.
     is_absolute: bool,
     first: SignedDuration,
@@ -53,7 +53,7 @@ struct Typed {
 
 /// A value that a metric has from a time on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stated<'t> {
+pub(super) struct TraceValue<'t> {
     /// How long after the first pass; negative before it.
     pub(super) after: SignedDuration,
     /// Which of the metrics of the trace, counted from 0.
@@ -99,12 +99,12 @@ enum Title {
 }
 
 /// Where something is in a load, for errors about it.
-struct Place<'t> {
-    origin: &'t Origin,
+struct TracePlace<'t> {
+    origin: &'t TraceOrigin,
     line: u64,
 }
 
-impl Place<'_> {
+impl TracePlace<'_> {
     fn bad(&self, why: impl std::fmt::Display) -> Error {
         Error::usage(format!(
             "failed to read {}: {why}",
@@ -115,14 +115,14 @@ impl Place<'_> {
 
 /// Where a load is from. What a saved load says about it is text of a file, which no error quotes.
 #[derive(Debug, Clone)]
-enum Origin {
+enum TraceOrigin {
     /// A table that was read from this file, or other source, in this run.
     Table(String),
     /// A Prometheus, or a saved state.
     Load,
 }
 
-impl Origin {
+impl TraceOrigin {
     fn name(&self) -> String {
         match self {
             Self::Table(source) => format!("the trace {source}"),
@@ -159,11 +159,11 @@ impl Trace {
     pub fn of(load: &Load) -> Result<Self, Error> {
         let is_table = load.lines.is_some();
         let origin = &if is_table {
-            Origin::Table(load.source.clone())
+            TraceOrigin::Table(load.source.clone())
         } else {
-            Origin::Load
+            TraceOrigin::Load
         };
-        let at = |line| Place { origin, line };
+        let at = |line| TracePlace { origin, line };
         let (titles, mut metrics) = titles(&load.columns, load.queries.is_empty(), origin)?;
         let measured = load.ready_after.map(|after| after.0);
         if [load.ready_after, load.metrics_after]
@@ -468,13 +468,13 @@ impl Trace {
     }
 
     /// What it states, for a first pass at `start`, by time.
-    pub(super) fn stated(&self, start: Timestamp) -> Vec<Stated<'_>> {
+    pub(super) fn stated(&self, start: Timestamp) -> Vec<TraceValue<'_>> {
         let columns = self.metrics.iter().enumerate();
-        let mut stated: Vec<Stated<'_>> = columns
+        let mut stated: Vec<TraceValue<'_>> = columns
             .flat_map(|(column, own)| {
                 own.samples
                     .iter()
-                    .map(move |Sample { time, line, value }| Stated {
+                    .map(move |Sample { time, line, value }| TraceValue {
                         after: self.after(*time, start),
                         column,
                         value: value.as_ref().map_or(Value::Missing, |typed| typed.value),
@@ -488,13 +488,13 @@ impl Trace {
     }
 
     /// Where a value is, for errors about it.
-    pub(super) fn place(&self, stated: &Stated<'_>) -> String {
-        let Stated { column, line, .. } = stated;
+    pub(super) fn place(&self, stated: &TraceValue<'_>) -> String {
+        let TraceValue { column, line, .. } = stated;
         format!("{}: {}", self.origin.at(*line), self.metrics[*column].name)
     }
 
     /// An error about a value, with where that is.
-    pub(super) fn within(&self, stated: &Stated<'_>, e: Error) -> Error {
+    pub(super) fn within(&self, stated: &TraceValue<'_>, e: Error) -> Error {
         Error {
             message: format!("{}: {}", self.place(stated), e.message),
             ..e
@@ -506,7 +506,7 @@ impl Trace {
         &self,
         metrics: &[MetricSpec],
         place: usize,
-        stated: &Stated<'_>,
+        stated: &TraceValue<'_>,
     ) -> Result<(), Error> {
         let spec = &metrics[place];
         unit::check(spec, stated.text, str::to_owned).map_err(|_| {
@@ -519,7 +519,12 @@ impl Trace {
 
 impl MetricColumn {
     /// Takes a cell.
-    fn push(&mut self, time: SignedDuration, text: &str, place: &Place<'_>) -> Result<(), Error> {
+    fn push(
+        &mut self,
+        time: SignedDuration,
+        text: &str,
+        place: &TracePlace<'_>,
+    ) -> Result<(), Error> {
         let name = &self.name;
         let value = text.parse::<Value>().map_err(|why| {
             // A quote that is never closed takes in the rows that follow.
@@ -563,9 +568,9 @@ impl MetricColumn {
 fn titles(
     header: &[String],
     is_trace: bool,
-    origin: &Origin,
+    origin: &TraceOrigin,
 ) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
-    let place = Place { origin, line: 1 };
+    let place = TracePlace { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
         let error = place.bad("the first line has no column \"time\"");
         let of_another_form = |title: &&String| {
@@ -628,8 +633,8 @@ fn titles(
 ///
 /// It is no table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
-    let table = Origin::Table(origin.to_owned());
-    let at = |line| Place {
+    let table = TraceOrigin::Table(origin.to_owned());
+    let at = |line| TracePlace {
         origin: &table,
         line,
     };
@@ -666,7 +671,7 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
 fn read_record(
     reader: &mut csv::Reader<&[u8]>,
     record: &mut csv::StringRecord,
-    origin: &Origin,
+    origin: &TraceOrigin,
 ) -> Result<bool, Error> {
     reader.read_record(record).map_err(|e| {
         let line = e.position().map_or(1, csv::Position::line);
@@ -674,7 +679,7 @@ fn read_record(
             csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
             _ => e.to_string(),
         };
-        Place { origin, line }.bad(why)
+        TracePlace { origin, line }.bad(why)
     })
 }
 

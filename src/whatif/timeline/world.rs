@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::load::{Load, together};
 use super::pods::Workload;
-use super::trace::{Stated, Trace};
+use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rolled, Rollout, Stays};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, Step};
@@ -40,7 +40,7 @@ fn set_in(
 
 /// A value that a metric has from a time on.
 #[derive(Debug)]
-pub(super) struct Setting {
+pub(super) struct LoadSetting {
     pub(super) after: SignedDuration,
     /// Which of the metrics of the trace, counted from 0.
     pub(super) column: usize,
@@ -92,12 +92,12 @@ impl World {
     /// holds what is known of what the pods request, by column.
     pub(super) fn setting(
         &self,
-        stated: &Stated<'_>,
+        stated: &TraceValue<'_>,
         trace: &Trace,
         meant: &Meant,
         requests: &mut HashMap<usize, i128>,
-    ) -> Result<Option<Setting>, Error> {
-        let Stated {
+    ) -> Result<Option<LoadSetting>, Error> {
+        let TraceValue {
             after,
             column,
             ref value,
@@ -110,7 +110,7 @@ impl World {
         let within = |e: Error| trace.within(stated, e);
         let total = match value {
             Value::Missing => {
-                return Ok(Some(Setting {
+                return Ok(Some(LoadSetting {
                     after,
                     column,
                     total: None,
@@ -142,7 +142,7 @@ impl World {
         };
         let total = total.and_then(|total| total.try_into().ok());
         let total = total.ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
-        Ok(Some(Setting {
+        Ok(Some(LoadSetting {
             after,
             column,
             total: Some(total),
@@ -179,7 +179,7 @@ impl World {
     }
 
     /// Has a metric say something else from now on.
-    pub(super) fn set(&mut self, setting: &Setting, meant: &Meant) -> Result<(), Error> {
+    pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
         for &place in &meant.places {
             let missing = (place, meant.container.clone());

@@ -7,10 +7,10 @@ use std::thread::{available_parallelism, scope};
 
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::Terminal;
-use super::progress::shown;
 use crate::backtest::{Filter, Found, Plan, Search, Tried};
 use crate::cluster::signals::Signals;
+use crate::command::Terminal;
+use crate::command::progress::shown;
 use crate::error::Error;
 use crate::whatif::timeline::Totals;
 

@@ -1,0 +1,140 @@
+//! Judges the expectations for each spec that was played, or for the one pass.
+
+use super::{Baseline, Evaluation, Scenario, Simulation};
+use crate::backtest::{Candidate, Found};
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::report::expected::Judged;
+use crate::report::{Explanation, backtest};
+use crate::whatif::expect::{Expectation, Facts, RunFacts, Truth, Verdict};
+use crate::whatif::timeline::Totals;
+
+/// Judges the pass that is explained with the run that begins with it, and then the other candidates.
+pub(super) fn judge<'s>(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    simulation: &'s Simulation,
+) -> Result<Evaluation<'s>, Error> {
+    let Simulation { pass, backtest, .. } = simulation;
+    let candidates = backtest.as_ref().map_or(&[][..], |own| &own.candidates);
+    let others = candidates.get(1..).unwrap_or_default();
+    scenario.gate.check(&pass.input.snapshot.hpa.spec)?;
+    for Candidate { run, .. } in others {
+        let checked = scenario.gate.check(&run.input.snapshot.hpa.spec);
+        checked.map_err(|e| Error {
+            message: format!("{}: {}", run.name, e.message),
+            ..e
+        })?;
+    }
+    let several = backtest.as_ref().filter(|_| candidates.len() > 1);
+    let name = |of: &Candidate| several.map(|runs| backtest::name(runs, of));
+    let replay = backtest.as_ref().map(|own| &own.replay);
+    let replay = replay.map(|run| (Pass::run(run.input.clone()), &run.timeline.totals));
+    let judgement = Judgement {
+        scenario,
+        replay: replay
+            .as_ref()
+            .map(|(pass, totals)| RunFacts::new(pass, totals)),
+        search: backtest.as_ref().and_then(|own| own.search.as_ref()),
+    };
+
+    let first = candidates.first();
+    let rolled_out = first.and_then(|own| own.run.rolled_out.as_deref());
+    let explanation = scenario.watch.explain(pass, rolled_out);
+    let totals = simulation.timeline.as_ref().map(|own| &own.totals);
+    let (expectations, mut worst) = judgement.of(pass, &explanation, totals);
+    let manifest = baseline.candidates.first();
+    let mut judged = vec![Judged {
+        candidate: first.and_then(name),
+        manifest: manifest.and_then(|own| own.manifest.clone()),
+        expectations,
+    }];
+    let mut findings = vec![explanation.findings.clone()];
+    for other in others {
+        let pass = Pass::run(other.run.input.clone());
+        let explanation = scenario
+            .watch
+            .explain(&pass, other.run.rolled_out.as_deref());
+        let totals = &other.run.timeline.totals;
+        let (expectations, verdict) = judgement.of(&pass, &explanation, Some(totals));
+        worst = worst.max(verdict);
+        judged.push(Judged {
+            candidate: name(other),
+            manifest: other.manifest.clone(),
+            expectations,
+        });
+        findings.push(explanation.findings);
+    }
+    Ok(Evaluation {
+        explanation,
+        findings,
+        judged,
+        verdict: worst,
+    })
+}
+
+/// What every spec is judged by.
+struct Judgement<'s> {
+    scenario: &'s Scenario<'s>,
+    replay: Option<RunFacts<'s>>,
+    search: Option<&'s Found>,
+}
+
+impl Judgement<'_> {
+    fn of(
+        &self,
+        pass: &Pass,
+        explanation: &Explanation<'_>,
+        totals: Option<&Totals>,
+    ) -> (Vec<Expectation>, Verdict) {
+        let Scenario { gate, watch, .. } = self.scenario;
+        let run = totals.map(|totals| RunFacts::new(pass, totals));
+        let facts = Facts::of(pass);
+        let facts = run.map_or(facts, |run| {
+            facts.with_runs(run, self.replay.unwrap_or(run))
+        });
+        let found = watch.expectations(explanation, &facts);
+        let Some(search) = self.search else {
+            return gate.judge(&facts, found);
+        };
+        // The expectations were used to choose the settings.
+        let names = gate.names();
+        let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
+        let some = (!names.is_empty()).then_some(some);
+        gate.of_change_alone()
+            .judge(&facts, some.into_iter().chain(found))
+    }
+}
+
+/// How many settings were tried, and how they were judged.
+fn tried(search: &Found) -> String {
+    let Found {
+        combinations,
+        tried,
+        ..
+    } = search;
+    let of = |truth| {
+        tried
+            .iter()
+            .filter(|own| own.result.is_ok() && own.meets == truth)
+            .count()
+    };
+    let refused = tried.iter().filter(|own| own.result.is_err()).count();
+    let counts = [
+        (of(Truth::True), ["meets it", "meet it"]),
+        (of(Truth::False), ["does not", "do not"]),
+        (of(Truth::Unknown), ["may or may not"; 2]),
+        (refused, ["cannot be played"; 2]),
+        (
+            combinations.saturating_sub(tried.len()),
+            ["was not tried", "were not tried"],
+        ),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, [one, several])| {
+            format!("{count} {}", if count == 1 { one } else { several })
+        })
+        .collect();
+    format!("of {combinations} settings, {}", counts.join(", "))
+}

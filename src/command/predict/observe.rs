@@ -1,0 +1,156 @@
+//! Observes the HPA of a scenario: from saved objects or a cluster, with the load that Prometheus recorded.
+
+use std::borrow::Cow;
+
+use super::read::{check_not_played, timeline_options};
+use super::{Baseline, Scenario};
+use crate::backtest::{ManifestPlace, Spec};
+use crate::cluster::Session;
+use crate::command::past::narrow;
+use crate::command::state::{ask, pass, read_saved};
+use crate::command::{Terminal, connected, waited};
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::saved::objects::Objects;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::input::Input;
+use crate::snapshot::load::Load;
+use crate::snapshot::note::Note;
+use crate::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
+
+/// What Prometheus was asked for, with messages.
+enum FromPrometheus {
+    Nothing,
+    Load(Box<Load>, Vec<String>),
+    /// The history before now, in the pass.
+    History(Vec<String>),
+}
+
+/// Reads saved objects, or asks a cluster.
+pub(super) fn observe<'s>(
+    scenario: &'s Scenario<'_>,
+    saved: Option<Objects>,
+    terminal: &Terminal,
+) -> Result<Baseline<'s>, Error> {
+    let mut as_read = None;
+    let ((mut pass, recorded), mut messages) = match saved {
+        Some(objects) => {
+            let (pass, read) = read(scenario, objects)?;
+            as_read = read;
+            let asked = waited(recorded(scenario, None, pass, terminal))?;
+            (asked, Vec::new())
+        }
+        None => connected(&scenario.request.connection, async |session| {
+            let (memory, options) = (&scenario.args.memory, &scenario.options);
+            let assumed = Some(&scenario.assumptions);
+            let live = ask(session, memory, options, assumed, None, terminal).await?;
+            recorded(scenario, Some(session), live.pass, terminal).await
+        })?,
+    };
+    let key = pass.input.snapshot.hpa.key();
+    let saved_of = scenario.load.as_ref().and_then(|load| load.hpa.as_ref());
+    if saved_of.is_some_and(|of| *of != key) {
+        return Err(Error::usage(format!(
+            "the saved load is not of {key}, but of another HPA"
+        ))
+        .hint("use --trace or --prometheus"));
+    }
+    let timeline = &scenario.args.timeline;
+    let (load, timeline) = match recorded {
+        FromPrometheus::Nothing => {
+            let load = scenario.load.as_ref().map(Cow::Borrowed);
+            (load, scenario.timeline.clone())
+        }
+        FromPrometheus::Load(load, more) => {
+            messages.extend(more);
+            let timeline = timeline_options(timeline, Some(&load))?;
+            (Some(Cow::Owned(*load)), Some(timeline))
+        }
+        FromPrometheus::History(more) => {
+            messages.extend(more);
+            check_not_played(&scenario.gate, timeline)?;
+            (None, None)
+        }
+    };
+    let of_load = load.iter().flat_map(|load| load.notes.iter().cloned());
+    pass.input.notes.extend(of_load.map(Note::OfLoad));
+    let candidates = located(&scenario.candidates, &pass.input.snapshot.hpa);
+    Ok(Baseline {
+        pass,
+        as_read,
+        load,
+        timeline,
+        candidates,
+        messages,
+    })
+}
+
+/// The pass over saved objects, with pods for a target without any; then also the input without them.
+fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<Input>), Error> {
+    let mut options = scenario.options.clone();
+    let values = KnownValues {
+        also: &scenario.options.also,
+        trace: scenario
+            .timeline
+            .as_ref()
+            .and_then(|own| own.trace.as_deref()),
+        is_asked: scenario.query.is_some(),
+        candidates: scenario
+            .others()
+            .filter_map(Assumptions::candidate)
+            .collect(),
+    };
+    let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
+    let mut input = read_saved(objects, &options)?;
+    input.notes.extend(of_keda);
+    let read = input.surroundings.lacks_pods.then(|| input.clone());
+    suppose_pods(&mut input, &scenario.assumptions, &values)?;
+    let as_read = read.filter(|_| input.surroundings.supposed.is_some());
+    Ok((pass(input, &scenario.args.memory)?, as_read))
+}
+
+/// Asks Prometheus for a load, or, if a value is assumed for every metric and no run is asked for, so that there is
+/// nothing to play, for the history before now.
+async fn recorded(
+    scenario: &Scenario<'_>,
+    session: Option<&Session>,
+    pass: Pass,
+    terminal: &Terminal,
+) -> Result<(Pass, FromPrometheus), Error> {
+    let Some(query) = &scenario.query else {
+        return Ok((pass, FromPrometheus::Nothing));
+    };
+    if !wants_run(scenario) && scenario.assumptions.fixes_all_metrics(&pass.input.snapshot) {
+        let (pass, messages) = narrow(query, session, pass, terminal).await?;
+        return Ok((pass, FromPrometheus::History(messages)));
+    }
+    let (recorded, also) = (&scenario.args.recorded, &scenario.options.also);
+    let (load, messages) = query
+        .load(recorded, session, &pass.input, also, terminal)
+        .await?;
+    Ok((pass, FromPrometheus::Load(Box::new(load), messages)))
+}
+
+/// Whether a flag asks for more than the next pass.
+fn wants_run(scenario: &Scenario<'_>) -> bool {
+    let args = scenario.args;
+    args.timeline.span.is_some()
+        || !args.timeline.vary.is_empty()
+        || !args.overrides.hpa.is_empty()
+        || args.recorded.typed().iter().any(|(_, is_typed)| *is_typed)
+}
+
+/// The same candidates with the places of their manifests of an HPA.
+fn located(candidates: &[Spec], hpa: &Hpa) -> Vec<Spec> {
+    let located = candidates.iter().cloned().map(|spec| {
+        let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
+        let manifest = place.and_then(|(file, line)| {
+            Some(ManifestPlace {
+                file: file.to_owned(),
+                line: u64::try_from(line).ok()?,
+            })
+        });
+        Spec { manifest, ..spec }
+    });
+    located.collect()
+}

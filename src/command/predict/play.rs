@@ -1,0 +1,189 @@
+//! Plays a scenario from its baseline: one pass, or runs of the HPA as it is and of others over the same load.
+
+use super::vary::vary;
+use super::{Baseline, Scenario, Simulation};
+use crate::backtest::{Backtest, Filter, Found, Plan, Run, Search};
+use crate::command::Terminal;
+use crate::command::state::unpredicted;
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::snapshot::note::Note;
+use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
+use crate::whatif::timeline::{TimelineOptions, Totals};
+
+/// Plays what is asked for.
+pub(super) fn play(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    terminal: &Terminal,
+) -> Result<Simulation, Error> {
+    let played = match &baseline.timeline {
+        Some(timeline) => {
+            let plan = plan(scenario, baseline, timeline)?;
+            runs(scenario, baseline, &plan, terminal)
+        }
+        None => next_pass(scenario, &baseline.pass),
+    };
+    let mut simulation = played.map_err(|e| with_right(e, &baseline.pass.input.notes))?;
+    for assumed in &mut simulation.overrides {
+        assumed.came_to(&simulation.pass.decision);
+    }
+    let is_played = simulation.timeline.is_some();
+    let reads_none = simulation.pass.decision.metrics().next().is_none();
+    let asks_for_values =
+        !scenario.is_gated() && scenario.curve.is_none() && unpredicted(&simulation.pass).is_some();
+    let notes = &mut simulation.pass.input.notes;
+    if baseline.timeline.is_some() && !is_played {
+        notes.push(Note::NotPlayed);
+    }
+    if is_played || reads_none || asks_for_values {
+        // The run has the values, the pass reads none, or an error asks for them.
+        notes.retain(|note| !matches!(note, Note::NoValues(_)));
+    }
+    if is_played && scenario.args.expect.exit_code {
+        notes.push(Note::ExitCodeOfFirstPass);
+    }
+    Ok(simulation)
+}
+
+/// The error for an assumption about something that may not be read, with the missing permission.
+fn with_right(e: Error, notes: &[Note]) -> Error {
+    let right = notes.iter().find_map(Note::missing_right);
+    match right.filter(|_| e.hint.is_none()) {
+        Some(right) => e.hint(right.advice()),
+        None => e,
+    }
+}
+
+/// Plans the runs from the beginning of the load.
+fn plan(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    timeline: &TimelineOptions,
+) -> Result<Plan, Error> {
+    let args = scenario.args;
+    let times_are_given = args.timeline.ready_after.is_some();
+    let plan = Plan::new(
+        timeline.clone(),
+        baseline.pass.input.clone(),
+        times_are_given,
+    )
+    .with_rollout(args.timeline.at);
+    if plan.is_moved && args.memory.is_stated() {
+        return Err(Error::usage(
+            "the load begins at another time than the state was read: its controller starts \
+             without a history",
+        )
+        .hint("leave out --history, --recommendation and --observe"));
+    }
+    let as_it_is = scenario.first().without_candidate();
+    Ok(plan.beside(std::iter::once(&as_it_is).chain(scenario.others())))
+}
+
+/// Only the next pass.
+fn next_pass(scenario: &Scenario<'_>, observed: &Pass) -> Result<Simulation, Error> {
+    let (input, overrides) = scenario
+        .assumptions
+        .apply(observed.input.clone(), &observed.decision)?;
+    Ok(Simulation {
+        begun: None,
+        pass: Pass::run(input),
+        overrides,
+        timeline: None,
+        backtest: None,
+    })
+}
+
+/// Plays the HPA as it is, and any candidates or combinations.
+fn runs(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    plan: &Plan,
+    terminal: &Terminal,
+) -> Result<Simulation, Error> {
+    let begun = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
+    let (search, candidates) = (&scenario.search, &baseline.candidates);
+    let compares = !candidates.is_empty() || search.is_some() || plan.is_recorded();
+    // What only a candidate has may be assumed in a search, too.
+    let assumptions = scenario.first();
+    let backtest = if compares {
+        plan.run(assumptions, candidates)?
+    } else {
+        None
+    };
+    let Some(mut backtest) = backtest else {
+        let mut prepared = plan.prepare(assumptions)?;
+        let timeline = prepared.play()?;
+        let (input, overrides) = prepared.into_parts();
+        return Ok(Simulation {
+            begun,
+            pass: Pass::run(input),
+            overrides,
+            timeline,
+            backtest: None,
+        });
+    };
+    if let Some(search) = search {
+        backtest.search = Some(searched(search, plan, &backtest, &scenario.gate, terminal)?);
+    }
+    let first = backtest.candidates.first();
+    let run = first.map_or(&backtest.replay, |it| &it.run);
+    let (mut input, overrides) = (run.input.clone(), run.overrides.clone());
+    let timeline = Some(run.timeline.clone());
+    tell_apart(&mut input.notes, &backtest);
+    if search.is_some() {
+        // What is to be said of a manifest is true of every combination.
+        let (tried, _) = plan.prepare(assumptions)?.into_parts();
+        let is_new = |note: &Note| !input.notes.contains(note);
+        let new: Vec<Note> = tried.notes.into_iter().filter(is_new).collect();
+        input.notes.extend(new);
+    }
+    Ok(Simulation {
+        begun,
+        pass: Pass::run(input),
+        overrides,
+        timeline,
+        backtest: Some(backtest),
+    })
+}
+
+/// Tries the combinations of a search.
+fn searched(
+    search: &Search,
+    plan: &Plan,
+    backtest: &Backtest,
+    gate: &Gate,
+    terminal: &Terminal,
+) -> Result<Found, Error> {
+    let totals = &backtest.replay.timeline.totals;
+    let begin = Pass::run(backtest.replay.input.clone());
+    let replay = RunFacts::new(&begin, totals);
+    let meets = |pass: &Pass, totals: &Totals| {
+        let facts = Facts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
+        gate.truth(&facts)
+    };
+    let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
+    let rival = (meets(&begin, totals) == Truth::True).then_some(totals);
+    vary(search, plan, expected, rival, terminal)
+}
+
+/// Replaces the notes of the first of several candidates with those of all: first the common ones, then those of
+/// each with its name.
+fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
+    let runs = || backtest.candidates.iter().map(|it| &it.run);
+    if runs().count() <= 1 {
+        return;
+    }
+    let is_common = |note: &Note| runs().all(|run| run.input.notes.contains(note));
+    notes.retain(is_common);
+    for Run { name, input, .. } in runs() {
+        let own = input.notes.iter().filter(|note| !is_common(note)).cloned();
+        notes.extend(own.map(|note| match note {
+            note @ Note::OfManifest { .. } => note,
+            note => Note::OfManifest {
+                origin: name.clone(),
+                note: Box::new(note),
+            },
+        }));
+    }
+}

@@ -1,0 +1,300 @@
+//! Reads the flags and the files that they name into a checked scenario. Nothing is requested here.
+
+use std::env::VarError;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::Scenario;
+use crate::args::{ExpectArgs, FailOn, Predict, PredictOutput, Report, Request, TimelineArgs};
+use crate::backtest::{Search, Spec};
+use crate::command::fail_on::FindingsWatch;
+use crate::command::load::{Query, table};
+use crate::command::{check_save, check_written, state};
+use crate::error::Error;
+use crate::saved::file;
+use crate::saved::objects::Objects;
+use crate::snapshot::load::Load;
+use crate::whatif::expect::Gate;
+use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
+use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+
+/// How long a new pod takes to become ready, unless that is known.
+const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
+
+/// How long it takes until it has metrics.
+const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
+
+/// Reads what was typed; the objects are those of `-f`, and `None` means a cluster.
+pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Error> {
+    let (gate, watch) = expected(&args.expect)?;
+    let curve = args
+        .curve
+        .as_ref()
+        .map(|text| NamedMetric::read(text, "--curve"))
+        .transpose()?;
+    let inputs = inputs(args).filter(|(flag, path)| *flag != "--history" && *path == "-");
+    if inputs.count() > 1 {
+        return Err(Error::usage("standard input (-) can be read only once"));
+    }
+    let (load, saved) = load(args)?;
+    let plays =
+        args.timeline.span.is_some() || load.is_some() || args.prometheus.prometheus.is_some();
+    check_output(args, &gate, plays)?;
+    let assumptions = Assumptions::read(&args.overrides)?;
+    let request = Request::read(&args.names, &args.connection)?;
+    let mut options = state::options(
+        &args.controller,
+        &request.connection,
+        &args.filenames,
+        request.one("predict")?,
+    );
+    options.validate = args.overrides.validate;
+    let summary = check_files(args)?;
+    let query = Query::read(
+        &args.prometheus,
+        &args.recorded.typed(),
+        &request.connection,
+    )?;
+    let timeline = if plays {
+        Some(timeline_options(&args.timeline, load.as_ref())?)
+    } else {
+        None
+    };
+    let mut scenario = Scenario {
+        args,
+        request,
+        options,
+        gate,
+        watch,
+        curve,
+        assumptions,
+        candidates: Vec::new(),
+        search: None,
+        load,
+        timeline,
+        query,
+        summary,
+    };
+    scenario.read_others(plays)?;
+    Ok((scenario, saved))
+}
+
+/// Reads the expectations.
+fn expected(args: &ExpectArgs) -> Result<(Gate, FindingsWatch), Error> {
+    let gate = Gate::new(args)?;
+    let findings = findings(args).cloned().collect::<Vec<_>>();
+    let watch = FindingsWatch::of_predict(&findings, &args.ignore)?;
+    if let Some(report) = args.reports.first()
+        && !gate.has_expectations()
+        && watch.fail_on.is_empty()
+    {
+        // An empty report looks like one in which everything holds.
+        return Err(
+            Error::usage(format!("--report {report} requires an expectation"))
+                .hint("use --expect or --fail-on"),
+        );
+    }
+    Ok((gate, watch))
+}
+
+/// The findings of `--fail-on`, as typed.
+fn findings(args: &ExpectArgs) -> impl Iterator<Item = &String> {
+    args.fail_on.iter().filter_map(|word| match word {
+        FailOn::Finding(text) => Some(text),
+        FailOn::Condition(_) => None,
+    })
+}
+
+/// The files that are read, each with its flag.
+fn inputs(args: &Predict) -> impl Iterator<Item = (&'static str, &String)> {
+    let files = args.filenames.iter().map(|input| ("-f", input));
+    let manifests = args.overrides.hpa.iter().map(|input| ("--hpa", input));
+    let trace = args.timeline.trace.iter().map(|input| ("--trace", input));
+    let history = args.memory.history.iter().map(|input| ("--history", input));
+    files.chain(manifests).chain(trace).chain(history)
+}
+
+/// Reads the saved objects, and the load from a table or else from them.
+fn load(args: &Predict) -> Result<(Option<Load>, Option<Objects>), Error> {
+    if args.filenames.is_empty() {
+        return Ok((table(&args.timeline)?, None));
+    }
+    let mut objects = file::read(&args.filenames)?;
+    let saved = objects.load.take();
+    // Flags take precedence over what was saved.
+    Ok((table(&args.timeline)?.or(saved), Some(objects)))
+}
+
+/// How long to play, under which load.
+pub(super) fn timeline_options(
+    args: &TimelineArgs,
+    load: Option<&Load>,
+) -> Result<TimelineOptions, Error> {
+    let trace = load.map(|load| Trace::of(load).map(Arc::new));
+    let recorded = load
+        .and_then(|load| load.metrics_after)
+        .map(|after| after.0);
+    let times = JoinTimes {
+        ready: args.ready_after.unwrap_or(READY_AFTER),
+        measured: args.metrics_after.or(recorded).unwrap_or(METRICS_AFTER),
+    };
+    Ok(TimelineOptions {
+        others: Vec::new(),
+        span: args.span,
+        trace: trace.transpose()?,
+        times,
+    })
+}
+
+/// Rejects flags and expectations that need a run, if none is played, and a chart of nothing.
+fn check_output(args: &Predict, gate: &Gate, plays: bool) -> Result<(), Error> {
+    let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
+    if args.timeline.passes && !is_data {
+        return Err(Error::usage("--passes requires -o json or -o yaml"));
+    }
+    if !plays {
+        check_not_played(gate, &args.timeline)?;
+    }
+    if args.output == Some(PredictOutput::Svg) && args.curve.is_some() == plays {
+        let why = if args.curve.is_none() {
+            "there is nothing to draw"
+        } else {
+            "use one of --curve and --for"
+        };
+        return Err(Error::usage(format!("-o svg: {why}")).hint(
+            "--curve METRIC draws the replicas over the values of a metric, --for over time",
+        ));
+    }
+    Ok(())
+}
+
+/// Rejects what applies only to a run.
+pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), Error> {
+    gate.check_without_run()?;
+    let typed = [
+        ("--vary", !args.vary.is_empty()),
+        ("--at", args.at.is_some()),
+        ("--ready-after", args.ready_after.is_some()),
+        ("--metrics-after", args.metrics_after.is_some()),
+        ("--passes", args.passes),
+    ];
+    match typed.iter().find(|(_, is_typed)| *is_typed) {
+        Some((flag, _)) => Err(Error::usage(format!("{flag} applies only to a run")).hint(
+            "a run needs --for, --trace, --prometheus, or a state that was saved with a load",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Makes sure that nothing that is read is overwritten. Returns the file for the summary of a job.
+fn check_files(args: &Predict) -> Result<Option<String>, Error> {
+    check_save(args.save.as_deref(), &args.connection, inputs(args))?;
+    let check = |flag: &str, file: &str, example: &str| {
+        let saved = args.save.iter().map(|path| ("--save", path));
+        let others = inputs(args).chain(saved);
+        check_written(flag, file, example, &args.connection, others)
+    };
+    for report in &args.expect.reports {
+        if let Report::Junit(file) = report {
+            check("--report junit=", file, "hpa.xml")?;
+        }
+    }
+    let summary = step_summary(&args.expect.reports)?;
+    if let Some(file) = &summary {
+        check("GITHUB_STEP_SUMMARY=", file, "summary.md")?;
+    }
+    Ok(summary)
+}
+
+/// The file for the summary of a job, if a report writes one.
+fn step_summary(reports: &[Report]) -> Result<Option<String>, Error> {
+    const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
+    if !reports.contains(&Report::Github) {
+        return Ok(None);
+    }
+    match std::env::var(VARIABLE) {
+        Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Error::usage(format!(
+            "{VARIABLE} is not a name of a file in UTF-8"
+        ))),
+    }
+}
+
+impl Scenario<'_> {
+    /// Reads the manifests and the ranges. The metrics of the manifests are to be looked up as well.
+    fn read_others(&mut self, plays: bool) -> Result<(), Error> {
+        let Predict {
+            overrides,
+            timeline,
+            ..
+        } = self.args;
+        if overrides.hpa.len() > 1 && !plays {
+            return Err(Error::usage("several --hpa are compared only over time")
+                .hint("use --for or --trace, or one --hpa"));
+        }
+        if overrides.hpa.len() > 1 && !timeline.vary.is_empty() {
+            return Err(Error::usage("--vary takes at most one --hpa"));
+        }
+        let mut manifests = Vec::new();
+        for path in &overrides.hpa {
+            let objects = file::read_manifests(path)?;
+            let how = overrides.validate;
+            manifests.push(Candidate::find(&objects, &self.options, path, how)?);
+        }
+        let metrics = manifests.iter().flat_map(|it| it.metrics().iter().cloned());
+        self.options.also = metrics.collect();
+        let mut manifests = manifests.into_iter().map(|it| it.among(&self.options.also));
+        if timeline.vary.is_empty() {
+            self.candidates = candidates(manifests, &self.assumptions);
+        } else {
+            let manifest = manifests.next();
+            let search = Search::new(&timeline.vary, overrides, manifest, timeline.at)?;
+            self.search = Some(search);
+        }
+        self.check_others()?;
+        if let Some(first) = self.candidates.first() {
+            self.assumptions = first.assumptions.clone();
+        }
+        Ok(())
+    }
+
+    /// Rejects flags that do not apply to what is played.
+    fn check_others(&self) -> Result<(), Error> {
+        if let (Some(_), Some(code)) = (&self.search, findings(&self.args.expect).next())
+            && (self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty())
+        {
+            return Err(Error::usage(format!(
+                "--fail-on {code} is about one candidate, and --vary tries several"
+            ))
+            .hint("leave out --vary, or judge every combination with --expect"));
+        }
+        let changes_pods = |own: &Assumptions| own.with_running_template().is_some();
+        if self.args.timeline.at.is_some() && !self.others().any(changes_pods) {
+            return Err(Error::usage("--at requires pods that change")
+                .hint("use --request, or --hpa with the manifest of the HPA's target"));
+        }
+        Ok(())
+    }
+}
+
+/// One spec for each manifest, with everything that is typed on top, or one of what is typed.
+fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -> Vec<Spec> {
+    let spec = |name: &str, assumptions| Spec {
+        name: name.to_owned(),
+        assumptions,
+        manifest: None,
+    };
+    let of_manifests = manifests.map(|manifest| {
+        let mut assumptions = typed.clone();
+        let name = manifest.origin().to_owned();
+        assumptions.replace_hpa(manifest);
+        spec(&name, assumptions)
+    });
+    let mut candidates: Vec<Spec> = of_manifests.collect();
+    if candidates.is_empty() && typed.has_candidate() {
+        candidates.push(spec("candidate", typed.clone()));
+    }
+    candidates
+}

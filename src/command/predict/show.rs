@@ -1,0 +1,204 @@
+//! Shows the answer: as a report, as data or as a chart, with the files and annotations that were asked for.
+
+use super::{Baseline, Evaluation, Scenario, Simulation};
+use crate::args::{PredictOutput, Report};
+use crate::command::output_file::{append, replace};
+use crate::command::state::unpredicted;
+use crate::command::{Answer, Terminal, write_saved};
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::render::junit::junit;
+use crate::render::markdown::markdown;
+use crate::render::svg::svg;
+use crate::render::{github, page, structured};
+use crate::report::Explanation;
+use crate::report::backtest::Compared;
+use crate::report::chart::Chart;
+use crate::report::notes::NOT_PLAYED;
+use crate::report::page::Page;
+use crate::report::prediction::Prediction;
+use crate::saved::save::Saved;
+use crate::whatif::kept::kept_targets;
+use crate::whatif::overrides::Meant;
+use crate::whatif::thresholds::{Found, Thresholds, of_container, thresholds};
+
+/// The answer with everything that was asked for.
+pub(super) fn show(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    simulation: &Simulation,
+    evaluation: Evaluation<'_>,
+    terminal: &Terminal,
+) -> Result<Answer, Error> {
+    let Simulation {
+        begun,
+        pass,
+        overrides,
+        timeline,
+        backtest,
+    } = simulation;
+    let verdict = evaluation.verdict;
+    let (thresholds, curve) = changes(scenario, pass)?;
+    let compared = backtest
+        .as_ref()
+        .map(|own| Compared::new(own, evaluation.findings));
+    let begun = begun.as_ref().unwrap_or(&baseline.pass);
+    let prediction = Prediction::new(
+        evaluation.explanation,
+        overrides.clone(),
+        timeline.as_ref(),
+        compared,
+        evaluation.judged,
+        thresholds,
+        &Explanation::new(begun),
+    )
+    .with_kept_targets(kept_targets(begun, pass))
+    .with_passes(scenario.args.timeline.passes);
+    let text = text(scenario, &prediction, curve.as_ref(), terminal)?;
+    // The answer may have taken long, so it is printed whether or not it can be saved and reported.
+    let unsaved = save(scenario, baseline)?;
+    let (annotations, unreported) = report(
+        scenario,
+        &pass.input.snapshot.hpa.key(),
+        &prediction,
+        terminal,
+    );
+    let unanswered = unanswered(scenario, pass, curve.as_ref());
+    let stopped = backtest
+        .as_ref()
+        .and_then(|own| own.search.as_ref()?.stopped);
+    let exit_code = match &unanswered {
+        Some(e) => e.kind.exit_code(),
+        None => verdict.exit_code(),
+    };
+    let errors = unanswered.into_iter().chain(unsaved).chain(unreported);
+    Ok(Answer {
+        text,
+        messages: baseline.messages.clone(),
+        errors: errors.collect(),
+        exit_code: stopped.unwrap_or(exit_code),
+        annotations,
+        written: None,
+    })
+}
+
+/// The metric of `--curve`.
+struct Curve {
+    meant: Meant,
+    /// The index of its thresholds.
+    drawn: Option<usize>,
+}
+
+/// At which values of each metric the answer changes.
+fn changes(
+    scenario: &Scenario<'_>,
+    pass: &Pass,
+) -> Result<(Vec<Thresholds>, Option<Curve>), Error> {
+    let Some(wanted) = &scenario.curve else {
+        return Ok((thresholds(pass, None), None));
+    };
+    let typed = scenario.args.curve.as_deref().unwrap_or_default();
+    let meant = wanted.find(&pass.input.snapshot, &format!("--curve {typed}"))?;
+    let mut drawn = meant.places.first().copied();
+    let container = drawn.zip(meant.container.as_deref());
+    let mut changes = thresholds(pass, drawn.filter(|_| container.is_none()));
+    if let Some((place, container)) = container
+        && let Some(own) = of_container(pass, place, container)
+    {
+        drawn = Some(changes.len());
+        changes.push(own);
+    }
+    Ok((changes, Some(Curve { meant, drawn })))
+}
+
+/// The answer in the format that was asked for.
+fn text(
+    scenario: &Scenario<'_>,
+    prediction: &Prediction<'_>,
+    curve: Option<&Curve>,
+    terminal: &Terminal,
+) -> Result<String, Error> {
+    match scenario.args.output {
+        Some(PredictOutput::Json) => structured::json(prediction),
+        Some(PredictOutput::Yaml) => structured::yaml(prediction),
+        Some(PredictOutput::Markdown) => Ok(as_markdown(prediction, terminal)),
+        Some(PredictOutput::Svg) => drawn(prediction, curve).map(|chart| svg(&chart)),
+        wide => {
+            let wide = wide == Some(PredictOutput::Wide);
+            let page = Page::of_prediction(prediction, wide, terminal.symbols());
+            Ok(page::page(&page, &terminal.layout()))
+        }
+    }
+}
+
+/// The chart that was asked for: a curve, or else a timeline.
+fn drawn(prediction: &Prediction<'_>, curve: Option<&Curve>) -> Result<Chart, Error> {
+    let Some(index) = curve.and_then(|own| own.drawn) else {
+        let chart = prediction.over_time();
+        return chart.ok_or_else(|| Error::failed(NOT_PLAYED));
+    };
+    let why = match prediction.thresholds.get(index).map(|of| &of.found) {
+        Some(Found::Nothing { error }) => error,
+        _ => "the pass ignores metrics",
+    };
+    let chart = prediction.curve();
+    chart.ok_or_else(|| Error::failed(format!("no curve: {why}")))
+}
+
+/// The page with its assumptions and expectations, for a comment or a summary.
+fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
+    markdown(&Page::of_prediction(prediction, false, terminal.symbols()))
+}
+
+/// Saves what was observed. Returns why it was not saved.
+fn save(scenario: &Scenario<'_>, baseline: &Baseline<'_>) -> Result<Option<Error>, Error> {
+    let Some(path) = &scenario.args.save else {
+        return Ok(None);
+    };
+    let mut load = baseline.load.as_deref().cloned();
+    if let Some(load) = &mut load {
+        load.hpa = Some(baseline.pass.input.snapshot.hpa.key());
+    }
+    let inputs = [baseline.as_read.as_ref().unwrap_or(&baseline.pass.input)];
+    let saved = Saved::of(&inputs, &scenario.options.also)?.with_load(load.as_ref());
+    Ok(write_saved(path, &saved).err())
+}
+
+/// Reports the expectations: returns the annotations, and the errors of reports that are not written.
+fn report(
+    scenario: &Scenario<'_>,
+    hpa: &str,
+    prediction: &Prediction<'_>,
+    terminal: &Terminal,
+) -> (String, Vec<Error>) {
+    let (mut annotations, mut unwritten) = (String::new(), Vec::new());
+    for report in &scenario.args.expect.reports {
+        match report {
+            Report::Junit(path) => {
+                let xml = junit(hpa, &prediction.expectations);
+                unwritten.extend(replace(path, |out| out.write_all(xml.as_bytes())).err());
+            }
+            Report::Github => {
+                // The runner interprets commands on both streams, and the answer is on the other one.
+                annotations += &github::annotations(hpa, &prediction.expectations);
+                if let Some(path) = &scenario.summary {
+                    unwritten.extend(append(path, &as_markdown(prediction, terminal)).err());
+                }
+            }
+        }
+    }
+    (annotations, unwritten)
+}
+
+/// Why there is no answer, unless the question is another one.
+fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&Curve>) -> Option<Error> {
+    let mut unread = pass.decision.outcome.unread.iter();
+    let is_curve = pass.input.snapshot.scale.is_ok()
+        && curve.is_some_and(|own| unread.all(|it| own.meant.places.contains(&it.index)));
+    // Expectations also cover what is unknown, which has exit codes of its own.
+    if scenario.is_gated() || is_curve {
+        None
+    } else {
+        unpredicted(pass)
+    }
+}

@@ -77,9 +77,10 @@
 //!  ------------------------------------------------------------------------
 //!  render         text, tables, Markdown, SVG, JUnit       -> stdout
 //!  report         texts, and the published JSON
-//!  findings       what is wrong, with evidence
+//!  findings       what is wrong, with evidence and advice
 //!  apply          whether a result may be written
 //!  backtest       runs of several specs over one load, side by side
+//!  words          how numbers, times and lists are written
 //!  whatif         overrides of a snapshot, expectations, timelines
 //!  past           a past pass, from a history of samples
 //!  pass           one pass with its input, and queries on it
@@ -140,6 +141,7 @@ pub mod snapshot;
 pub mod version;
 #[doc(hidden)]
 pub mod whatif;
+mod words;
 
 #[cfg(test)]
 #[path = "../tests/common/build.rs"]

@@ -109,7 +109,7 @@ impl One<'_> {
         } = self;
         // Whether or not the answer needs it.
         if let Some(query) = &self.query {
-            query.check(None)?;
+            waited(async { query.check(None) })?;
         }
         let objects = file::read(&args.filenames)?;
         if options.target.is_some() && count(&objects, options) > 1 {

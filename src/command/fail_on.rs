@@ -6,11 +6,11 @@ use clap::builder::PossibleValue;
 use crate::apimachinery::names::nearest;
 use crate::args::Condition;
 use crate::error::{Error, listed};
-use crate::findings::{Code, Watched};
+use crate::findings::watched::Watched;
+use crate::findings::{Aspect, Code, FindingView};
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
-use crate::report::findings::FindingView;
 use crate::snapshot::input::Input;
 use crate::whatif::expect::{Expectation, Facts};
 
@@ -81,7 +81,8 @@ impl FindingsWatch {
             let later = Pass::run(input.clone());
             let later = Explanation::new(&later).ignoring(&self.ignored).findings;
             // Who sets the replicas does not depend on pods.
-            let is_of_pods = |it: &FindingView| it.code.lasts() && it.code != Code::OtherWriter;
+            let is_of_pods =
+                |it: &FindingView| it.code.is(Aspect::Lasts) && it.code != Code::OtherWriter;
             explanation.findings.retain(|it| !is_of_pods(it));
             explanation
                 .findings
@@ -99,7 +100,7 @@ impl FindingsWatch {
     ) -> impl Iterator<Item = Expectation> + 'a {
         self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
-            let lasts = !found.is_empty() && found.iter().all(|it| it.lasts());
+            let lasts = !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts));
             let found = found.into_iter().map(Code::as_str).collect();
             let of_metrics = watched.is_of_metrics();
             Expectation::not_found(watched.as_str(), found, lasts, of_metrics, facts)

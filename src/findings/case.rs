@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Alternative, Facts, Finding, Severity};
+use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
@@ -12,7 +12,7 @@ use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
-use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
@@ -22,6 +22,10 @@ use crate::whatif::overrides;
 /// The pass under examination.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+    /// The findings so far, in the order of the table.
+    pub(super) found: Vec<Finding>,
+    /// The codes that are not shown.
+    ignored: &'p [Code],
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
     /// Whether some pods belong to the target by the names of their ReplicaSets.
@@ -83,7 +87,7 @@ fn direct_owner(target: &str) -> Option<&'static str> {
 }
 
 impl<'p> Case<'p> {
-    pub(crate) fn new(pass: &'p Pass) -> Self {
+    pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let Snapshot {
             hpa, scale, pods, ..
         } = &pass.input.snapshot;
@@ -96,6 +100,8 @@ impl<'p> Case<'p> {
         let pods = pods.iter().map(|pod| &**pod).filter(is_own).collect();
         Self {
             pass,
+            found: Vec::new(),
+            ignored,
             pods,
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
@@ -104,6 +110,22 @@ impl<'p> Case<'p> {
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
+    }
+
+    /// Returns the findings so far: what explains the failure of a metric explains it whether or not it is shown.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &Finding> {
+        self.found.iter()
+    }
+
+    /// Returns those that are shown.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Finding> {
+        self.found().filter(|it| !self.ignored.contains(&it.code()))
+    }
+
+    /// Whether a metric has the highest proposal.
+    pub(crate) fn decides(&self, step: &MetricStep) -> bool {
+        let winner = self.decision().winner();
+        winner.is_some_and(|it| it.index == step.index)
     }
 
     pub(crate) fn snapshot(&self) -> &'p Snapshot {
@@ -153,6 +175,11 @@ impl<'p> Case<'p> {
         self.decision().metrics()
     }
 
+    /// Returns the spec of a metric.
+    pub(crate) fn spec(&self, step: &MetricStep) -> &'p MetricSpec {
+        &self.snapshot().hpa.spec.metrics[step.index]
+    }
+
     /// Returns the pods that the selector of the target matches.
     pub(crate) fn pods(&self) -> impl ExactSizeIterator<Item = &'p Pod> {
         self.pods.iter().copied()
@@ -200,6 +227,23 @@ impl<'p> Case<'p> {
             }
         }
         Some(used / requested)
+    }
+
+    /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
+    /// share of what they request: some adapters count a query without a result as 0.
+    pub(crate) fn zero_while_busy(&self) -> Option<(usize, f64)> {
+        /// Pods that have nothing to do seldom use all that they request.
+        const BUSY: f64 = 1.0;
+        let step = self.decision().winner().filter(|it| !it.is_resource())?;
+        let proposal = step.proposal()?;
+        let own = [
+            &proposal.total,
+            &proposal.current.value,
+            &proposal.current.average_value,
+        ];
+        let value = own.into_iter().flatten().next()?;
+        let share = self.cpu_share()?;
+        (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
     }
 
     /// Returns the owner of a pod.

@@ -4,6 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Case;
+use super::about::{About, exact};
+use super::command::Command;
+use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -385,7 +388,7 @@ fn full_usage<'p>(
             {
                 continue;
             }
-            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let mut all = pod.all_containers();
             let container = all.find(|it| it.name == own.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
             let mut usages = own.usage.iter_mut();
@@ -394,4 +397,68 @@ fn full_usage<'p>(
         full.insert(&*pod.name, containers);
     }
     (!full.is_empty()).then_some(full)
+}
+
+/// How to let pods use more before a metric asks for as many of them.
+pub(crate) struct More {
+    /// What to do, as an imperative.
+    pub(super) act: String,
+    /// The new request or target, with an article, if one was found.
+    pub(super) name: Option<String>,
+    pub(super) commands: Vec<Command>,
+}
+
+impl Room {
+    /// Words it. Requests come first: a higher target only hides that they are too small.
+    pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
+        let resource = about.spec(metric).name();
+        let holder = match about.template_holder().group() {
+            "" | "apps" => String::new(),
+            _ => format!(" in {}", about.template_reference()),
+        };
+        if let Some(OtherRequest {
+            container, request, ..
+        }) = &self.request
+        {
+            let flags = format!(
+                "--request {}",
+                shell_word(&format!("{container}={resource}={request}"))
+            );
+            // The name of the container is in the command.
+            let hint = about.try_it("--request");
+            return More {
+                act: if self.is_tight {
+                    format!("raise {resource} request and limit{holder}{hint}")
+                } else {
+                    format!("raise the {resource} request{holder} to {request}{hint}")
+                },
+                name: Some(format!("a request of {request}")),
+                commands: vec![about.predict(&flags)],
+            };
+        }
+        if let Some(other) = &self.target {
+            let to = exact(&other.target);
+            let flags = about.target_flags(metric, &to);
+            let hint = flags
+                .as_deref()
+                .map(|flags| about.try_it(flags))
+                .unwrap_or_default();
+            return More {
+                act: format!("raise the target{hint}"),
+                name: Some(format!("a target of {to}")),
+                commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            };
+        }
+        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
+            (Some(_), true) => format!("raise {resource} request and limit{holder}"),
+            (Some(_), false) => format!("raise the {resource} request{holder}"),
+            (None, true) => format!("raise the {resource} limit and the target"),
+            (None, false) => "raise the target".to_owned(),
+        };
+        More {
+            act,
+            name: None,
+            commands: Vec::new(),
+        }
+    }
 }

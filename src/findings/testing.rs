@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Code, Facts, Finding, Severity, find};
+use super::{Code, Facts, Finding, Severity, Text, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -40,6 +40,16 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
 /// The severity of a finding, whether it explains the pass, and its facts.
 pub(super) type Told = (Severity, bool, Facts);
 
+/// What is told of a finding that explains the pass.
+pub(super) fn because(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
+    Some((severity, true, facts.into()))
+}
+
+/// What is told of one that does not.
+pub(super) fn beside(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
+    Some((severity, false, facts.into()))
+}
+
 /// Returns the finding of a code in a state.
 pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
     only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))
@@ -74,13 +84,117 @@ pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     items.iter().map(change).collect()
 }
 
-/// Checks each state's finding of a code.
-pub(super) fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
+/// Checks the finding of a code in each state.
+pub(super) fn check(code: Code, table: Vec<(&str, Vec<Value>, Option<Told>)>) {
+    for (about, items, want) in table {
         assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
+    }
+}
+
+/// Checks the findings of several codes.
+pub(super) fn check_each(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
+    for (about, code, items, want) in table {
+        check(code, vec![(about, items, want)]);
     }
 }
 
 pub(super) fn boxed(names: &[&str]) -> Vec<Box<str>> {
     names.iter().map(|name| (*name).into()).collect()
+}
+
+pub(crate) fn cpu() -> Value {
+    build::resource("cpu", &build::utilization(50))
+}
+
+pub(crate) fn queue(target: &Value) -> Value {
+    build::external("queue", target)
+}
+
+/// Returns the state with a change to one of its pods.
+pub(crate) fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value> {
+    with_one(items, "Pod", name, patch)
+}
+
+/// Returns the state with a change to the objects of a kind and a name.
+pub(crate) fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
+    let change = |item: &Value| {
+        if item["kind"] == kind && item["metadata"]["name"] == name {
+            build::with(item.clone(), patch)
+        } else {
+            item.clone()
+        }
+    };
+    items.iter().map(change).collect()
+}
+
+pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
+    with(items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
+}
+
+/// Returns the text about a code in a state.
+pub(crate) fn said(code: Code, items: &[Value]) -> Text<String> {
+    let pass = pass(items);
+    let views = views(&pass, &find(&pass));
+    let view = views.into_iter().find(|view| view.code == code);
+    view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
+        .text
+}
+
+/// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
+pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+    let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"scaleTargetRef": {"name": "web"}}});
+    [
+        with(items, "HorizontalPodAutoscaler", &owner),
+        vec![build::with(own, object)],
+    ]
+    .concat()
+}
+
+/// Returns conditions of a ScaledObject, whose messages hold a secret.
+pub(crate) fn conditions(all: &[(&str, &str)]) -> Value {
+    let one = |(type_, status): &(&str, &str)| {
+        json!({"type": type_, "status": status, "reason": "X",
+            "message": "amqp://user:hunter2@rabbit refused"})
+    };
+    json!({"status": {"conditions": all.iter().map(one).collect::<Vec<_>>()}})
+}
+
+/// Returns an HPA of KEDA with a metric of this total and target per replica, and four busy or idle pods.
+pub(crate) fn triggered(target: &str, total: &str, object: &Value) -> Vec<Value> {
+    let items = state(
+        &[build::external("s0-prometheus", &build::average(target))],
+        &["50m"; 4],
+    );
+    let value = json!({"metricName": "s0-prometheus", "value": total});
+    of_keda(
+        &[items, vec![build::external_values([value])]].concat(),
+        object,
+    )
+}
+
+/// Returns a state in which the last pass left 6 replicas, and something has set another number.
+pub(crate) fn set_by(writer: &Value, replicas: i32) -> Vec<Value> {
+    let items = state(&[cpu()], &vec!["50m"; usize::try_from(replicas).unwrap()]);
+    let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
+        {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+    let mut items = with(
+        &items,
+        "HorizontalPodAutoscaler",
+        &json!({
+        "status": status, "spec": {"minReplicas": 2}}),
+    );
+    let replicas_of =
+        json!({"time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+    items.push(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default",
+            "managedFields": [build::with(replicas_of, writer)]},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    }));
+    items
 }

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section, Symbols};
-use super::words::{count, distance, sentence};
 use super::{Explanation, concern};
 use crate::apply::gate::{Code, Concern, Leader};
 use crate::apply::next::{Next, Verdict};
@@ -18,6 +17,7 @@ use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::pass::Pass;
 use crate::snapshot::written::FIELD_MANAGER;
+use crate::words::{count, distance, sentence};
 
 /// What is known of a write that was in conflict with one that wrote the same.
 const SAME: &str = "written by this run, or by another one of kubectl-hpa at the same time";
@@ -546,7 +546,7 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
         return Vec::new();
     };
     let Range { min, max } = next.replicas;
-    let period = super::words::duration(next.pass.input.snapshot.controller.sync_period);
+    let period = crate::words::duration(next.pass.input.snapshot.controller.sync_period);
     let now = next.pass.input.snapshot.now;
     let (before, who) = match next.leader {
         Leader::Holds(_) | Leader::Seen(_) => (

@@ -9,19 +9,19 @@ use std::path::Path;
 
 use super::chart::{Chart, MOST_SERIES};
 use super::clock::{Clock, millis};
-use super::findings::FindingView;
 use super::search::{OTHER_TARGETS, Searched};
 use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use super::timeline::Played;
 use super::totals::hours;
-use super::words::{count, duration, in_words, list, long, part, percent};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
 use crate::calendar::Calendar;
 use crate::engine::decision::Block;
+use crate::findings::FindingView;
 use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
+use crate::words::{count, duration, in_words, list, long, part, percent};
 use jiff::{SignedDuration, Timestamp};
 
 /// Runs side by side.

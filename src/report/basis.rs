@@ -4,7 +4,6 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use super::notes::manager;
-use super::words::{self, duration};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
@@ -19,6 +18,7 @@ use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::past::{Past, PastField, PastPart};
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate};
+use crate::words::{self, duration};
 
 /// One item that the answer is based on.
 #[derive(Debug, Serialize)]

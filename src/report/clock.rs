@@ -3,8 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::words::duration;
 use crate::apimachinery::json::SecondsTime;
+use crate::words::duration;
 
 /// How times are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use super::expected::lacking;
 use super::notes;
-use super::words::{duration, list};
 use crate::apply::gate::{Concern, Leader, Reason};
 use crate::engine::decision::Lacking;
 use crate::memory::Knowledge;
@@ -10,6 +9,7 @@ use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
+use crate::words::{duration, list};
 
 /// Words a concern about writing the result of a pass of an HPA.
 pub fn text(concern: &Concern, hpa: &Hpa) -> String {

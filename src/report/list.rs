@@ -9,7 +9,6 @@ use serde::ser::{SerializeStruct, Serializer};
 
 use super::expected::lacking;
 use super::page::{Words, metrics};
-use super::words::count;
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, Block, MetricResult, Path, Step};
 use crate::findings::Severity;
@@ -19,6 +18,7 @@ use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
+use crate::words::count;
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]

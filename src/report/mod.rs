@@ -10,7 +10,6 @@ mod clock;
 pub(crate) mod comparison;
 pub mod concern;
 pub mod expected;
-pub mod findings;
 pub mod list;
 pub(crate) mod notes;
 pub mod page;
@@ -19,7 +18,6 @@ mod search;
 pub mod section;
 pub mod timeline;
 mod totals;
-mod words;
 
 use jiff::Timestamp;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -27,12 +25,12 @@ use serde::{Serialize, Serializer};
 
 use basis::BasisView;
 use comparison::Comparison;
-use findings::FindingView;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Clause, Group, MetricStep, Outcome, PodRow, Step};
-use crate::findings::{Code, Watched, find_except};
+use crate::findings::watched::Watched;
+use crate::findings::{Code, FindingView, find_except, views};
 use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
@@ -43,6 +41,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::past::RecordedReplicas;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
+use crate::words::metric_format;
 
 /// A pass, explained. Serializes as the published object.
 #[derive(Debug, Serialize)]
@@ -130,7 +129,7 @@ impl<'a> Explanation<'a> {
         }
         let findings = find_except(self.pass, codes);
         Self {
-            findings: findings::views(self.pass, &findings),
+            findings: views(self.pass, &findings),
             ..self
         }
     }
@@ -199,7 +198,7 @@ impl<'a> Explanation<'a> {
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
-            findings: findings::views(pass, &crate::findings::find(pass)),
+            findings: views(pass, &crate::findings::find(pass)),
             trace: TraceView {
                 steps: &decision.trace,
                 pods: &snapshot.pods,
@@ -279,7 +278,7 @@ struct PodsView<'a> {
 
 impl Serialize for PodsView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let format = format_of(self.metric);
+        let format = metric_format(self.metric);
         serializer.collect_seq(self.metric.pods.iter().map(|row| PodView {
             name: &self.pods[row.pod as usize].name,
             row,
@@ -315,14 +314,5 @@ impl Serialize for PodView<'_> {
         map.serialize_entry("counted", &counted.as_ref().map(quantity))?;
         map.serialize_entry("until", &until.map(|until| SecondsTime(until).to_string()))?;
         map.end()
-    }
-}
-
-/// Returns the format of a metric: memory uses powers of 1024, everything else powers of 1000.
-fn format_of(metric: &MetricStep) -> Format {
-    if metric.is_resource() && metric.name == "memory" {
-        Format::BinarySI
-    } else {
-        Format::DecimalSI
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod load;
 
-use super::words::{self, count, duration};
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_PAUSED_SCALE_IN, KEDA_TRANSFER};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
@@ -18,6 +17,7 @@ use crate::snapshot::note::{
 };
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Replacement;
+use crate::words::{self, count, duration};
 
 /// Why there is no timeline.
 pub(crate) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";

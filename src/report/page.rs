@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::section::{Detail, Part, Section, Symbols, Table, Tone};
-use super::words::{count, list};
+use crate::words::{count, list};
 use verdict::Headline;
 
 use super::expected::{Judged, expected};

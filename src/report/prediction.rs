@@ -10,7 +10,6 @@ use super::page::verdict::Headline;
 use super::page::{Page, Words, changes};
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::timeline::Played;
-use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
 use crate::findings::Severity;
 use crate::whatif::expect::Expectation;
@@ -18,6 +17,7 @@ use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Thresholds;
 use crate::whatif::timeline::Timeline;
+use crate::words::{assumed, in_words};
 
 /// A prediction. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]

@@ -8,10 +8,10 @@ use serde::ser::{SerializeMap, Serializer};
 use super::chart::{Chart, Mark, Series, Shape, round_numbers};
 use super::section::{Detail, Part, Section, Table, Tone};
 use super::totals::{TotalsView, hours};
-use super::words::{count, list, long};
 use crate::backtest::{Found, Tried};
 use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
+use crate::words::{count, list, long};
 
 /// What a search found, compared with the replay.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,6 @@ use super::chart::{Chart, MOST_ROWS, Series, Shape};
 use super::clock::{Clock, millis};
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
-use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
 use crate::pass::{Doubts, Pass};
@@ -19,6 +18,7 @@ use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
 };
+use crate::words::{count, distance, duration, list, time};
 
 /// A timeline, with what its words need from the first pass.
 #[derive(Debug)]

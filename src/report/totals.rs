@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::words::{count, long};
 use crate::apimachinery::json::SecondsTime;
 use crate::whatif::timeline::{Peak, Stretch, Totals};
+use crate::words::{count, long};
 
 /// Totals as the published object.
 #[derive(Debug, Serialize)]

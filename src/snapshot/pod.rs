@@ -124,6 +124,11 @@ impl Pod {
     }
 
     /// Returns all containers, including init containers.
+    pub(crate) fn all_containers(&self) -> impl Iterator<Item = &Container> + Clone {
+        self.containers.iter().chain(&self.init_containers)
+    }
+
+    /// Returns the same, to change them.
     pub(crate) fn containers_mut(&mut self) -> impl Iterator<Item = &mut Container> {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }

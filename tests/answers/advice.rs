@@ -1,7 +1,7 @@
 //! Advice keeps what it promises. Each command of each finding is executed on the state in which it is given, the first of
 //! its shape as it is printed (`commands`). The engine then runs the pass again on the objects as the command has left
 //! them, or on what `predict` assumes: the finding is gone or changes nothing any more, and there is no other trouble.
-//! What cannot be played is of a kind that says why (`report::findings::remedy`).
+//! What cannot be played is of a kind that says why (`findings::remedy`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,10 @@ use clap::Parser;
 use jiff::Timestamp;
 use kubectl_hpa::apiserver::default::AdmissionRules;
 use kubectl_hpa::args::{Cli, Verb};
-use kubectl_hpa::findings::{self, Code, Finding, Severity};
+use kubectl_hpa::findings::remedy::{Check, Remedy};
+use kubectl_hpa::findings::{self, Code, Finding, FindingView, Severity};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::findings::FindingView;
-use kubectl_hpa::report::findings::remedy::{Check, Remedy};
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::command_flags::CommandFlags;
 use kubectl_hpa::snapshot::input::{Input, Options};

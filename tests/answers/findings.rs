@@ -9,18 +9,20 @@ use std::{env, fs};
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
-use kubectl_hpa::findings::causes::Rank;
-use kubectl_hpa::findings::outside::ControllerSilent;
-use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin, Correction};
-use kubectl_hpa::findings::requests::AtLimits;
-use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
+use kubectl_hpa::findings::outside::controller_silent::ControllerSilent;
+use kubectl_hpa::findings::path::above_max::AboveMax;
+use kubectl_hpa::findings::path::at_max::AtMax;
+use kubectl_hpa::findings::path::below_min::BelowMin;
+use kubectl_hpa::findings::path::corrected::Correction;
+use kubectl_hpa::findings::remedy::{Check, Remedy};
+use kubectl_hpa::findings::requests::unreachable_target::AtLimits;
+use kubectl_hpa::findings::{
+    self, Code, Facts, Finding, FindingView, Rank, Severity, owners, pods, requests,
+};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::page;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::findings::FindingView;
-use kubectl_hpa::report::findings::catalogue::entry;
-use kubectl_hpa::report::findings::remedy::{Check, Remedy};
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
@@ -1096,7 +1098,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::DilutedByContainer(it) => {
             let rows = || ready(it.metric);
             let resource = &step(it.metric).name;
-            let is_share = |share: &requests::Share| {
+            let is_share = |share: &requests::diluted_by_container::Share| {
                 let used = rows().filter_map(|row| usage(name_of(row), &share.container, resource));
                 let requested = rows().filter_map(|row| {
                     request(&snapshot.pods[row.pod as usize], &share.container, resource)
@@ -1110,7 +1112,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ]
         }
         Facts::ResizeInProgress(it) => {
-            let is_of_spec = |own: &requests::Resized| {
+            let is_of_spec = |own: &requests::resize_in_progress::Resized| {
                 request(pod(&own.pod), &own.container, &it.resource) == Some(own.spec)
             };
             vec![
@@ -1129,7 +1131,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                     .filter_map(|pod| request(pod, container, &it.resource));
                 all.collect::<BTreeSet<i64>>()
             };
-            let is_so = |own: &requests::Differing| {
+            let is_so = |own: &requests::requests_differ_from_template::Differing| {
                 let all = all(&own.container);
                 let differ = own.template != Some(own.least) || own.template != Some(own.most);
                 all.contains(&own.least) && all.contains(&own.most) && differ && own.pods <= it.pods
@@ -1272,7 +1274,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 .iter()
                 .flat_map(|of| of.pods.iter().map(|it| &**it))
                 .collect();
-            let is_share = |share: &owners::Share| {
+            let is_share = |share: &owners::foreign_pods::Share| {
                 let theirs =
                     sum(&mut ready(share.metric).filter(|row| names.contains(name_of(row))));
                 (share.all, share.theirs) == (sum(&mut ready(share.metric)), theirs)
@@ -1315,7 +1317,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             vec![("since", starts.min() == Some(it.since))]
         }
         Facts::UncountedPods(it) => {
-            let is_row = |own: &pods::Uncounted| {
+            let is_row = |own: &pods::uncounted_pods::Uncounted| {
                 let is_counted = own.row.group == Group::Ready;
                 step(own.metric).pods.contains(&own.row) && is_counted == it.count
             };
@@ -1757,13 +1759,12 @@ This page is generated from the program's own texts.
         }
     }
     for &code in Code::ALL {
-        let entry = entry(code);
         let _ = write!(
             text,
             "\n## `{}`\n\n{}\n\n{}\n",
             code.as_str(),
-            entry.when,
-            entry.advice
+            code.when(),
+            code.remedy()
         );
         if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The direction of the data. A module may use those to its left, never those to its right. The
 /// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
 /// snapshot does not use the network.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "args",
     "snapshot",
     "apiserver",
@@ -23,6 +23,7 @@ const LAYERS: [&str; 18] = [
     "pass",
     "past",
     "whatif",
+    "words",
     "backtest",
     "apply",
     "findings",
@@ -296,6 +297,12 @@ fn circles_are_seen() {
     ];
     assert_eq!(known(&files), want);
     assert_eq!(circles(&Modules::of(&files).known()), ["a::c, a::d, b"]);
+    let opened = [
+        file("a.rs", "pub use crate::b::Item;"),
+        file("b.rs", ""),
+        file("c.rs", "use crate::a::*;"),
+    ];
+    assert_eq!(known(&opened), [pair("c", "b")]);
     let tested = "#[cfg(test)]\nmod tests {\n    use crate::b;\n}";
     assert_eq!(known(&[file("a.rs", tested), file("b.rs", "")]), []);
 }
@@ -463,7 +470,8 @@ impl Modules {
                 .into_iter()
                 .filter(|(_, is_export)| !is_export);
             let named = imports.map(|(path, _)| path).chain(inline_paths(code));
-            for place in named.filter_map(|path| self.find(module, &path)) {
+            let places = named.filter_map(|path| self.find(module, &path));
+            for place in places.flat_map(|place| self.opened(place)) {
                 let found = self.defined(place);
                 if !module.starts_with(&found) {
                     known.insert((module.clone(), found));
@@ -497,6 +505,17 @@ impl Modules {
             rest = further;
         }
         (module, rest.to_vec())
+    }
+
+    /// Returns everything that a module re-exports in place of a `*`.
+    fn opened(&self, (module, rest): (ModulePath, Vec<String>)) -> Vec<(ModulePath, Vec<String>)> {
+        if rest != ["*"] {
+            return vec![(module, rest)];
+        }
+        let exports = self.exports.keys().filter(|(of, _)| *of == module);
+        exports
+            .map(|(of, name)| (of.clone(), vec![name.clone()]))
+            .collect()
     }
 
     /// Returns the module that defines an item, which others may re-export.

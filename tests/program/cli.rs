@@ -890,7 +890,7 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
         (
             "predict",
             "max",
-            "did you mean maxed or run-maxed or at-max or above-max?",
+            "did you mean maxed or run-maxed or above-max or at-max?",
         ),
         ("predict", "at-mx", "did you mean at-max?"),
         ("predict", "nonsense", codes),
@@ -899,7 +899,7 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
             "maxed",
             "maxed is a condition of `kubectl-hpa predict --fail-on`",
         ),
-        ("explain", "max", "did you mean at-max or above-max?"),
+        ("explain", "max", "did you mean above-max or at-max?"),
         ("explain", "nonsense", codes),
     ] {
         let output = run(&[verb, "web", "-f", "-", "--fail-on", word], &good(), &[]);

@@ -1,239 +1,20 @@
-//! For each code a state in which it appears, and near misses in which it does not. Expectations are
-//! derived by hand from the controller's rules.
+//! What concerns several findings of this group. Expectations are derived by hand from the controller's rules.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::super::testing::{check, only, state, with};
-use super::super::{Code, Severity};
-use super::{
-    BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
-};
-use crate::apimachinery::metadata::Condition;
 use crate::build;
-
-fn cpu() -> Value {
-    build::resource("cpu", &build::utilization(50))
-}
-
-fn queue(target: &Value) -> Value {
-    build::external("queue", target)
-}
-
-fn container(name: &str) -> Value {
-    json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": name, "target": build::utilization(50)}})
-}
-
-/// Returns the state with a failing request.
-fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
-    let errors = json!([{ "api": api, "message": message }]);
-    with(items, "ControllerState", &json!({ "errors": errors }))
-}
-
-fn api_service(group: &str, status: &str) -> Value {
-    json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": {"name": format!("v1beta1.{group}")},
-        "status": {"conditions": [{"type": "Available", "status": status,
-            "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
-}
-
-/// The API of a metric does not answer.
-const DOWN: &str = "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
-/// The API server's proxy to what serves the API.
-const UNREACHED: &str =
-    "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
-const UNSERVED: &str =
-    "the server could not find the requested resource (get q.external.metrics.k8s.io)";
-
-#[test]
-fn an_api_that_does_not_answer() {
-    let plain = state(&[cpu()], &["50m"]);
-    let external = state(&[queue(&build::average("10"))], &["50m"]);
-    let unavailable = |group, why, message: &str, service| {
-        let message = message.to_owned();
-        let metrics = vec![0];
-        let facts = MetricsApiUnavailable {
-            group,
-            metrics,
-            why,
-            message,
-            service,
-            served_by: None,
-            adapter: None,
-            server: None,
-        };
-        Some((Severity::Error, true, facts.into()))
-    };
-    let code = Code::MetricsApiUnavailable;
-    let broken = |message| {
-        let mut items = failing(&plain, "resource", message);
-        items.push(api_service("metrics.k8s.io", "False"));
-        items
-    };
-    let service = Some(UnavailableService {
-        name: "v1beta1.metrics.k8s.io".to_owned(),
-        available: Condition {
-            type_: "Available".to_owned(),
-            status: "False".to_owned(),
-            reason: "FailedDiscoveryCheck".to_owned(),
-            message: "no response".to_owned(),
-            last_transition_time: None,
-        },
-        behind: None,
-    });
-    let custom = json!({"type": "Pods", "pods": {
-        "metric": {"name": "rps"}, "target": build::average("10")}});
-    let custom = state(&[custom], &["50m"]);
-    let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
-    let stale = "no known available metric versions found";
-    let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
-    let of_backend = format!("unable to query prometheus: {UNREACHED}");
-    // The controller's request, and an adapter's.
-    let requested = |url: &str| {
-        format!(
-            "unable to fetch metrics from external metrics API: Get \"{url}\": dial tcp 10.0.0.7:443: \
-             connect: connection refused"
-        )
-    };
-    let own =
-        requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
-    let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
-    let served = |message: &str| {
-        let mut items = failing(&external, "external", message);
-        items.push(api_service("external.metrics.k8s.io", "True"));
-        items
-    };
-    let listing = |names: &[&str]| {
-        let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-        let mut items = failing(&external, "external", UNSERVED);
-        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names}));
-        items
-    };
-    check(vec![
-        ("answers", code, plain.clone(), None),
-        (
-            "answers 503",
-            code,
-            failing(&plain, "resource", DOWN),
-            unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
-        ),
-        (
-            "cannot be reached",
-            code,
-            failing(&plain, "resource", UNREACHED),
-            unavailable("metrics.k8s.io", Unavailable::Failing, UNREACHED, None),
-        ),
-        (
-            "cannot be reached, says the controller",
-            code,
-            failing(&external, "external", &quoted),
-            unavailable(
-                "external.metrics.k8s.io",
-                Unavailable::Failing,
-                &quoted,
-                None,
-            ),
-        ),
-        (
-            "cannot be reached, says Go",
-            code,
-            served(&own),
-            unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
-        ),
-        (
-            "cannot reach its backend",
-            code,
-            failing(&external, "external", &of_backend),
-            None,
-        ),
-        (
-            "cannot reach its backend, says Go",
-            code,
-            served(&of_adapter),
-            None,
-        ),
-        (
-            "cannot reach its backend, as the proxy says it",
-            code,
-            served(&quoted),
-            None,
-        ),
-        (
-            "has an APIService that is not available",
-            code,
-            broken("proxy error"),
-            unavailable(
-                "metrics.k8s.io",
-                Unavailable::Failing,
-                "proxy error",
-                service,
-            ),
-        ),
-        (
-            "is not served, or does not know the metric",
-            code,
-            failing(&external, "external", UNSERVED),
-            unavailable(
-                "external.metrics.k8s.io",
-                Unavailable::NotFound,
-                UNSERVED,
-                None,
-            ),
-        ),
-        (
-            "is not served",
-            code,
-            failing(&plain, "resource", UNSERVED),
-            unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
-        ),
-        ("lists nothing", code, listing(&[]), None),
-        (
-            "lists what KEDA does",
-            code,
-            listing(&["externalmetrics"]),
-            None,
-        ),
-        (
-            "is not registered",
-            code,
-            failing(&custom, "custom", not_served),
-            unavailable(
-                "custom.metrics.k8s.io",
-                Unavailable::Unserved,
-                not_served,
-                None,
-            ),
-        ),
-        (
-            "is stale",
-            code,
-            failing(&custom, "custom", stale),
-            unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
-        ),
-        (
-            "reports a metric's error",
-            code,
-            failing(&external, "external", "timeout"),
-            None,
-        ),
-    ]);
-    // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
-    let metrics = [cpu(), container("app"), queue(&build::average("1"))];
-    let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
-    items.push(build::queue(&["5"]));
-    let finding = only(code, &items).unwrap();
-    assert_eq!(
-        (finding.severity, finding.explains),
-        (Severity::Warning, false)
-    );
-    let super::super::Facts::MetricsApiUnavailable(facts) = finding.facts else {
-        panic!()
-    };
-    assert_eq!(facts.metrics, [0, 1]);
-}
+use crate::findings::metrics::container_metrics_missing::{ContainerMetricsMissing, Unmeasured};
+use crate::findings::metrics::metric_empty::MetricEmpty;
+use crate::findings::metrics::metric_failing::MetricFailing;
+use crate::findings::metrics::metric_not_found::MetricNotFound;
+use crate::findings::metrics::miss::Refused;
+use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
+use crate::findings::metrics::unknown_container::UnknownContainer;
+use crate::findings::testing::{
+    because, beside, check, check_each, cpu, only, queue, said, state, with,
+};
+use crate::findings::{Code, Severity};
 
 #[test]
 fn a_metric_that_has_no_value() {
@@ -249,7 +30,7 @@ fn a_metric_that_has_no_value() {
             elsewhere: elsewhere.iter().map(|it| (*it).to_owned()).collect(),
             served_by: None,
         };
-        Some((Severity::Error, true, facts.into()))
+        because(Severity::Error, facts)
     };
     let not_found = |message: &str, near: Option<&str>| found_elsewhere(message, near, &[]);
     let available = {
@@ -362,7 +143,7 @@ fn a_metric_that_has_no_value() {
         age: Some(SignedDuration::from_secs(59)),
         ..of_pods.clone()
     };
-    let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
+    let error = |facts: MetricEmpty| because(Severity::Error, facts);
     let failing_as = |message: &str, refused| {
         let (message, unmapped) = (message.to_owned(), None);
         let facts = MetricFailing {
@@ -373,7 +154,7 @@ fn a_metric_that_has_no_value() {
             fallback: None,
             served_by: None,
         };
-        Some((Severity::Error, true, facts.into()))
+        because(Severity::Error, facts)
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
@@ -387,7 +168,6 @@ fn a_metric_that_has_no_value() {
         vec![api_service("metrics.k8s.io", "False")],
     ]
     .concat();
-    let (unknown_code, failing_code) = (Code::MetricNotFound, Code::MetricFailing);
     let no_result = "no matching metrics found for queue";
     let said = |message: &str| MetricEmpty {
         message: Some(message.to_owned()),
@@ -403,226 +183,188 @@ fn a_metric_that_has_no_value() {
             message,
         )
     };
-    check(vec![
-        // A query without a result, which KEDA and adapters report as an error.
-        (
-            "has no result",
-            Code::MetricEmpty,
-            failing(&external, "external", no_result),
-            { error(said(no_result)) },
-        ),
-        (
-            "has no result",
-            unknown_code,
-            failing(&external, "external", no_result),
-            None,
-        ),
-        (
-            "has no value for the object",
-            Code::MetricEmpty,
-            on_ingress(no_value),
-            { error(said(no_value)) },
-        ),
-        (
-            "is unknown for the kind",
-            unknown_code,
-            on_ingress(unknown_ingress),
-            { not_found(unknown_ingress, None) },
-        ),
-        (
-            "says the API",
-            unknown_code,
-            failing(&external, "external", unknown),
-            not_found(unknown, None),
-        ),
-        (
-            "says an API that is served",
-            unknown_code,
-            available,
-            not_found(UNSERVED, None),
-        ),
-        (
-            "says an API that has a list",
-            unknown_code,
-            bare("queue1"),
-            not_found(UNSERVED, Some("queue1")),
-        ),
-        (
-            "says KEDA",
-            unknown_code,
-            bare("externalmetrics"),
-            not_found(UNSERVED, None),
-        ),
-        (
-            "has a near name",
-            unknown_code,
-            near,
-            not_found(UNSERVED, Some("queues")),
-        ),
-        (
-            "has a near name with a value",
-            unknown_code,
-            valued("queues"),
-            not_found(unknown, Some("queues")),
-        ),
-        (
-            "has no near name",
-            unknown_code,
-            valued("latency"),
-            not_found(unknown, None),
-        ),
-        (
-            "has a near name in the API's list",
-            unknown_code,
-            listed(own, "queue1"),
-            not_found(unknown, Some("queue1")),
-        ),
-        (
-            "has a near name in another API's list",
-            unknown_code,
-            listed(other, "pods/queue1"),
-            not_found(unknown, None),
-        ),
-        (
-            "has a near name for pods",
-            unknown_code,
-            of_custom(&per_pod, "pods/queues"),
-            not_found(unknown, Some("queues")),
-        ),
-        (
-            "has its own name for services only",
-            unknown_code,
-            listing(
-                &per_pod,
-                &["services/queue", "jobs.batch/queue", "pods/latency"],
+    check(
+        Code::MetricEmpty,
+        vec![
+            // A query without a result, which KEDA and adapters report as an error.
+            (
+                "has no result",
+                failing(&external, "external", no_result),
+                { error(said(no_result)) },
             ),
-            found_elsewhere(unknown, None, &["jobs.batch", "services"]),
-        ),
-        (
-            "has its own name for pods, too",
-            unknown_code,
-            listing(&per_pod, &["services/queue", "pods/queue"]),
-            not_found(unknown, None),
-        ),
-        (
-            "has its own name for pods only",
-            unknown_code,
-            listing(&of_ingress, &["pods/queue"]),
-            found_elsewhere(unknown, None, &["pods"]),
-        ),
-        (
-            "has another suffix",
-            unknown_code,
-            of_custom(&per_pod, "pods/queue_count"),
-            not_found(unknown, Some("queue_count")),
-        ),
-        (
-            "has a near name for services only",
-            unknown_code,
-            of_custom(&per_pod, "services/queues"),
-            not_found(unknown, None),
-        ),
-        (
-            "has a near name for its kind",
-            unknown_code,
-            of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
-            not_found(unknown, Some("queues")),
-        ),
-        (
-            "has a near name for pods only",
-            unknown_code,
-            of_custom(&of_ingress, "pods/queues"),
-            not_found(unknown, None),
-        ),
-        (
-            "has a near name with a value of a pod",
-            unknown_code,
-            valued_in("default"),
-            not_found(unknown, Some("queues")),
-        ),
-        (
-            "has a near name in another namespace",
-            unknown_code,
-            valued_in("other"),
-            not_found(unknown, None),
-        ),
-        (
-            "is of the backend",
-            unknown_code,
-            failing(&external, "external", backend),
-            None,
-        ),
-        (
-            "is of the backend",
-            failing_code,
-            failing(&external, "external", backend),
-            failing_as(backend, None),
-        ),
-        (
-            "is of a right",
-            failing_code,
-            failing(&external, "external", forbidden),
-            failing_as(forbidden, Some(refused)),
-        ),
-        (
-            "is of the name",
-            failing_code,
-            failing(&external, "external", unknown),
-            None,
-        ),
-        (
-            "has no values",
-            Code::MetricEmpty,
-            external.clone(),
-            error(empty("")),
-        ),
-        (
-            "has values of other labels",
-            Code::MetricEmpty,
-            selected,
-            error(empty("name=a")),
-        ),
-        (
-            "is of an API that is not available",
-            Code::MetricEmpty,
-            down.clone(),
-            None,
-        ),
-        (
-            "has no pod metrics",
-            Code::MetricEmpty,
-            unmeasured.clone(),
-            error(of_pods.clone()),
-        ),
-        (
-            "has pods that have just started",
-            Code::MetricEmpty,
-            started("2026-11-21T05:59:01Z"),
-            Some((Severity::Info, true, young.into())),
-        ),
-        (
-            "has pods that started a minute ago",
-            Code::MetricEmpty,
-            started("2026-11-21T05:59:00Z"),
-            error(of_pods.clone()),
-        ),
-        ("has no pods", Code::MetricEmpty, no_pods, None),
-        (
-            "has only other resources",
-            Code::MetricEmpty,
-            state(
-                &[build::resource("memory", &build::average("1Gi"))],
-                &["50m"],
+            ("has no value for the object", on_ingress(no_value), {
+                error(said(no_value))
+            }),
+            ("has no values", external.clone(), error(empty(""))),
+            (
+                "has values of other labels",
+                selected,
+                error(empty("name=a")),
             ),
-            error(of_pods),
-        ),
-        (
-            "has a value",
-            Code::MetricEmpty,
-            [external, vec![build::queue(&["0"])]].concat(),
-            None,
-        ),
-    ]);
+            ("is of an API that is not available", down.clone(), None),
+            (
+                "has no pod metrics",
+                unmeasured.clone(),
+                error(of_pods.clone()),
+            ),
+            (
+                "has pods that have just started",
+                started("2026-11-21T05:59:01Z"),
+                because(Severity::Info, young),
+            ),
+            (
+                "has pods that started a minute ago",
+                started("2026-11-21T05:59:00Z"),
+                error(of_pods.clone()),
+            ),
+            ("has no pods", no_pods, None),
+            (
+                "has only other resources",
+                state(
+                    &[build::resource("memory", &build::average("1Gi"))],
+                    &["50m"],
+                ),
+                error(of_pods),
+            ),
+            (
+                "has a value",
+                [external.clone(), vec![build::queue(&["0"])]].concat(),
+                None,
+            ),
+        ],
+    );
+    check(
+        Code::MetricNotFound,
+        vec![
+            (
+                "has no result",
+                failing(&external, "external", no_result),
+                None,
+            ),
+            ("is unknown for the kind", on_ingress(unknown_ingress), {
+                not_found(unknown_ingress, None)
+            }),
+            (
+                "says the API",
+                failing(&external, "external", unknown),
+                not_found(unknown, None),
+            ),
+            (
+                "says an API that is served",
+                available,
+                not_found(UNSERVED, None),
+            ),
+            (
+                "says an API that has a list",
+                bare("queue1"),
+                not_found(UNSERVED, Some("queue1")),
+            ),
+            (
+                "says KEDA",
+                bare("externalmetrics"),
+                not_found(UNSERVED, None),
+            ),
+            ("has a near name", near, not_found(UNSERVED, Some("queues"))),
+            (
+                "has a near name with a value",
+                valued("queues"),
+                not_found(unknown, Some("queues")),
+            ),
+            (
+                "has no near name",
+                valued("latency"),
+                not_found(unknown, None),
+            ),
+            (
+                "has a near name in the API's list",
+                listed(own, "queue1"),
+                not_found(unknown, Some("queue1")),
+            ),
+            (
+                "has a near name in another API's list",
+                listed(other, "pods/queue1"),
+                not_found(unknown, None),
+            ),
+            (
+                "has a near name for pods",
+                of_custom(&per_pod, "pods/queues"),
+                not_found(unknown, Some("queues")),
+            ),
+            (
+                "has its own name for services only",
+                listing(
+                    &per_pod,
+                    &["services/queue", "jobs.batch/queue", "pods/latency"],
+                ),
+                found_elsewhere(unknown, None, &["jobs.batch", "services"]),
+            ),
+            (
+                "has its own name for pods, too",
+                listing(&per_pod, &["services/queue", "pods/queue"]),
+                not_found(unknown, None),
+            ),
+            (
+                "has its own name for pods only",
+                listing(&of_ingress, &["pods/queue"]),
+                found_elsewhere(unknown, None, &["pods"]),
+            ),
+            (
+                "has another suffix",
+                of_custom(&per_pod, "pods/queue_count"),
+                not_found(unknown, Some("queue_count")),
+            ),
+            (
+                "has a near name for services only",
+                of_custom(&per_pod, "services/queues"),
+                not_found(unknown, None),
+            ),
+            (
+                "has a near name for its kind",
+                of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
+                not_found(unknown, Some("queues")),
+            ),
+            (
+                "has a near name for pods only",
+                of_custom(&of_ingress, "pods/queues"),
+                not_found(unknown, None),
+            ),
+            (
+                "has a near name with a value of a pod",
+                valued_in("default"),
+                not_found(unknown, Some("queues")),
+            ),
+            (
+                "has a near name in another namespace",
+                valued_in("other"),
+                not_found(unknown, None),
+            ),
+            (
+                "is of the backend",
+                failing(&external, "external", backend),
+                None,
+            ),
+        ],
+    );
+    check(
+        Code::MetricFailing,
+        vec![
+            (
+                "is of the backend",
+                failing(&external, "external", backend),
+                failing_as(backend, None),
+            ),
+            (
+                "is of a right",
+                failing(&external, "external", forbidden),
+                failing_as(forbidden, Some(refused)),
+            ),
+            (
+                "is of the name",
+                failing(&external, "external", unknown),
+                None,
+            ),
+        ],
+    );
     let Some(finding) = only(Code::MetricsApiUnavailable, &down) else {
         panic!()
     };
@@ -630,106 +372,6 @@ fn a_metric_that_has_no_value() {
         (finding.severity, finding.explains),
         (Severity::Error, true)
     );
-}
-
-/// An object's kind is spelt as its API spells it, and is in one group.
-#[test]
-fn a_kind_that_no_api_has() {
-    let meant = |version: &str, kind: &str, error: &str| {
-        let object = json!({"apiVersion": version, "kind": kind, "name": "x"});
-        let metric = json!({"type": "Object", "object": {"describedObject": object,
-            "metric": {"name": "queue"}, "target": build::value("10")}});
-        let items = failing(&state(&[metric], &["50m"]), "custom", error);
-        let finding = only(Code::MetricFailing, &items).unwrap();
-        let super::super::Facts::MetricFailing(facts) = finding.facts else {
-            panic!()
-        };
-        facts
-            .unmapped
-            .map(|it| it.meant.map(|it| (it.api_version, it.kind)))
-    };
-    let unmapped = |kind: &str, group: &str| {
-        format!(
-            "unable to map kind {kind} to resource: no matches for kind {kind:?} in group {group:?}"
-        )
-    };
-    let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
-    for (version, kind, error, want) in [
-        (
-            "",
-            "Deployment",
-            unmapped("Deployment", ""),
-            is("apps/v1", "Deployment"),
-        ),
-        (
-            "apps/v1",
-            "dEPLOYMENT",
-            unmapped("dEPLOYMENT", "apps"),
-            is("apps/v1", "Deployment"),
-        ),
-        (
-            "extensions/v1beta1",
-            "Ingress",
-            unmapped("Ingress", "extensions"),
-            is("networking.k8s.io/v1", "Ingress"),
-        ),
-        // The server lacks what every server has.
-        (
-            "apps/v1",
-            "Deployment",
-            unmapped("Deployment", "apps"),
-            Some(None),
-        ),
-        (
-            "example.com/v1",
-            "Queue",
-            unmapped("Queue", "example.com"),
-            Some(None),
-        ),
-        ("", "Deployment", unmapped("Pod", ""), None),
-        ("", "Deployment", "timeout".to_owned(), None),
-    ] {
-        assert_eq!(
-            meant(version, kind, &error),
-            want,
-            "{version} {kind} {error}"
-        );
-    }
-}
-
-#[test]
-fn a_failed_metric_that_keeps_replicas() {
-    let metrics = [cpu(), queue(&build::average("10"))];
-    let code = Code::BlockedByFailedMetric;
-    let blocked = BlockedByFailedMetric {
-        failed: vec![1],
-        highest: 0,
-        proposal: 1,
-        replicas: 3,
-    };
-    check(vec![
-        (
-            "asks for fewer",
-            code,
-            state(&metrics, &["10m"; 3]),
-            Some((Severity::Error, true, blocked.into())),
-        ),
-        ("asks for more", code, state(&metrics, &["90m"; 3]), None),
-        (
-            "asks for nothing",
-            code,
-            state(&metrics[1..], &["10m"; 3]),
-            None,
-        ),
-        (
-            "is not there",
-            code,
-            state(&metrics[..1], &["10m"; 3]),
-            None,
-        ),
-    ]);
-    let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
-    assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
 }
 
 #[test]
@@ -838,51 +480,192 @@ fn a_container_without_metrics() {
         items
     };
     let code = Code::ContainerMetricsMissing;
-    check(vec![
+    check_each(vec![
         (
             "has another name",
             Code::UnknownContainer,
             named("ap"),
-            Some((Severity::Error, true, unknown.into())),
+            because(Severity::Error, unknown),
         ),
         ("is there", Code::UnknownContainer, named("app"), None),
         (
             "fails the metric before 1.33",
             code,
             crashing("v1.30.5"),
-            Some((Severity::Error, true, lacking(true).into())),
+            because(Severity::Error, lacking(true)),
         ),
         (
             "leaves out the pod as of 1.33",
             code,
             crashing("v1.36.2"),
-            Some((Severity::Info, false, lacking(false).into())),
+            beside(Severity::Info, lacking(false)),
         ),
         (
             "is not in a pod",
             code,
             foreign,
-            Some((Severity::Error, true, of_unknown.into())),
+            because(Severity::Error, of_unknown),
         ),
         (
             "is not in a pod of a Job",
             code,
             of_job,
-            Some((Severity::Error, true, of_foreign.into())),
+            because(Severity::Error, of_foreign),
         ),
         (
             "has been renamed in the template",
             code,
             renamed("server"),
-            Some((Severity::Error, true, of_template("server").into())),
+            because(Severity::Error, of_template("server")),
         ),
         (
             "is new in the template",
             code,
             renamed("app"),
-            Some((Severity::Error, true, of_template("app").into())),
+            because(Severity::Error, of_template("app")),
         ),
         ("is measured", code, named("app"), None),
         ("is unknown", code, named("ap"), None),
     ]);
+}
+
+/// A series may be in another namespace than the one in which the controller looks.
+#[test]
+fn the_namespace_of_a_metric() {
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "controller": true}]}});
+    let object = |kind: &str| {
+        json!({"type": "Object", "object": {
+            "describedObject": {"apiVersion": "v1", "kind": kind, "name": "lb"},
+            "metric": {"name": "queue"}, "target": build::value("10")}})
+    };
+    let queue = || build::external("queue", &build::average("10"));
+    let pods = json!({"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let external = "It is looked up in the HPA's namespace, default. prometheus-adapter looks at \
+                    series of others only under a rule with namespaced: false.";
+    let of_service = "It is looked up for Service/lb in the HPA's namespace, default: an object of \
+                      another one cannot be described.";
+    let unknown = |metric: Value, api: &str| {
+        let message = "the server could not find the metric queue for x";
+        let errors = json!({"errors": [{"api": api, "message": message}]});
+        with(&state(&[metric], &["50m"]), "ControllerState", &errors)
+    };
+    let empty = [state(&[queue()], &["50m"]), vec![build::queue(&[])]].concat();
+    let of_keda = with(
+        &unknown(queue(), "external"),
+        "HorizontalPodAutoscaler",
+        &owner,
+    );
+    for (code, items, want) in [
+        (Code::MetricEmpty, empty, Some(external)),
+        (
+            Code::MetricNotFound,
+            unknown(queue(), "external"),
+            Some(external),
+        ),
+        (Code::MetricNotFound, of_keda, None),
+        (
+            Code::MetricNotFound,
+            unknown(object("Service"), "custom"),
+            Some(of_service),
+        ),
+        (
+            Code::MetricNotFound,
+            unknown(object("Namespace"), "custom"),
+            None,
+        ),
+        (Code::MetricNotFound, unknown(pods, "custom"), None),
+    ] {
+        let evidence = said(code, &items).evidence;
+        let told = evidence.iter().find(|it| it.starts_with("It is looked up"));
+        assert_eq!(told.map(String::as_str), want, "{code:?} {evidence:?}");
+    }
+}
+
+/// The cause stays where an error is shortened, and a condition without words ends as a sentence.
+#[test]
+fn errors_that_are_shortened() {
+    let query = format!(
+        "query: sum:aws.requests{{{}}}.rollup(sum, 60)",
+        "service:shop,".repeat(12)
+    );
+    let failing = |message: &str| {
+        let errors = json!({"errors": [{"api": "external", "message": message}]});
+        let queue = build::external("queue", &build::average("10"));
+        said(
+            Code::MetricFailing,
+            &with(&state(&[queue], &["50m"]), "ControllerState", &errors),
+        )
+    };
+    let text = failing(&format!(
+        "Internal error occurred: DatadogMetric is invalid, err: Gone, {query}"
+    ));
+    assert!(
+        text.summary
+            .ends_with("DatadogMetric is invalid, err: Gone"),
+        "{}",
+        text.summary
+    );
+    assert_eq!(
+        text.evidence,
+        ["The API says: Internal error occurred: DatadogMetric is invalid, err: Gone, query: …."]
+    );
+    let text = failing(
+        "Internal error occurred: DatadogMetric not found for metric name: queue, datadogmetricid: \
+         datadog/dcaautogen-9c1d4f3fbb7a1f2a6e1c7f0a27de10",
+    );
+    let cause = ": DatadogMetric not found for metric name: queue";
+    assert!(text.summary.ends_with(cause), "{}", text.summary);
+    // An error that quotes no query ends with its cause.
+    let text = failing(&format!(
+        "failed to ask {}: timeout",
+        "the backend ".repeat(20)
+    ));
+    assert!(text.summary.ends_with(": timeout"), "{}", text.summary);
+    let service = |reason: &str, message: &str| {
+        let metrics = state(&[cpu()], &["50m"]);
+        let errors = json!({"errors": [{"api": "resource", "message": "proxy error"}]});
+        let mut items = with(&metrics, "ControllerState", &errors);
+        items.push(
+            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "status": {"conditions": [{"type": "Available", "status": "False",
+                "reason": reason, "message": message}]}}),
+        );
+        said(Code::MetricsApiUnavailable, &items)
+            .evidence
+            .pop()
+            .unwrap()
+    };
+    let is_down = "The APIService v1beta1.metrics.k8s.io is not available";
+    assert_eq!(service("", ""), format!("{is_down}."));
+    assert_eq!(service("Gone", ""), format!("{is_down}: Gone."));
+    assert_eq!(
+        service("Gone", "no endpoints"),
+        format!("{is_down}: Gone: no endpoints.")
+    );
+    let resized = |reason: &str, message: &str| {
+        let condition = json!({"type": "PodResizeInProgress", "status": "True", "reason": reason,
+            "message": message, "lastTransitionTime": "2026-11-21T05:59:40Z"});
+        let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:00Z"});
+        let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
+        let patch = json!({"spec": {"containers": [build::requesting("app", "400m")]},
+            "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
+        let evidence = said(
+            Code::ResizeInProgress,
+            &with(&state(&[cpu()], &["50m"]), "Pod", &patch),
+        )
+        .evidence;
+        evidence
+            .into_iter()
+            .find(|it| it.starts_with("PodResize"))
+            .unwrap()
+    };
+    assert_eq!(resized("", ""), "PodResizeInProgress since 05:59:40Z.");
+    assert_eq!(resized("", "x"), "PodResizeInProgress since 05:59:40Z: x.");
+    assert_eq!(
+        resized("Error", "x"),
+        "PodResizeInProgress since 05:59:40Z: Error: x."
+    );
 }

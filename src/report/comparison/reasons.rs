@@ -13,11 +13,11 @@ use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
 use crate::outlook::{AtBound, Outlook, Range};
-use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
+use crate::words::{count, distance, list};
 
 /// The items that a reason may change.
 #[derive(Debug, PartialEq, Eq)]

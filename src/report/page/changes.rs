@@ -6,11 +6,11 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
 use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
 use crate::report::section::Table;
-use crate::report::words;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
     Ask, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
 };
+use crate::words;
 
 /// Returns a row for each range of values of each metric: the metric, the values, and what they lead to.
 pub(in crate::report) fn rows(

@@ -7,9 +7,9 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words;
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::snapshot::written::FIELD_MANAGER;
+use crate::words;
 
 impl Words<'_> {
     pub(super) fn comparison(&self) -> Option<Section> {

@@ -1,10 +1,9 @@
 //! What is wrong, and what to do about it.
 
 use super::Words;
-use crate::findings::{Code, Severity};
+use crate::findings::path::NOTHING_TO_DO;
+use crate::findings::{Aspect, Code, FindingView, Severity};
 use crate::report::backtest::Compared;
-use crate::report::findings::FindingView;
-use crate::report::findings::path::NOTHING_TO_DO;
 use crate::report::section::{Detail, Part, Remark, Section};
 
 /// Returns the most important findings of at least a severity: as many as can be read at a glance, without one
@@ -130,7 +129,7 @@ impl Words<'_> {
         };
         let mut remarks = Vec::new();
         for (place, (name, findings)) in runs.iter().enumerate() {
-            for finding in findings.iter().filter(|it| it.code.lasts()) {
+            for finding in findings.iter().filter(|it| it.code.is(Aspect::Lasts)) {
                 let is_told = place == 0 && is_full;
                 if is_told {
                     continue;
@@ -163,10 +162,9 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::find;
     use crate::findings::testing::{pass, state, with};
+    use crate::findings::{find, views};
     use crate::report::Explanation;
-    use crate::report::findings::views;
 
     /// Pods that were never ready do not count: one finding names them, another would repeat them.
     #[test]

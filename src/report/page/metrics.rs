@@ -8,9 +8,9 @@ use crate::engine::decision::{
 use crate::findings::Severity;
 use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{amount_of, count, list, number, quantity, value};
 use crate::snapshot::Unread;
 use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
+use crate::words::{amount_of, count, list, number, quantity, value};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.

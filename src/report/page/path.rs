@@ -8,8 +8,8 @@ use crate::engine::decision::{Direction, RateLimit, Step};
 use crate::findings::{Code, Severity};
 use crate::pass::Origin;
 use crate::report::section::{Detail, Part, Section, StepLine};
-use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
+use crate::words::{count, distance, duration};
 
 /// Findings that say which rule changes the number, and to what.
 const OF_THE_PATH: [Code; 6] = [

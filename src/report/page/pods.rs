@@ -3,10 +3,9 @@
 use super::Words;
 use crate::apimachinery::go;
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
-use crate::report::format_of;
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{amount, duration, future, time};
 use crate::snapshot::pod::{Phase, Pod};
+use crate::words::{amount, duration, future, metric_format, time};
 
 /// The columns for each pod.
 #[derive(Clone, Copy)]
@@ -86,7 +85,7 @@ impl Words<'_> {
 
     fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {
         let pod = &self.explanation.pass.input.snapshot.pods[row.pod as usize];
-        let format = format_of(metric);
+        let format = metric_format(metric);
         let shown =
             |milli: Option<i64>| milli.map_or("-".to_owned(), |milli| amount(milli, format));
         let group = match row.group {

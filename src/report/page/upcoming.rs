@@ -6,7 +6,7 @@ use super::Words;
 use crate::findings::{Code, Severity};
 use crate::outlook::{Range, Upcoming};
 use crate::report::section::{Detail, Part, Section, StepLine};
-use crate::report::words::{future, time};
+use crate::words::{future, time};
 
 /// The number of lines that can be read at a glance, and the number in a wide report.
 const SHOWN: usize = 4;

@@ -3,20 +3,20 @@
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{Because, Block, MetricResult, MetricStep, Path, RateLimit, Step};
+use crate::findings::path::value;
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
 use crate::report::expected::lacking;
-use crate::report::findings::path::value;
 use crate::report::section::{Symbols, Tone};
-use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
 use crate::whatif::thresholds::Borders;
+use crate::words::{count, distance, duration, list, percent, sentence, time};
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,958 @@
+//! The context of a text about a finding: the pass, and commands that work when pasted.
+
+use crate::findings::Severity;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::command::{Command, Edited};
+use super::remedy::Remedy;
+use super::{Alternative, Case, Code, Finding, Next};
+use crate::apimachinery::metadata::OwnerReference;
+use crate::apimachinery::names::shell_word;
+use crate::apimachinery::quantity::Format;
+use crate::apimachinery::tool::Tool;
+use crate::cluster::fetch::discovery::segment;
+use crate::engine::decision::{MetricStep, Path};
+use crate::pass::Pass;
+use crate::prometheus::queries::title;
+use crate::saved::assemble::resource_of;
+use crate::snapshot::Snapshot;
+use crate::snapshot::command_flags::CommandFlags;
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
+};
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::{ScaledObject, ScaledObjectSpec};
+use crate::whatif::MAX_PODS;
+use crate::whatif::overrides::NamedMetric;
+use crate::words::{count, future, list, percent, quantity, sentence};
+
+/// The texts of a finding, with commands that are printed as they are if they are `String`s.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Text<C = Command> {
+    /// One sentence: what is wrong, and how it affects the answer.
+    pub(crate) summary: String,
+    /// Sentences with numbers, names and times of this HPA.
+    pub(crate) evidence: Vec<String>,
+    /// One remedy.
+    pub(crate) advice: Advice,
+    /// Lines to paste, each of which works for this HPA.
+    pub(crate) commands: Vec<C>,
+    /// The objects concerned, as `kind/name`.
+    pub(crate) objects: Vec<String>,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self {
+            summary: String::new(),
+            evidence: Vec::new(),
+            advice: Advice::default(),
+            commands: Vec::new(),
+            objects: Vec::new(),
+        }
+    }
+}
+
+impl Text {
+    /// Returns it with commands that reach the same state.
+    pub(crate) fn with_flags(self, flags: &CommandFlags) -> Text<String> {
+        let Self {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        } = self;
+        let commands = commands.iter().map(|it| flags.add_to(&it.line)).collect();
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
+    }
+}
+
+/// A remedy, in the imperative: what to do, what to wait for, or either of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Advice {
+    /// What kind of advice it is.
+    pub(crate) remedy: Remedy,
+    /// What only time brings, as it follows `Wait`.
+    wait: Option<String>,
+    /// What to do: a sentence, or how one ends if waiting is the alternative.
+    act: String,
+}
+
+impl Remedy {
+    /// Returns advice of this kind.
+    pub(crate) fn says(self, act: impl Into<String>) -> Advice {
+        Advice {
+            remedy: self,
+            wait: None,
+            act: act.into(),
+        }
+    }
+
+    /// Returns the advice to wait.
+    pub(crate) fn waits(self, until: impl Into<String>) -> Advice {
+        Advice {
+            remedy: self,
+            wait: Some(until.into()),
+            act: String::new(),
+        }
+    }
+}
+
+impl Default for Advice {
+    fn default() -> Self {
+        Remedy::Nothing.says("")
+    }
+}
+
+impl Advice {
+    /// Adds what else to do.
+    pub(crate) fn or(self, act: impl Into<String>) -> Self {
+        Self {
+            act: act.into(),
+            ..self
+        }
+    }
+
+    /// Adds a sentence.
+    pub(crate) fn and(self, more: &str) -> Self {
+        self.remedy.says(format!("{} {more}", self.text()))
+    }
+
+    /// Returns what of it holds for a past pass, which no one waits for.
+    pub(crate) fn of_past(self) -> Self {
+        match self.wait {
+            Some(_) if self.act.is_empty() => Self::default(),
+            Some(_) => self.remedy.says(format!("{}.", sentence(&self.act))),
+            None => self,
+        }
+    }
+
+    /// Returns it as a sentence; empty if there is none.
+    pub(crate) fn text(&self) -> String {
+        match (&self.wait, &*self.act) {
+            (None, act) => act.to_owned(),
+            (Some(until), "") if until.is_empty() => "Wait.".to_owned(),
+            (Some(until), "") => format!("Wait {until}."),
+            (Some(until), act) if until.is_empty() => format!("Wait, or {act}."),
+            (Some(until), act) => format!("Wait {until}, or {act}."),
+        }
+    }
+}
+
+impl Serialize for Advice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
+/// What the facts are about.
+pub(crate) struct About<'a> {
+    pub(crate) pass: &'a Pass,
+    pub(crate) finding: &'a Finding,
+}
+
+impl<'a> About<'a> {
+    pub(crate) fn hpa(&self) -> &'a Hpa {
+        &self.pass.input.snapshot.hpa
+    }
+
+    pub(crate) fn spec(&self, metric: usize) -> &'a MetricSpec {
+        &self.hpa().spec.metrics[metric]
+    }
+
+    /// Returns the label of a metric of the spec.
+    pub(crate) fn label(&self, metric: usize) -> String {
+        self.hpa().spec.label(metric)
+    }
+
+    /// Returns the target of a metric.
+    pub(crate) fn target_of(&self, metric: usize) -> &'a MetricTarget {
+        static NONE: MetricTarget = MetricTarget {
+            type_: String::new(),
+            value: None,
+            average_value: None,
+            average_utilization: None,
+        };
+        self.spec(metric).target().unwrap_or(&NONE)
+    }
+
+    /// Returns the flags that predict another target of a metric; `None` if flags cannot tell it from others of
+    /// its name.
+    pub(crate) fn target_flags(&self, metric: usize, target: &str) -> Option<String> {
+        let spec = self.spec(metric);
+        let name = match spec.container() {
+            Some(container) => format!("{container}={}", spec.name()),
+            None => spec.name().to_owned(),
+        };
+        let is_it = |name: &String| {
+            let place =
+                NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
+            place.is_ok_and(|place| place == metric)
+        };
+        let name = [name, title(spec)].into_iter().find(is_it)?;
+        Some(format!(
+            "--target {}",
+            shell_word(&format!("{name}={target}"))
+        ))
+    }
+
+    /// Returns the HPA itself, as an object to look at.
+    pub(crate) fn own(&self) -> Vec<String> {
+        vec![format!("hpa/{}", self.hpa().name)]
+    }
+
+    pub(crate) fn step(&self, metric: usize) -> Option<&'a MetricStep> {
+        self.pass.decision.metric(metric)
+    }
+
+    /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and what follows the name.
+    pub(crate) fn kubectl(&self, verb: &str, rest: &str) -> Command {
+        self.kubectl_for(&self.hpa().name, verb, rest)
+    }
+
+    /// Returns the same for an object of another name in the namespace.
+    pub(crate) fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
+        let namespace = self.namespace();
+        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name))
+            .trim_end()
+            .into()
+    }
+
+    /// Returns `kubectl hpa predict NAME …`, with what the pass assumes.
+    pub(crate) fn predict(&self, flags: &str) -> Command {
+        self.kubectl(
+            "hpa predict",
+            &self.pass.input.command_flags.with_assumed(flags),
+        )
+    }
+
+    /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.
+    pub(crate) fn predict_for(&self, time: &str, flags: &str) -> Option<Command> {
+        let most = self
+            .hpa()
+            .spec
+            .max_replicas
+            .max(self.pass.decision.replicas_before()?);
+        let is_played = usize::try_from(most).is_ok_and(|most| most <= MAX_PODS);
+        is_played.then(|| self.predict(format!("{flags} --for {time}").trim_start()))
+    }
+
+    /// Returns a command that changes fields of the spec; `None` if the running HPA has others there, which the
+    /// command would be wrong for. KEDA reverts changes to its HPAs, so for those the command changes the
+    /// ScaledObject.
+    pub(crate) fn patch_spec(&self, spec: &Value) -> Option<Command> {
+        let fields = || spec.as_object().into_iter().flatten();
+        if fields().any(|(field, _)| self.assumes(field)) {
+            return None;
+        }
+        let patch = |spec: &Value| {
+            let patch = json!({ "spec": spec }).to_string();
+            format!("--type=merge -p {}", shell_word(&patch))
+        };
+        let Some(owner) = self.hpa().scaled_object() else {
+            return Some(self.kubectl("patch hpa", &patch(spec)).editing(Edited::Hpa));
+        };
+        let mut own = Map::new();
+        for (field, value) in fields() {
+            if field == "metrics" {
+                return Some(self.edit(owner));
+            }
+            let mut names = in_scaled_object(field).split('.');
+            let first = names.next().unwrap_or_default();
+            let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
+            own.insert(first.to_owned(), value);
+        }
+        let command = self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()));
+        Some(command.editing(Edited::ScaledObject))
+    }
+
+    /// Whether a field of the spec is assumed, and the running HPA has another.
+    pub(crate) fn assumes(&self, field: &str) -> bool {
+        let assumed = &self.hpa().spec;
+        self.pass.input.observed.as_ref().is_some_and(|running| {
+            let running = &running.spec;
+            match field {
+                "minReplicas" => running.min_replicas != assumed.min_replicas,
+                "maxReplicas" => running.max_replicas != assumed.max_replicas,
+                "behavior" => running.behavior != assumed.behavior,
+                "metrics" => running.metrics != assumed.metrics,
+                _ => running.scale_target_ref != assumed.scale_target_ref,
+            }
+        })
+    }
+
+    /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
+    /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
+    pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
+        (!self.assumes("metrics")).then(|| match self.hpa().scaled_object() {
+            Some(owner) => self.edit(owner),
+            None => {
+                let patch = shell_word(&patch.to_string());
+                let command = self.kubectl("patch hpa", &format!("--type=json -p {patch}"));
+                command.editing(Edited::Hpa)
+            }
+        })
+    }
+
+    /// Returns how to state the value of a metric that only a candidate has, or of a container that only its pods
+    /// have: nothing can have been observed of it.
+    pub(crate) fn of_candidate(&self, metric: usize) -> Option<String> {
+        let spec = self.spec(metric);
+        if spec.is_resource() {
+            let mut new = self.new_containers();
+            let own = new.find(|name| spec.container().is_none_or(|own| own == **name))?;
+            let value = shell_word(&format!("{own}=VALUE"));
+            return Some(format!(
+                "state the usage of the new container: --{} {value}",
+                spec.name()
+            ));
+        }
+        let running = &self.pass.input.observed.as_ref()?.spec.metrics;
+        let asks = |own: &MetricSpec| {
+            (
+                own.name().to_owned(),
+                own.selector(),
+                own.described_object().cloned(),
+            )
+        };
+        if running
+            .iter()
+            .any(|own| own.type_ == spec.type_ && asks(own) == asks(spec))
+        {
+            return None;
+        }
+        let value = shell_word(&format!("{}=VALUE", title(spec)));
+        Some(format!(
+            "state the value of {}: --metric {value}",
+            spec.short_label()
+        ))
+    }
+
+    /// Returns the containers that no pod has run yet.
+    pub(crate) fn new_containers(&self) -> impl Iterator<Item = &'a String> {
+        let of_manifests = self.pass.input.notes.iter().filter_map(|note| match note {
+            Note::OfManifest { note, .. } => Some(&**note),
+            _ => None,
+        });
+        of_manifests.flat_map(|note| match note {
+            Note::UsageUnknown { containers } => &containers[..],
+            _ => &[],
+        })
+    }
+
+    /// Whether no pod has run a container yet.
+    pub(crate) fn is_new(&self, container: &str) -> bool {
+        self.new_containers().any(|own| own == container)
+    }
+
+    /// Returns a ScaledObject, if it was read.
+    pub(crate) fn object_of(&self, owner: &OwnerReference) -> Option<&'a ScaledObject> {
+        let mut all = self.pass.input.surroundings.scaled_objects.iter();
+        all.find(|it| it.metadata.name == owner.name)
+    }
+
+    /// Words whether a trigger of a ScaledObject is active, or when one was last.
+    pub(crate) fn activity(&self, object: &ScaledObject) -> Option<String> {
+        let name = &object.metadata.name;
+        match (object.condition("Active"), object.status.last_active_time) {
+            (Some(true), _) => Some(format!("A trigger of ScaledObject/{name} is active.")),
+            (_, Some(at)) => {
+                let at = future(self.now(), at);
+                Some(format!(
+                    "A trigger of ScaledObject/{name} was last active at {at}."
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what to do about a metric that is exactly 0 while the pods are busy, before fewer pods are made easier.
+    pub(crate) fn zero(&self) -> Option<(Advice, Command)> {
+        match self.finding.code() {
+            Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
+            _ => return None,
+        }
+        let (metric, share) = Case::new(self.pass, &[]).zero_while_busy()?;
+        let advice = Remedy::LookAtMetric.says(format!(
+            "Look at {} first: it is exactly 0, and the pods use {} of the cpu that they request.",
+            self.label(metric),
+            percent(share)
+        ));
+        Some((advice, self.ask(metric)))
+    }
+
+    /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
+    pub(crate) fn withheld(&self) -> Option<(Advice, Command)> {
+        let field = match self.finding.code() {
+            Code::AtMax | Code::AboveMax => "maxReplicas",
+            Code::AtMin | Code::BelowMin => "minReplicas",
+            _ => return None,
+        };
+        let owner = self
+            .hpa()
+            .scaled_object()
+            .filter(|_| self.pass.input.observed.is_none())?;
+        let object = self.object_of(owner)?;
+        let stated = object.withheld_bound(field, &self.hpa().spec)?;
+        let (name, own) = (&owner.name, in_scaled_object(field));
+        let advice = self.conflict(owner).unwrap_or_else(|| {
+            Remedy::LookAtScaledObject.says(format!(
+                "Find out why KEDA does not pass on {own} {stated} of ScaledObject/{name}."
+            ))
+        });
+        Some((advice, self.kubectl_for(name, "describe scaledobject", "")))
+    }
+
+    /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
+    /// and scales to its own minimum.
+    pub(crate) fn conflict(&self, owner: &OwnerReference) -> Option<Advice> {
+        let ScaledObjectSpec {
+            min_replica_count,
+            max_replica_count,
+            ..
+        } = self.object_of(owner)?.spec;
+        let (min, max) = (min_replica_count?, max_replica_count?);
+        (min > max).then(|| {
+            Remedy::LookAtScaledObject.says(format!(
+                "Set minReplicaCount ({min}) of ScaledObject/{} to at most maxReplicaCount ({max}): until then, KEDA does \
+                 not change its HPA.",
+                owner.name
+            ))
+        })
+    }
+
+    /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
+    pub(crate) fn edit(&self, owner: &OwnerReference) -> Command {
+        self.kubectl_for(&owner.name, "edit scaledobject", "")
+            .editing(Edited::ScaledObject)
+    }
+
+    /// Returns a command that shows a ScaledObject, with whether it is active or paused.
+    pub(crate) fn scaled_object(&self, owner: &OwnerReference) -> Command {
+        self.kubectl_for(&owner.name, "get scaledobject", "")
+    }
+
+    /// Has advice change what lasts: what KEDA does not pass on is mended first, and what a tool or an owner writes
+    /// again is changed there.
+    pub(crate) fn correct(&self, text: &mut Text) {
+        if let Some((advice, command)) = self.withheld().or_else(|| self.zero()) {
+            (text.advice, text.commands) = (advice, vec![command]);
+        }
+        let is_due = self.finding.severity < Severity::Info;
+        let edited = text.commands.iter().filter_map(|it| it.edits);
+        let mut edited = edited.chain(self.edited_by(text.advice.remedy).filter(|_| is_due));
+        if let Some(source) = edited.find_map(|it| self.source(it)) {
+            text.commands
+                .retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
+            if is_due {
+                text.advice = std::mem::take(&mut text.advice).and(&source);
+            } else {
+                // Nobody has to act on it.
+                text.evidence.push(source);
+            }
+        }
+        let is_of_object = text.advice.remedy == Remedy::LookAtScaledObject
+            || text
+                .commands
+                .iter()
+                .any(|it| it.edits == Some(Edited::ScaledObject));
+        let owner = self.hpa().scaled_object().filter(|_| is_of_object);
+        text.evidence
+            .extend(owner.and_then(|owner| self.unready(owner)));
+    }
+
+    /// Returns the object that a kind of advice changes, even if no command does.
+    pub(crate) fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
+        match remedy.changes()? {
+            Edited::Hpa if self.hpa().scaled_object().is_some() => Some(Edited::ScaledObject),
+            own => Some(own),
+        }
+    }
+
+    /// Words that KEDA cannot use a ScaledObject.
+    pub(crate) fn unready(&self, owner: &OwnerReference) -> Option<String> {
+        let object = self.object_of(owner)?;
+        (object.condition("Ready") == Some(false)).then(|| {
+            format!(
+                "The condition Ready of ScaledObject/{} is False: KEDA cannot use its spec or a trigger.",
+                owner.name
+            )
+        })
+    }
+
+    /// Words where an object is to be changed instead, if something else would undo it: its owner, or the tool that
+    /// writes it.
+    pub(crate) fn source(&self, edited: Edited) -> Option<String> {
+        let surroundings = &self.pass.input.surroundings;
+        let hpa = self.hpa();
+        let (object, owner, tool) = match edited {
+            Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
+            Edited::ScaledObject => {
+                let owner = hpa.scaled_object()?;
+                let mut all = surroundings.scaled_objects.iter();
+                let it = &all.find(|it| it.metadata.name == owner.name)?.metadata;
+                (
+                    format!("ScaledObject/{}", it.name),
+                    it.controller(),
+                    it.tool(),
+                )
+            }
+            Edited::Template => {
+                let it = &surroundings.workload(self.template_holder())?.metadata;
+                (self.template_reference(), it.controller(), it.tool())
+            }
+        };
+        match (owner, tool) {
+            (Some(OwnerReference { kind, name, .. }), _) => {
+                Some(format!("{kind}/{name} owns {object}: change it there."))
+            }
+            (None, Some(tool)) => {
+                let (writer, source) = sources(tool);
+                Some(format!("{writer} writes {object}: change {source}."))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
+    /// `maxReplicaCount of ScaledObject/queue`.
+    pub(crate) fn field(&self, path: &str) -> String {
+        match self.hpa().scaled_object() {
+            Some(owner) => format!("{} of ScaledObject/{}", self.field_name(path), owner.name),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Returns the name of a field where it must be changed, without the path to it: a ScaledObject has one
+    /// `behavior`.
+    pub(crate) fn field_name<'p>(&self, path: &'p str) -> &'p str {
+        match self.hpa().scaled_object() {
+            Some(_) => in_scaled_object(path),
+            None => path,
+        }
+    }
+
+    /// Returns what gives a metric a target of type AverageValue, to follow `Use`.
+    pub(crate) fn average_value(&self, metric: usize, value: &str) -> String {
+        let Some(owner) = self.hpa().scaled_object() else {
+            return format!("averageValue: {value}");
+        };
+        let object = format!("ScaledObject/{}", owner.name);
+        let spec = self.spec(metric);
+        if self.is_formula(metric) {
+            return format!(
+                "metricType: AverageValue and target: {value} in spec.advanced.scalingModifiers of \
+                 {object}"
+            );
+        }
+        let threshold = if spec.is_resource() {
+            format!("metadata.value: {value}")
+        } else {
+            format!("a threshold of {value}")
+        };
+        let label = spec.short_label();
+        format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
+    }
+
+    /// Returns what makes a metric one of a container, to follow `Use`.
+    pub(crate) fn container_metric(&self, metric: usize, container: &str) -> String {
+        match self.hpa().scaled_object() {
+            None => format!("a ContainerResource metric for {container}"),
+            Some(owner) => format!(
+                "metadata.containerName: {container} for {} in spec.triggers of ScaledObject/{}",
+                self.spec(metric).name(),
+                owner.name
+            ),
+        }
+    }
+
+    /// Whether KEDA computes a metric with the formula of a ScaledObject instead of from one trigger
+    /// (`CompositeMetricName`).
+    pub(crate) fn is_formula(&self, metric: usize) -> bool {
+        self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
+    }
+
+    /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
+    pub(crate) fn ignores_metrics(&self) -> bool {
+        matches!(
+            self.pass.decision.path(),
+            Some(Path::AboveMax | Path::BelowMin)
+        )
+    }
+
+    /// Returns the time of the pass.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.pass.input.snapshot.now
+    }
+
+    /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
+    pub(crate) fn target(&self) -> String {
+        typed(&self.hpa().spec.scale_target_ref)
+    }
+
+    /// Returns the object that has the template of the target's pods: the target, or what a Rollout refers to.
+    pub(crate) fn template_holder(&self) -> &CrossVersionObjectReference {
+        let target = &self.hpa().spec.scale_target_ref;
+        let workload = self.pass.input.surroundings.workload(target);
+        workload
+            .and_then(|it| it.template_of.as_deref())
+            .unwrap_or(target)
+    }
+
+    /// Returns it as `kubectl` takes it.
+    pub(crate) fn template_target(&self) -> String {
+        typed(self.template_holder())
+    }
+
+    /// Returns it as `Kind/name`.
+    pub(crate) fn template_reference(&self) -> String {
+        let CrossVersionObjectReference { kind, name, .. } = self.template_holder();
+        format!("{kind}/{name}")
+    }
+
+    /// Returns `-n NAMESPACE`.
+    pub(crate) fn namespace(&self) -> String {
+        format!("-n {}", shell_word(&self.hpa().namespace))
+    }
+
+    /// Words what follows the pass, if something is known and nothing else sets the replicas: `it goes to 6 replicas at
+    /// 12:05:00Z (in 5m) if the metrics keep proposing the same`.
+    pub(crate) fn next(&self, next: Next) -> Option<String> {
+        if self.finding.follows == Some(Code::OtherWriter) {
+            return None;
+        }
+        let Next {
+            earliest, likely, ..
+        } = next;
+        let at = |time| future(self.now(), time);
+        let Some(likely) = likely else {
+            return Some(format!(
+                "The earliest possible change is at {}.",
+                at(earliest?)
+            ));
+        };
+        let goes = format!("to {} at", count(likely.replicas, "replica"));
+        let if_same = "if the metrics keep proposing the same";
+        let (replicas, time) = (likely.replicas, at(likely.time));
+        Some(match earliest {
+            Some(earliest) if earliest < likely.time => format!(
+                "It most likely goes {goes} {time} {if_same}; nothing changes before {}.",
+                at(earliest)
+            ),
+            Some(_) if likely.range.min == replicas && likely.range.max == replicas => {
+                format!("It goes {goes} {time} {if_same}.")
+            }
+            _ => format!("It most likely goes {goes} {time} {if_same}."),
+        })
+    }
+
+    /// Returns a hint at what a change would do, to follow an advice: ` (predict --max 12)`.
+    pub(crate) fn try_it(&self, flags: &str) -> String {
+        if self.pass.input.evidence.past.is_some() {
+            return String::new();
+        }
+        format!(" (predict {flags})")
+    }
+
+    /// Words the result of the pass without the trouble: `6 replicas`, or the proposal and what is left
+    /// of it.
+    pub(crate) fn without(&self) -> Option<String> {
+        let Alternative { proposal, replicas } = self.finding.without?;
+        Some(match (proposal, replicas) {
+            (Some(proposal), Some(replicas)) if proposal != replicas => format!(
+                "a proposal of {proposal}, and {} after stabilization and limits",
+                count(replicas, "replica")
+            ),
+            (_, Some(replicas)) => count(replicas, "replica"),
+            (Some(proposal), None) => format!("a proposal of {proposal}"),
+            (None, None) => return None,
+        })
+    }
+}
+
+/// Returns an object as `kubectl` takes it: `deployment/web`.
+pub(crate) fn typed(object: &CrossVersionObjectReference) -> String {
+    let kind = object.kind.to_lowercase();
+    let group = match object.group() {
+        "" | "apps" => String::new(),
+        group => format!(".{group}"),
+    };
+    shell_word(&format!("{kind}{group}/{}", object.name))
+}
+
+impl About<'_> {
+    /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
+    /// empty if it does not.
+    pub(crate) fn cost(&self) -> String {
+        self.cost_if("")
+    }
+
+    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`. Of pods that have
+    /// just started, nothing is to be assumed.
+    pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
+        if self.assumes_usage(pods) && self.have_just_started(pods) {
+            match self.pass.decision.proposal {
+                Some(_) => String::new(),
+                None => ": no decision".to_owned(),
+            }
+        } else if self.assumes_usage(pods) {
+            self.cost_if("~")
+        } else {
+            self.cost_if("")
+        }
+    }
+
+    /// Whether some pods are so young that cpu of pods that are not ready is not counted.
+    pub(crate) fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let Snapshot {
+            pods: all,
+            controller,
+            ..
+        } = &self.pass.input.snapshot;
+        let mut own = all
+            .iter()
+            .filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
+        own.all(|pod| {
+            let since = pod.start_time.or(pod.created);
+            since.is_some_and(|it| {
+                self.now().duration_since(it) < controller.cpu_initialization_period
+            })
+        })
+    }
+
+    pub(crate) fn cost_if(&self, near: &str) -> String {
+        let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
+            return String::new();
+        };
+        let decision = &self.pass.decision;
+        let replicas = (decision.replicas_after(), without.replicas);
+        match (decision.proposal, without.proposal, replicas) {
+            (None, Some(proposal), _) => {
+                format!(": no decision instead of a proposal of {near}{proposal}")
+            }
+            (_, _, (Some(with), Some(without))) if with != without => {
+                format!(": {} instead of {near}{without}", count(with, "replica"))
+            }
+            // The answer is the same.
+            (_, _, (Some(_), Some(_))) => String::new(),
+            (Some(with), Some(without), _) => {
+                format!(": a proposal of {with} instead of {near}{without}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Whether some pods have no value that decides, so that one is assumed if they counted. The ratio of a total
+    /// does not depend on them.
+    pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let all = &self.pass.input.snapshot.pods;
+        let mut rows = self
+            .pass
+            .decision
+            .metrics()
+            .filter(|step| !step.is_total())
+            .flat_map(|step| &step.pods);
+        rows.any(|row| {
+            let name = &*all[row.pod as usize].name;
+            row.value.is_none() && pods.iter().any(|own| own.as_ref() == name)
+        })
+    }
+
+    /// Returns a sentence about the result of the pass without the trouble.
+    pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
+        let without = self.without()?;
+        Some(if self.finding.explains {
+            format!("{without_it}: {without}.")
+        } else {
+            format!("{without_it}, the answer is the same: {without}.")
+        })
+    }
+}
+
+/// Returns the name of a tool, and its source.
+pub(crate) fn sources(tool: Tool) -> (&'static str, &'static str) {
+    match tool {
+        Tool::ArgoCd => ("Argo CD", "it in Git"),
+        Tool::Flux => ("Flux", "it in Git"),
+        Tool::FluxHelm => ("Flux", "its HelmRelease (values) or chart"),
+        Tool::Helm => ("Helm", "its chart (values or template)"),
+        Tool::Terraform => ("Terraform", "its configuration"),
+        Tool::Pulumi => ("Pulumi", "its program"),
+    }
+}
+
+/// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).
+pub(crate) fn in_scaled_object(field: &str) -> &str {
+    match field {
+        "minReplicas" => "minReplicaCount",
+        "maxReplicas" => "maxReplicaCount",
+        "behavior" => "advanced.horizontalPodAutoscalerConfig.behavior",
+        same => same,
+    }
+}
+
+/// Words a reason and a message, to follow a sentence: `: Reason: message`; empty if there are none.
+pub(crate) fn told(said: [&str; 2]) -> String {
+    said.iter()
+        .filter(|it| !it.is_empty())
+        .map(|it| format!(": {it}"))
+        .collect()
+}
+
+/// Words a target as it is stated, without rounding.
+pub(crate) fn exact(target: &MetricTarget) -> String {
+    let amount = target.average_value.as_ref().or(target.value.as_ref());
+    match (target.average_utilization, amount) {
+        (Some(percent), _) => format!("{percent}%"),
+        // Of bytes, fewer digits are shown.
+        (None, Some(amount)) if amount.format() == Format::BinarySI => amount.to_string(),
+        (None, Some(amount)) => quantity(amount),
+        (None, None) => String::new(),
+    }
+}
+
+/// `it`, `them`
+pub(crate) fn them(n: usize) -> &'static str {
+    if n == 1 { "it" } else { "them" }
+}
+
+/// What to do about pods of others that the selector matches.
+pub(crate) const APART: &str =
+    "Label the other pods apart, or recreate the target with another selector.";
+
+/// Returns the first of some names, and how many more there are.
+pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
+    let first = names.first().map_or("", AsRef::as_ref);
+    match names.len() {
+        0 | 1 => first.to_owned(),
+        all => format!("{first} and {} more", all - 1),
+    }
+}
+
+/// Returns the first few of some names.
+pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
+    const SHOWN: usize = 3;
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| name.as_ref().to_owned())
+        .collect();
+    if names.len() > SHOWN {
+        shown.push(format!("{} more", names.len() - SHOWN));
+    }
+    list(&shown)
+}
+
+impl About<'_> {
+    pub(crate) fn labels(&self, metrics: &[usize]) -> String {
+        names(
+            &metrics
+                .iter()
+                .map(|metric| self.label(*metric))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Returns a command that replaces a part of a metric.
+    pub(crate) fn replace(&self, path: &str, value: impl Into<Value>) -> Option<Command> {
+        let value: Value = value.into();
+        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": value}]))
+    }
+
+    /// Returns a command that asks a metrics API for what the controller asks it.
+    pub(crate) fn ask(&self, metric: usize) -> Command {
+        let spec = self.spec(metric);
+        let namespace = &self.hpa().namespace;
+        let scale = self.pass.input.snapshot.scale.as_ref().ok();
+        let pods = scale.map_or("", |scale| scale.selector.as_str());
+        let (name, selector) = (segment(spec.name()), spec.selector());
+        let raw = |rest: &str, selectors: &[(&str, &str)]| {
+            let given = selectors
+                .iter()
+                .filter(|(_, selector)| !selector.is_empty());
+            let given: Vec<String> = given
+                .map(|(key, selector)| format!("{key}={}", segment(selector)))
+                .collect();
+            let query = if given.is_empty() { "" } else { "?" };
+            let api = self.path_of(spec.api_group());
+            let path = format!(
+                "{api}/namespaces/{namespace}/{rest}{query}{}",
+                given.join("&")
+            );
+            format!("kubectl get --raw {}", shell_word(&path)).into()
+        };
+        match spec.source() {
+            MetricSource::External(_) => raw(&name, &[("labelSelector", &selector)]),
+            MetricSource::Pods(_) => raw(
+                &format!("pods/*/{name}"),
+                &[("labelSelector", pods), ("metricLabelSelector", &selector)],
+            ),
+            MetricSource::Object(source) => {
+                let object = &source.described_object;
+                let of = if object.is_namespace() {
+                    "metrics".to_owned()
+                } else {
+                    let resource = resource_of(object.group(), &object.kind);
+                    format!("{resource}/{}", segment(&object.name))
+                };
+                raw(
+                    &format!("{of}/{name}"),
+                    &[("metricLabelSelector", &selector)],
+                )
+            }
+            _ => {
+                let (namespace, selector) = (shell_word(namespace), shell_word(pods));
+                format!("kubectl top pods -n {namespace} -l {selector}").into()
+            }
+        }
+    }
+
+    /// Returns the path of a metrics API in the version that the controller asks.
+    pub(crate) fn path_of(&self, group: &str) -> String {
+        format!(
+            "/apis/{group}/{}",
+            self.pass.input.surroundings.version_of(group)
+        )
+    }
+
+    /// `kubectl describe pod NAME -n NAMESPACE`
+    pub(crate) fn describe(&self, pod: &str) -> Command {
+        format!(
+            "kubectl describe pod {} {}",
+            shell_word(pod),
+            self.namespace()
+        )
+        .into()
+    }
+
+    /// Returns the selector of the target, quoted for a shell.
+    pub(crate) fn selector(&self) -> Option<String> {
+        let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
+        Some(shell_word(scale.selector.as_str()))
+    }
+
+    /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
+    pub(crate) fn list_pods(&self, rest: &str) -> Option<Command> {
+        let selector = self.selector()?;
+        Some(
+            format!("kubectl get pods {} -l {selector} {rest}", self.namespace())
+                .trim_end()
+                .into(),
+        )
+    }
+}
+
+pub(crate) fn pod_objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
+    pods.iter()
+        .map(|name| format!("pod/{}", name.as_ref()))
+        .collect()
+}

@@ -1,0 +1,47 @@
+//! A kind of finding: its documentation, where it looks, its words, and what it follows from.
+
+use super::about::{About, Text};
+use super::causes::Others;
+use super::scope::{Aspect, Rank};
+use super::{Case, Code, Finding};
+use crate::engine::decision::Block;
+
+/// A kind of finding. The type that implements it has the facts.
+pub(crate) trait Kind {
+    /// An `Option` if a pass has at most one of them.
+    type Hits: IntoIterator<Item = Finding>;
+
+    /// The code, which is stable.
+    const CODE: &'static str;
+    /// When it appears, as `docs/findings.md` says it.
+    const WHEN: &'static str;
+    /// The remedy in general.
+    const REMEDY: &'static str;
+    /// The rank of one that someone should act on.
+    const RANK: Rank;
+    /// Its aspects that matter to other findings and to reports.
+    const IS: &'static [Aspect] = &[];
+    /// The end of a pass that it is the reason for.
+    const ENDS: Option<Block> = None;
+
+    /// Looks for it.
+    fn find(case: &Case<'_>) -> Self::Hits;
+
+    /// Returns the finding that it follows from, if that is there.
+    fn cause(&self, _: &Others<'_>) -> Option<Code> {
+        None
+    }
+
+    /// Returns the metrics whose failure it explains, by index in the spec.
+    fn failed_metrics(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Returns the metrics whose failure or samples it explains.
+    fn concerns(&self) -> Vec<usize> {
+        self.failed_metrics()
+    }
+
+    /// Words it.
+    fn text(&self, about: &About<'_>) -> Text;
+}

@@ -1,0 +1,176 @@
+//! The finding `blocked-by-failed-metric`.
+
+use crate::engine::decision::{Block, MetricResult, Step};
+use crate::engine::rules::Rules;
+use crate::findings::prelude::*;
+
+/// A metric fails, and the others propose fewer replicas, which the controller does not accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockedByFailedMetric {
+    /// The metrics that fail, by index in the spec.
+    pub failed: Vec<usize>,
+    /// The other metric with the highest proposal.
+    pub highest: usize,
+    /// Its proposal.
+    pub proposal: i32,
+    /// The current replicas.
+    pub replicas: i32,
+}
+
+impl Kind for BlockedByFailedMetric {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "blocked-by-failed-metric";
+    const WHEN: &'static str = "A metric fails, and the others propose fewer replicas than there are. The controller removes \
+             no replicas while a metric fails, because that metric might propose more.";
+    const REMEDY: &'static str = "Fix the metric, or remove it from the HPA.";
+    const RANK: Rank = Rank::Rule;
+    const ENDS: Option<Block> = Some(Block::Metrics);
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let decision = case.decision();
+        let (proposal, highest) = decision.trace.iter().find_map(|step| match step {
+            Step::CombineMetrics {
+                highest,
+                by,
+                unread: 0,
+                accepted: false,
+                ..
+            } => Some((*highest, (*by)?)),
+            _ => None,
+        })?;
+        let is_failed = |step: &&MetricStep| matches!(step.result, MetricResult::Error(_));
+        let failed: Vec<usize> = case
+            .metrics()
+            .filter(is_failed)
+            .map(|step| step.index)
+            .collect();
+        let replicas = decision.replicas_before()?;
+        let without = case.without(|snapshot| {
+            for metric in failed.iter().rev() {
+                snapshot.hpa.spec.metrics.remove(*metric);
+                snapshot.metrics.remove(*metric);
+            }
+        });
+        let facts = BlockedByFailedMetric {
+            failed,
+            highest,
+            proposal,
+            replicas,
+        };
+        Some(Finding::explaining(Severity::Error, facts).without(without))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let is_failed = |metric: &usize| self.failed.contains(metric);
+        others.first(|it| it.facts.failed_metrics().iter().any(is_failed))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            failed,
+            highest,
+            proposal,
+            replicas,
+        } = self;
+        let (labels, by) = (about.labels(failed), about.label(*highest));
+        let fails = if failed.len() == 1 { "fails" } else { "fail" };
+        let it = if failed.len() == 1 { "it" } else { "them" };
+        let mut evidence = vec![format!(
+            "{by} proposes {}, the highest of the metrics that can be read. The controller removes no \
+             replicas while a metric fails.",
+            count(*proposal, "replica")
+        )];
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Without {it}: {without}.")),
+        );
+        let controller = &about.pass.input.snapshot.controller;
+        let rules = Rules::of(&controller.version, controller.gates);
+        evidence.push(if rules.reports_failed_metrics {
+            format!("The status has no value for {it}; the others are current.")
+        } else {
+            format!(
+                "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
+            )
+        });
+        let assumed: Option<Vec<String>> = failed
+            .iter()
+            .map(|metric| about.of_candidate(*metric))
+            .collect();
+        let advice = match assumed {
+            Some(values) => Remedy::StateInput.says(format!(
+                "{}, or leave {it} out of the candidate.",
+                sentence(&list(&values))
+            )),
+            None => Remedy::RepairMetric
+                .says(format!("Repair {labels}, or {}.", self.way_around(about))),
+        };
+        let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
+        let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
+        Text {
+            summary: format!(
+                "{labels} {fails}, so the {} stay, although {by} proposes {proposal}",
+                count(*replicas, "replica")
+            ),
+            evidence,
+            advice,
+            commands: about.patch_metrics(&patch).into_iter().collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl BlockedByFailedMetric {
+    /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
+    /// AverageValue (`CheckFallbackValid`).
+    fn way_around(&self, about: &About<'_>) -> String {
+        let one = self.failed.len() == 1;
+        let Some(owner) = about.hpa().scaled_object() else {
+            return format!("remove {} from the HPA", if one { "it" } else { "them" });
+        };
+        let object = format!("ScaledObject/{}", owner.name);
+        let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
+        let removal = match (is_formula, one) {
+            (true, _) => format!("change spec.advanced.scalingModifiers.formula of {object}"),
+            (false, true) => format!("remove its trigger from {object}"),
+            (false, false) => format!("remove their triggers from {object}"),
+        };
+        removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{because, check, cpu, only, queue, state};
+
+    #[test]
+    fn a_failed_metric_that_keeps_replicas() {
+        let metrics = [cpu(), queue(&build::average("10"))];
+        let code = Code::BlockedByFailedMetric;
+        let blocked = BlockedByFailedMetric {
+            failed: vec![1],
+            highest: 0,
+            proposal: 1,
+            replicas: 3,
+        };
+        check(
+            code,
+            vec![
+                (
+                    "asks for fewer",
+                    state(&metrics, &["10m"; 3]),
+                    because(Severity::Error, blocked),
+                ),
+                ("asks for more", state(&metrics, &["90m"; 3]), None),
+                ("asks for nothing", state(&metrics[1..], &["10m"; 3]), None),
+                ("is not there", state(&metrics[..1], &["10m"; 3]), None),
+            ],
+        );
+        let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+    }
+}

@@ -1,0 +1,316 @@
+//! The finding `container-metrics-missing`.
+
+use std::collections::BTreeSet;
+
+use super::{failed, running_containers};
+use crate::engine::decision::MetricResult;
+use crate::findings::about::APART;
+use crate::findings::prelude::*;
+use crate::snapshot::MetricAnswer;
+
+/// Pods, or their metrics, lack the container of a ContainerResource metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerMetricsMissing {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The container.
+    pub container: String,
+    /// The pods.
+    pub pods: Vec<Unmeasured>,
+    /// The total number of pods.
+    pub all: usize,
+    /// Whether one such pod fails the metric, by the rules of the version.
+    pub fails: bool,
+    /// The containers of the target's template, if a pod that may be the target's lacks the container and
+    /// the template was read.
+    pub template: Option<Vec<Box<str>>>,
+}
+
+impl Kind for ContainerMetricsMissing {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "container-metrics-missing";
+    const WHEN: &'static str = "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
+             Kubernetes 1.33 one such pod fails the metric for all pods.";
+    const REMEDY: &'static str = "Find out why the container does not run.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let rules = case.rules();
+        let is_known = |name: &str| {
+            case.pods()
+                .any(|pod| running_containers(pod).any(|it| it == name))
+        };
+        let finding = |step: &MetricStep| {
+            let container = step.container.clone().filter(|name| is_known(name))?;
+            if !matches!(
+                case.snapshot().metrics.get(step.index)?,
+                MetricAnswer::PodMetrics
+            ) {
+                return None;
+            }
+            let is_lacking = |pod: &Pod| {
+                let own = case.metrics_of(pod);
+                own.is_some_and(|it| it.containers.iter().all(|it| *it.name != *container))
+            };
+            let pods: Vec<Unmeasured> = case
+                .pods()
+                .filter_map(|pod| {
+                    let has_container = running_containers(pod).any(|it| it == container);
+                    if !is_lacking(pod) && (has_container || step.proposal().is_some()) {
+                        return None;
+                    }
+                    let status = pod.status_of(&container);
+                    let waiting = status.and_then(|status| status.waiting.as_ref());
+                    Some(Unmeasured {
+                        pod: pod.name.clone(),
+                        has_container,
+                        is_foreign: case.is_foreign(pod),
+                        waiting: waiting.map(|waiting| waiting.reason.clone()),
+                        restarts: status.map_or(0, |status| status.restart_count),
+                    })
+                })
+                .collect();
+            if pods.is_empty() {
+                return None;
+            }
+            let fails = if pods.iter().all(|it| it.has_container) {
+                !rules.container_may_be_missing
+            } else {
+                step.proposal().is_none()
+            };
+            let all = case.pods().count();
+            let template = case
+                .workload()
+                .and_then(|workload| workload.template.as_deref());
+            let template =
+                template.filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign));
+            let template = template.map(|it| running_containers(it).map(Into::into).collect());
+            let facts = ContainerMetricsMissing {
+                metric: step.index,
+                container,
+                pods,
+                all,
+                fails,
+                template,
+            };
+            Some(match step.result {
+                MetricResult::Error(_) => failed(case, facts),
+                _ => Finding::aside(Severity::Info, facts),
+            })
+        };
+        case.metrics().filter_map(finding).collect()
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        if others.finding.severity != Severity::Info {
+            return None;
+        }
+        let own: BTreeSet<&str> = self.pods.iter().map(|it| &*it.pod).collect();
+        others.first(|it| match &it.facts {
+            Facts::UncountedPods(it) => !it.count && it.names(others.pass) == own,
+            _ => false,
+        })
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            container,
+            pods,
+            all,
+            fails,
+            template,
+        } = self;
+        let label = about.label(*metric);
+        if let Some(state) = about
+            .of_candidate(*metric)
+            .filter(|_| about.is_new(container))
+        {
+            let effect = about.effect(&label);
+            return Text {
+                summary: format!("no pod has run {container} yet, {effect}"),
+                advice: Remedy::StateInput.says(format!("{}.", sentence(&state))),
+                objects: about.own(),
+                ..Text::default()
+            };
+        }
+        let effect = if *fails {
+            "which fails the metric for all pods"
+        } else if pods.len() == 1 {
+            "so it counts as missing"
+        } else {
+            "so they count as missing"
+        };
+        let why = |it: &Unmeasured| {
+            let name = &it.pod;
+            let restarts = count(it.restarts, "restart");
+            match &it.waiting {
+                _ if !it.has_container && it.is_foreign => format!(
+                    "{name}, which is not of {}, has no container {container}.",
+                    about.hpa().reference()
+                ),
+                _ if !it.has_container => format!("{name} has no container {container}."),
+                Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),
+                None if it.restarts > 0 => format!("{container} of {name} has had {restarts}."),
+                None => format!("{container} of {name} has not been measured."),
+            }
+        };
+        let mut evidence: Vec<String> = pods.iter().take(3).map(why).collect();
+        if *fails && pods.iter().all(|it| it.has_container) {
+            evidence.push("Since Kubernetes 1.33, such a pod does not fail the metric.".to_owned());
+        }
+        let namespace = about.namespace();
+        let names_of: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
+        let logs = |it: &Unmeasured| {
+            let (pod, container) = (shell_word(&it.pod), shell_word(container));
+            let previous = if it.restarts > 0 { " --previous" } else { "" };
+            format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
+        };
+        let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
+        let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();
+        let (advice, command) = match template.as_deref() {
+            _ if lacking.peek().is_none() => (
+                Remedy::FindUnready.says(format!(
+                    "Find out why {container} does not run in {}.",
+                    names(&names_of)
+                )),
+                pods.first().map(logs),
+            ),
+            // No rollout of the target changes them.
+            _ if lacking.all(|it| it.is_foreign) => (
+                Remedy::LabelApart.says(APART),
+                about.list_pods("--show-labels"),
+            ),
+            Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
+                Remedy::Resume.says(format!(
+                    "Resume the rollout: the template has the container {container}."
+                )),
+                about.resume(),
+            ),
+            Some(own) if own.iter().any(|it| **it == *container) => (
+                about.after_rollout(
+                    &without,
+                    &format!(": the template has the container {container}"),
+                    "",
+                ),
+                about.rollout_status(&without),
+            ),
+            Some(own) => {
+                let path = format!("/spec/metrics/{metric}/containerResource/container");
+                let own: Vec<&str> = own.iter().map(|it| &**it).collect();
+                let used = match own[..] {
+                    [only] => format!("Use {}.", about.container_metric(*metric, only)),
+                    _ => format!("Use a container of the template: {}.", names(&own)),
+                };
+                let replace = |only: &&str| about.replace(&path, *only);
+                let is_one = own.len() == 1;
+                let remedy = if is_one {
+                    Remedy::UseContainer
+                } else {
+                    Remedy::NameContainer
+                };
+                (
+                    remedy.says(used),
+                    own.first().filter(|_| own.len() == 1).and_then(replace),
+                )
+            }
+            None => (
+                Remedy::NameContainer.says("Use a container that all pods have."),
+                about.list_pods(""),
+            ),
+        };
+        Text {
+            summary: format!(
+                "{} of {} {} no metrics for {label}, {effect}",
+                pods.len(),
+                count(*all, "pod"),
+                have(pods.len())
+            ),
+            evidence,
+            advice,
+            commands: command.into_iter().collect(),
+            objects: pod_objects(&names_of),
+        }
+    }
+}
+
+/// A pod that lacks a container, or whose metrics do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// Its name.
+    pub pod: Box<str>,
+    /// Whether it has the container.
+    pub has_container: bool,
+    /// Whether it is certainly not the target's.
+    pub is_foreign: bool,
+    /// Why the container is waiting, if it is.
+    pub waiting: Option<Box<str>>,
+    /// How many times the container was restarted.
+    pub restarts: i32,
+}
+
+/// `has`, `have`
+fn have(count: usize) -> &'static str {
+    if count == 1 { "has" } else { "have" }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::testing::{said, state, with};
+
+    /// A container that only the template has. A partition leaves the pods below it as they are.
+    #[test]
+    fn a_container_that_a_partition_keeps_from_pods() {
+        let text = |partition: i32| {
+            let metric = json!({"type": "ContainerResource", "containerResource": {
+                "name": "cpu", "container": "app", "target": build::utilization(50)}});
+            let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+            let mut items = with(
+                &state(&[metric], &["50m", "50m"]),
+                "HorizontalPodAutoscaler",
+                &target,
+            );
+            let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},
+                "containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
+            let old = items
+                .iter_mut()
+                .filter(|it| it["metadata"]["name"] == "web-1");
+            old.for_each(|it| {
+                let field = if it["kind"] == "Pod" {
+                    "spec"
+                } else {
+                    "containers"
+                };
+                *it = build::with(it.clone(), &json!({ field: of_old[field] }));
+            });
+            items.push(json!({
+                "apiVersion": "apps/v1", "kind": "StatefulSet",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                    "updateStrategy": {"rollingUpdate": {"partition": partition}},
+                    "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
+                "status": {"replicas": 2},
+            }));
+            let text = said(Code::ContainerMetricsMissing, &items);
+            (text.advice.text(), text.commands)
+        };
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}});
+        let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
+        let lowered =
+            "Lower partition (2) in the update strategy: the template has the container app.";
+        assert_eq!(text(2), (lowered.to_owned(), vec![lower]));
+        let status = "kubectl rollout status statefulset/web -n default --watch=false";
+        let wait = "Wait for the rollout to end: the template has the container app.";
+        assert_eq!(text(1), (wait.to_owned(), vec![status.to_owned()]));
+    }
+}

@@ -1,0 +1,269 @@
+//! The finding `metric-empty`.
+
+use std::collections::BTreeSet;
+
+use super::miss::Miss;
+use super::{api, failed, short};
+use crate::findings::prelude::*;
+use crate::keda;
+
+/// A metrics API has no value for a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricEmpty {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// The selector of the metric, as it was sent; empty if it has none.
+    pub selector: String,
+    /// The selector of the pods, if the metric is per pod.
+    pub pods: Option<String>,
+    /// The age of the oldest pod, if none can be expected to have been measured yet.
+    pub age: Option<SignedDuration>,
+    /// What the API says instead of an empty list, as adapters do whose query for the metric has no result.
+    pub message: Option<String>,
+    /// The nodes of the pods, if it is a resource metric.
+    pub nodes: Vec<Box<str>>,
+}
+
+impl Kind for MetricEmpty {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "metric-empty";
+    const WHEN: &'static str = "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
+             that its query has no result. No resource metric has one until about a minute after the first pod started.";
+    const REMEDY: &'static str =
+        "Correct the selector, or let the source report 0 instead of nothing.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let empty = |step| match Miss::of(case, step) {
+            Some(Miss::Empty(text)) => Some(Self::of(case, step, text).weighed(case)),
+            _ => None,
+        };
+        case.metrics().filter_map(empty).collect()
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            selector,
+            pods,
+            age,
+            message,
+            nodes,
+        } = self;
+        let spec = about.spec(*metric);
+        let (label, api) = (about.label(*metric), api(spec.api_group()));
+        let mut evidence = Vec::new();
+        evidence.extend(
+            message
+                .as_ref()
+                .map(|text| format!("The API says: {}.", short(text))),
+        );
+        if !selector.is_empty() {
+            evidence.push(format!(
+                "The selector that is sent for the metric: {selector}."
+            ));
+        }
+        evidence.extend(
+            pods.as_ref()
+                .map(|pods| format!("The selector that is sent for the pods: {pods}.")),
+        );
+        let assumed = about.of_candidate(*metric);
+        evidence.extend(about.looked_up(*metric).filter(|_| assumed.is_none()));
+        let mut conditions = about.hpa().status.conditions.iter();
+        let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
+        if about.finding.explains && was_active {
+            evidence.push(
+                "The last status had valid metrics, so the value is gone since then, or the input lacks it."
+                    .to_owned(),
+            );
+        }
+        if !nodes.is_empty() {
+            let on = if nodes.len() == 1 { "node" } else { "nodes" };
+            evidence.push(format!("The pods are on the {on} {}.", names(nodes)));
+        }
+        evidence.extend(
+            age.filter(|_| assumed.is_none())
+                .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
+        );
+        let advice: Advice = match assumed {
+            Some(state) => Remedy::StateInput.says(format!("{}.", sentence(&state))),
+            None if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
+                Remedy::UseOtherType.says(
+                    "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
+                )
+            }
+            None if age.is_some() => Remedy::WaitForPods
+                .waits("for the first sample of a pod, which takes up to a minute"),
+            None if spec.is_resource() => Remedy::FindSamples
+                .says("Make sure that metrics-server scrapes the nodes of these pods."),
+            None => match about.hpa().scaled_object() {
+                Some(owner) if message.is_some() => Remedy::LookAtScaledObject.says(format!(
+                    "Look at its trigger in the ScaledObject{}.",
+                    about.or_fallback(owner, &[*metric], "spec.fallback there")
+                )),
+                Some(owner) => Remedy::LookAtScaledObject.says(format!(
+                    "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
+                     return 0.",
+                    owner.name
+                )),
+                None if !spec.is_total() => Remedy::FindSeries.says(
+                    "Compare the labels namespace and pod of its series with the pods of the target.",
+                ),
+                None => {
+                    let namespace = &about.hpa().namespace;
+                    Remedy::FindSeries.says(format!(
+                        "Try the adapter's query in the namespace {namespace}, or let it return 0 if empty."
+                    ))
+                }
+            },
+        };
+        // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
+        let is_served = !selector.contains(keda::OWNER) && !spec.is_resource();
+        let commands = match about.of_candidate(*metric) {
+            Some(_) if !is_served => Vec::new(),
+            _ => match about.hpa().scaled_object() {
+                Some(owner) if advice.remedy == Remedy::LookAtScaledObject => {
+                    vec![about.kubectl_for(&owner.name, "describe scaledobject", "")]
+                }
+                _ => vec![about.ask(*metric)],
+            },
+        };
+        Text {
+            summary: format!(
+                "there is no value for {label} from {api}, {}",
+                about.effect("it")
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+/// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
+/// samples of any.
+pub(crate) fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
+    const MEASURED: SignedDuration = SignedDuration::from_mins(1);
+    let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
+    ages?.into_iter().max().filter(|age| *age < MEASURED)
+}
+
+impl MetricEmpty {
+    fn of(case: &Case<'_>, step: &MetricStep, text: Option<&str>) -> Self {
+        let spec = case.spec(step);
+        let scale = case.scale().filter(|_| !spec.is_total());
+        let nodes = case.pods().filter(|_| spec.is_resource());
+        let nodes: BTreeSet<_> = nodes.filter_map(|pod| pod.node.clone()).collect();
+        Self {
+            metric: step.index,
+            selector: spec.selector(),
+            pods: scale.map(|scale| scale.selector.as_str().to_owned()),
+            age: spec.is_resource().then(|| unmeasured_age(case)).flatten(),
+            message: text.map(str::to_owned),
+            nodes: nodes.into_iter().collect(),
+        }
+    }
+
+    /// Returns a finding about it. While no pod can have been measured, nothing is wrong.
+    fn weighed(self, case: &Case<'_>) -> Finding {
+        let is_young = self.age.is_some();
+        let finding = failed(case, self);
+        let severity = if is_young {
+            Severity::Info
+        } else {
+            finding.severity
+        };
+        Finding {
+            severity,
+            ..finding
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{cpu, of_keda, said, state, with};
+
+    #[test]
+    fn a_question_for_a_metric_of_each_pod() {
+        let metric = json!({"type": "Pods", "pods": {"target": build::average("10"),
+            "metric": {"name": "rps", "selector": {"matchLabels": {"verb": "GET"}}}}});
+        assert_eq!(
+            said(Code::MetricEmpty, &state(&[metric], &["50m"])).commands,
+            [
+                "kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps\
+              ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failed_metric_beside_one_that_proposes_fewer() {
+        let metrics = [cpu(), build::external("queue", &build::average("10"))];
+        let summary = said(Code::MetricEmpty, &state(&metrics, &["10m"; 3])).summary;
+        assert!(summary.ends_with("so it blocks scaling down"), "{summary}");
+        let summary = said(Code::MetricEmpty, &state(&metrics[1..], &["10m"; 3])).summary;
+        assert!(summary.ends_with("so nothing is scaled"), "{summary}");
+    }
+
+    /// What a resource metric without a value needs depends on the resource, and on the age of the pods.
+    #[test]
+    fn a_resource_without_a_value() {
+        let advice = |resource: &str, start: &str| {
+            let metric = build::resource(resource, &build::average("1"));
+            let items = with(
+                &state(&[metric], &["50m"]),
+                "Pod",
+                &json!({"status": {"startTime": start}}),
+            );
+            let items: Vec<Value> = items
+                .into_iter()
+                .filter(|it| it["kind"] != "PodMetrics")
+                .collect();
+            let text = said(Code::MetricEmpty, &items);
+            (text.advice.text(), text.evidence.len())
+        };
+        let (young, old) = ("2026-11-21T05:59:40Z", "2026-11-21T05:00:00Z");
+        let scrape = "Make sure that metrics-server scrapes the nodes of these pods.".to_owned();
+        let wait = "Wait for the first sample of a pod, which takes up to a minute.".to_owned();
+        let other =
+            "Use a metric of type Pods or External: metrics-server serves only cpu and memory."
+                .to_owned();
+        assert_eq!(advice("cpu", old), (scrape.clone(), 1));
+        assert_eq!(advice("memory", old), (scrape, 1));
+        assert_eq!(advice("cpu", young), (wait, 2));
+        assert_eq!(advice("nvidia.com/gpu", old).0, other);
+        assert_eq!(advice("nvidia.com/gpu", young).0, other);
+    }
+
+    /// A fallback that is there already is not advised, nor one that KEDA does not use.
+    #[test]
+    fn a_fallback_that_would_help() {
+        let empty = |target: &Value, object: &Value| {
+            let items = state(&[build::external("s0-kafka", target)], &["50m"; 4]);
+            let message = "no matching metrics found for s0-kafka";
+            let error = json!({"errors": [{"api": "external", "message": message}]});
+            let items = with(&items, "ControllerState", &error);
+            said(Code::MetricEmpty, &of_keda(&items, object))
+                .advice
+                .text()
+        };
+        let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
+        let without = "Look at its trigger in the ScaledObject.";
+        let own = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 6}}});
+        assert_eq!(empty(&build::average("10"), &json!({})), with_it);
+        assert_eq!(empty(&build::average("10"), &own), without);
+        assert_eq!(empty(&build::value("10"), &json!({})), without);
+    }
+}

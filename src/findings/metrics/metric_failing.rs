@@ -1,0 +1,422 @@
+//! The finding `metric-failing`.
+
+use super::miss::{Miss, Refused};
+use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
+use crate::apimachinery::metadata::OwnerReference;
+use crate::findings::prelude::*;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
+use crate::snapshot::surroundings::Fallback;
+
+/// A metrics API knows a metric but reports an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricFailing {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// The API's message.
+    pub message: String,
+    /// The right that the controller lacks, if that is the error.
+    pub refused: Option<Refused>,
+    /// The kind of the described object, if that is the error.
+    pub unmapped: Option<Unmapped>,
+    /// The replicas that KEDA asks for instead of the value, if the error is hidden behind them.
+    pub fallback: Option<i32>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+}
+
+impl Kind for MetricFailing {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "metric-failing";
+    const WHEN: &'static str = "A metrics API knows a metric and reports an error for it.";
+    const REMEDY: &'static str = "Look at the backend that the adapter reads the metric from.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let facts = |step| match Miss::of(case, step) {
+            Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
+            Some(_) => None,
+            None => fallen_back(case, step),
+        };
+        case.metrics().filter_map(facts).collect()
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            message,
+            refused,
+            unmapped,
+            fallback,
+            served_by,
+        } = self;
+        if let (Some(replicas), Some(owner)) = (fallback, about.hpa().scaled_object()) {
+            return fallback_text(about, *metric, *replicas, owner);
+        }
+        let group = about.spec(*metric).api_group();
+        let (label, api) = (about.label(*metric), api(group));
+        let of_keda = about
+            .hpa()
+            .scaled_object()
+            .filter(|_| group == "external.metrics.k8s.io");
+        let (summary, advice, command) = match (refused, unmapped) {
+            (None, Some(Unmapped { object, meant })) => (
+                format!(
+                    "the API server has no kind {} in the group {:?}, {}",
+                    object.kind,
+                    object.group(),
+                    about.effect(&label)
+                ),
+                Remedy::DescribeObject.says(match meant {
+                    Some(CrossVersionObjectReference {
+                        api_version, kind, ..
+                    }) => {
+                        format!(
+                            "State apiVersion: {api_version} and kind: {kind} in describedObject."
+                        )
+                    }
+                    None => "Correct describedObject of the metric.".to_owned(),
+                }),
+                meant
+                    .as_ref()
+                    .and_then(|meant| {
+                        let path = format!("/spec/metrics/{metric}/object/describedObject");
+                        let value = serde_json::json!({
+                            "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
+                        });
+                        about.replace(&path, value)
+                    })
+                    .unwrap_or_else(|| "kubectl api-resources".into()),
+            ),
+            (
+                Some(Refused {
+                    user,
+                    verb,
+                    resource,
+                }),
+                _,
+            ) => (
+                format!(
+                    "{user} may not {verb} {resource}.{group}, {}",
+                    about.effect(&label)
+                ),
+                Remedy::Grant.says("Grant it the right with a role and a binding."),
+                // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
+                format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
+            ),
+            (None, None) => {
+                let summary = format!("{label} fails, {}: {}", about.effect("it"), end(message));
+                match served_by {
+                    Some(served_by) => {
+                        let (advice, command) = point_at_keda(served_by);
+                        let summary = format!(
+                            "{label} fails, {}: {} serves {api}, not KEDA",
+                            about.effect("it"),
+                            served_by.service
+                        );
+                        (summary, advice, command)
+                    }
+                    None if let Some(owner) = of_keda => (
+                        summary,
+                        Remedy::LookAtScaledObject.says(format!(
+                            "Look at its trigger in ScaledObject/{}{}.",
+                            owner.name,
+                            about.or_fallback(owner, &[*metric], "spec.fallback there")
+                        )),
+                        about.kubectl_for(&owner.name, "describe scaledobject", ""),
+                    ),
+                    None if let Some((namespace, name)) =
+                        datadog_metric(about.spec(*metric).name()) =>
+                    {
+                        (
+                            summary,
+                            Remedy::LookAtBackend
+                                .says(format!("Look at DatadogMetric {namespace}/{name}.")),
+                            format!(
+                                "kubectl describe datadogmetric {} -n {}",
+                                shell_word(name),
+                                shell_word(namespace)
+                            )
+                            .into(),
+                        )
+                    }
+                    None => (
+                        summary,
+                        Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
+                        about.ask(*metric),
+                    ),
+                }
+            }
+        };
+        let mut evidence = vec![format!("The API says: {}.", short(message))];
+        evidence.extend(served_by.as_ref().map(points_at));
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands: vec![command],
+            objects: about.own(),
+        }
+    }
+}
+
+/// A kind that no API has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmapped {
+    /// The object of that kind.
+    pub object: CrossVersionObjectReference,
+    /// The object that was probably meant.
+    pub meant: Option<CrossVersionObjectReference>,
+}
+
+impl Unmapped {
+    /// Recognizes the error of the controller's mapper about the object that a metric describes.
+    fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {
+        let object = spec.described_object()?;
+        let error = format!("no matches for kind {:?} in ", object.kind);
+        text.contains(&error).then(|| {
+            let same = |kind: &str| kind.eq_ignore_ascii_case(&object.kind);
+            let known = KINDS.iter().find_map(|(version, kinds)| {
+                Some((*version, *kinds.iter().find(|kind| same(kind))?))
+            });
+            let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
+            let meant = known
+                .or(own)
+                .map(|(version, kind)| CrossVersionObjectReference {
+                    api_version: version.to_owned(),
+                    kind: kind.to_owned(),
+                    name: object.name.clone(),
+                });
+            let meant = meant.filter(|it| it.group() != object.group() || it.kind != object.kind);
+            Self {
+                object: object.clone(),
+                meant,
+            }
+        })
+    }
+}
+
+/// Kinds that every cluster has, by version: objects that metrics are about.
+const KINDS: [(&str, &[&str]); 4] = [
+    (
+        "apps/v1",
+        &["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"],
+    ),
+    ("networking.k8s.io/v1", &["Ingress"]),
+    ("batch/v1", &["Job", "CronJob"]),
+    (
+        "v1",
+        &[
+            "Service",
+            "Pod",
+            "Namespace",
+            "Node",
+            "ReplicationController",
+        ],
+    ),
+];
+
+/// Returns a finding about a value that KEDA puts in the place of one that it cannot read: as many times the target per
+/// replica as its fallback has replicas (`doFallback` of KEDA).
+pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    let object = case
+        .scaled_object()
+        .filter(|it| it.condition("Fallback") == Some(true))?;
+    let Fallback {
+        replicas, behavior, ..
+    } = object.spec.fallback.as_ref()?;
+    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    let target = step.target.average_value.as_ref()?.milli_value();
+    let total = step.proposal()?.total.as_ref()?.milli_value();
+    let asks_for = |replicas: i32| target.checked_mul(replicas.into()) == Some(total);
+    let current = case.scale().map(|scale| scale.status_replicas);
+    let is_static = matches!(&**behavior, "" | "static");
+    let asked = [Some(*replicas), current.filter(|_| !is_static)];
+    let fallback = asked
+        .into_iter()
+        .flatten()
+        .find(|replicas| asks_for(*replicas))?;
+    let facts = MetricFailing {
+        metric: step.index,
+        message: String::new(),
+        refused: None,
+        unmapped: None,
+        fallback: Some(fallback),
+        served_by: None,
+    };
+    let decides = case.decides(step) && case.decision().block().is_none();
+    (spec.api_group() == EXTERNAL).then(|| Finding::new(Severity::Warning, decides, facts))
+}
+
+/// What Datadog adds to the error about a metric that it does not have.
+pub(crate) const ID: &str = ", datadogmetricid: ";
+
+/// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
+fn datadog_metric(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("datadogmetric@")?.split_once(':')
+}
+
+/// Words a value that KEDA puts in the place of one that it cannot read.
+fn fallback_text(about: &About<'_>, metric: usize, replicas: i32, owner: &OwnerReference) -> Text {
+    let OwnerReference { name, .. } = owner;
+    let label = about.label(metric);
+    Text {
+        summary: format!(
+            "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
+            count(replicas, "replica")
+        ),
+        evidence: vec![format!(
+            "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
+        )],
+        advice: Remedy::LookAtScaledObject.says(format!(
+            "Find out why its trigger in ScaledObject/{name} fails."
+        )),
+        commands: vec![about.kubectl_for(name, "describe scaledobject", "")],
+        objects: vec![format!("scaledobject/{name}")],
+    }
+}
+
+impl MetricFailing {
+    fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
+        let spec = case.spec(step);
+        Self {
+            metric: step.index,
+            message: text.to_owned(),
+            refused: Refused::read(text),
+            unmapped: Unmapped::read(text, spec, case.target()),
+            fallback: None,
+            served_by: not_of_keda(case, spec.api_group()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::metrics::testing::failing;
+    use crate::findings::testing::{conditions, cpu, only, pass, said, state, triggered, with};
+    use crate::findings::{Code, find};
+
+    /// An object's kind is spelt as its API spells it, and is in one group.
+    #[test]
+    fn a_kind_that_no_api_has() {
+        let meant = |version: &str, kind: &str, error: &str| {
+            let object = json!({"apiVersion": version, "kind": kind, "name": "x"});
+            let metric = json!({"type": "Object", "object": {"describedObject": object,
+                "metric": {"name": "queue"}, "target": build::value("10")}});
+            let items = failing(&state(&[metric], &["50m"]), "custom", error);
+            let finding = only(Code::MetricFailing, &items).unwrap();
+            let Facts::MetricFailing(facts) = finding.facts else {
+                panic!()
+            };
+            facts
+                .unmapped
+                .map(|it| it.meant.map(|it| (it.api_version, it.kind)))
+        };
+        let unmapped = |kind: &str, group: &str| {
+            format!(
+                "unable to map kind {kind} to resource: no matches for kind {kind:?} in group {group:?}"
+            )
+        };
+        let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
+        for (version, kind, error, want) in [
+            (
+                "",
+                "Deployment",
+                unmapped("Deployment", ""),
+                is("apps/v1", "Deployment"),
+            ),
+            (
+                "apps/v1",
+                "dEPLOYMENT",
+                unmapped("dEPLOYMENT", "apps"),
+                is("apps/v1", "Deployment"),
+            ),
+            (
+                "extensions/v1beta1",
+                "Ingress",
+                unmapped("Ingress", "extensions"),
+                is("networking.k8s.io/v1", "Ingress"),
+            ),
+            // The server lacks what every server has.
+            (
+                "apps/v1",
+                "Deployment",
+                unmapped("Deployment", "apps"),
+                Some(None),
+            ),
+            (
+                "example.com/v1",
+                "Queue",
+                unmapped("Queue", "example.com"),
+                Some(None),
+            ),
+            ("", "Deployment", unmapped("Pod", ""), None),
+            ("", "Deployment", "timeout".to_owned(), None),
+        ] {
+            assert_eq!(
+                meant(version, kind, &error),
+                want,
+                "{version} {kind} {error}"
+            );
+        }
+    }
+
+    /// What keeps the pass after a correction from an answer.
+    #[test]
+    fn a_metric_that_fails_while_the_pass_ignores_it() {
+        let effect = |metrics: &[Value]| {
+            let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
+            let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
+            let most = json!({"spec": {"maxReplicas": 2}});
+            let items = with(&items, "HorizontalPodAutoscaler", &most);
+            assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
+            said(Code::MetricFailing, &items).summary
+        };
+        let queue = build::external("queue", &build::average("10"));
+        assert_eq!(
+            effect(std::slice::from_ref(&queue)),
+            "queue fails, so nothing is scaled after this pass: timeout"
+        );
+        assert_eq!(
+            effect(&[queue, cpu()]),
+            "queue fails, so it blocks scaling down after this pass: timeout"
+        );
+    }
+
+    /// KEDA's fallback is no measurement: nothing else is advised on the number.
+    #[test]
+    fn a_value_that_keda_puts_in_place_of_one_that_fails() {
+        let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
+        let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
+        let items = triggered("10", "300", &failing);
+        let text = said(Code::MetricFailing, &items);
+        assert_eq!(
+            text.summary,
+            "s0-prometheus is not measured: its trigger fails, and KEDA asks for the 30 replicas of spec.fallback"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Find out why its trigger in ScaledObject/web fails."
+        );
+        assert_eq!(
+            said(Code::RateLimited, &items).advice.text(),
+            "Follow the advice of metric-failing."
+        );
+        // Another value is measured, and so is the same one without the condition.
+        let codes = |items: &[Value]| -> Vec<Code> {
+            find(&pass(items)).iter().map(Finding::code).collect()
+        };
+        assert!(!codes(&triggered("10", "310", &failing)).contains(&Code::MetricFailing));
+        let passed = build::with(conditions(&[("Fallback", "False")]), &fallback);
+        assert!(!codes(&triggered("10", "300", &passed)).contains(&Code::MetricFailing));
+    }
+}

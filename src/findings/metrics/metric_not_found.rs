@@ -1,0 +1,271 @@
+//! The finding `metric-not-found`.
+
+use std::collections::BTreeSet;
+
+use super::miss::Miss;
+use super::{ServedBy, answered, api, failed, not_of_keda, point_at_keda, points_at, short};
+use crate::apimachinery::names::{plural, same_metric};
+use crate::findings::prelude::*;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::surroundings::{served_elsewhere, served_for};
+
+/// A metrics API does not know a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricNotFound {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// The API's message.
+    pub message: String,
+    /// A similar name that the same API serves for the same kind of object.
+    pub near: Option<String>,
+    /// The other kinds of objects for which the same API serves the name, as resources.
+    pub elsewhere: Vec<String>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+}
+
+impl Kind for MetricNotFound {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "metric-not-found";
+    const WHEN: &'static str = "The custom or external metrics API does not know a metric by its name, or serves it for \
+             other kinds of objects only. It is asked for the namespace of the HPA.";
+    const REMEDY: &'static str =
+        "Correct the name or the object, or add a rule for it to the adapter.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let unknown = |step| match Miss::of(case, step) {
+            Some(Miss::Unknown(text)) => Some(failed(case, Self::of(case, step, text))),
+            _ => None,
+        };
+        case.metrics().filter_map(unknown).collect()
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            message,
+            near,
+            elsewhere,
+            served_by,
+        } = self;
+        let spec = about.spec(*metric);
+        let (label, group) = (about.label(*metric), spec.api_group());
+        let list = format!("kubectl get --raw {}", about.path_of(group));
+        let path = format!(
+            "/spec/metrics/{metric}/{}/metric/name",
+            spec.type_.to_lowercase()
+        );
+        let mut evidence = vec![format!("The API says: {}.", short(message))];
+        let kind = plural(spec.described().unwrap_or_default());
+        evidence.extend(near.as_ref().map(|near| {
+            if elsewhere.is_empty() {
+                format!("It serves {near}.")
+            } else {
+                format!("It serves {near} for {kind}.")
+            }
+        }));
+        evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
+        evidence.extend(served_by.as_ref().map(points_at));
+        let described = match &elsewhere[..] {
+            [] => None,
+            all if all.iter().any(|it| it == "pods") => {
+                Some("use a metric of type Pods".to_owned())
+            }
+            all => Some(format!(
+                "describe one of the {} with a metric of type Object",
+                names(all)
+            )),
+        };
+        // KEDA names the metrics that it serves itself.
+        let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
+            (Some(served_by), ..) => {
+                let (advice, command) = point_at_keda(served_by);
+                (advice, Some(command))
+            }
+            (None, Some(owner), _) => (
+                Remedy::LookAtScaledObject.says(format!(
+                    "Find out why KEDA does not serve it for ScaledObject/{}.",
+                    owner.name
+                )),
+                Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
+            ),
+            (None, None, Some(near)) => (
+                Remedy::UseName.says(format!(
+                    "Use the name {near} if that is meant, or {}.",
+                    described.as_deref().unwrap_or("add a rule to the adapter")
+                )),
+                about.replace(&path, &**near),
+            ),
+            (None, None, None) => (
+                Remedy::CorrectName.says(match described {
+                    Some(described) => {
+                        let described = sentence(&described);
+                        format!("{described}, or add a rule for {kind} to the adapter.")
+                    }
+                    None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+                }),
+                None,
+            ),
+        };
+        Text {
+            summary: match &elsewhere[..] {
+                [] => format!(
+                    "{} does not know {label}, {}",
+                    api(group),
+                    about.effect("it")
+                ),
+                _ => format!(
+                    "{} serves {} for {}, not for {kind}, {}",
+                    api(group),
+                    spec.name(),
+                    names(elsewhere),
+                    about.effect("it")
+                ),
+            },
+            evidence,
+            advice,
+            commands: command.into_iter().chain([list.into()]).collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl MetricNotFound {
+    fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
+        let spec = case.spec(step);
+        let group = spec.api_group();
+        let listed = || {
+            let all = case.surroundings().served_metrics.get(group);
+            all.into_iter().flatten()
+        };
+        let served = listed().filter_map(|name| served_for(spec, name));
+        let alike = answered(case, group).filter(|it| it.described() == spec.described());
+        let known = alike.map(MetricSpec::name).chain(served);
+        let near = same_metric(spec.name(), known).map(str::to_owned);
+        let elsewhere = listed().filter_map(|name| served_elsewhere(spec, name));
+        let elsewhere: BTreeSet<String> = elsewhere.map(str::to_owned).collect();
+        Self {
+            metric: step.index,
+            message: text.to_owned(),
+            near,
+            elsewhere: elsewhere.into_iter().collect(),
+            served_by: not_of_keda(case, group),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::build;
+    use crate::findings::Code;
+    use crate::findings::testing::{said, state, with};
+
+    /// The metric is there, but for other objects, or from another server.
+    #[test]
+    fn a_metric_that_is_served_otherwise() {
+        let unknown = "the server could not find the metric queue for x";
+        let listing = |metric: &Value, names: &[&str]| {
+            let errors = json!({"errors": [{"api": "custom", "message": unknown}]});
+            let mut items = with(
+                &state(std::slice::from_ref(metric), &["50m"]),
+                "ControllerState",
+                &errors,
+            );
+            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+            items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+                "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
+            let text = said(Code::MetricNotFound, &items);
+            (text.summary, text.advice.text())
+        };
+        let per_pod = json!({"type": "Pods", "pods": {
+            "metric": {"name": "queue"}, "target": build::average("10")}});
+        let of_ingress = json!({"type": "Object", "object": {
+            "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
+            "metric": {"name": "queue"}, "target": build::value("10")}});
+        let none = "the custom metrics API does not know queue, so nothing is scaled";
+        let jobs = "the custom metrics API serves queue for jobs.batch, not for pods, so nothing is scaled";
+        let pods =
+            "the custom metrics API serves queue for pods, not for ingresses, so nothing is scaled";
+        for (metric, names, summary, advice) in [
+            (
+                &per_pod,
+                &["jobs.batch/queue"][..],
+                jobs,
+                "Describe one of the jobs.batch with a metric of type Object, or add a rule for pods to the adapter.",
+            ),
+            (
+                &per_pod,
+                &["jobs.batch/queue", "pods/queue_count"],
+                jobs,
+                "Use the name queue_count if that is meant, or describe one of the jobs.batch with a metric of \
+                 type Object.",
+            ),
+            (
+                &of_ingress,
+                &["pods/queue"],
+                pods,
+                "Use a metric of type Pods, or add a rule for ingresses to the adapter.",
+            ),
+            (
+                &per_pod,
+                &["jobs.batch/latency"],
+                none,
+                "Correct the name, or add a rule for it to the adapter.",
+            ),
+        ] {
+            assert_eq!(
+                listing(metric, names),
+                (summary.to_owned(), advice.to_owned())
+            );
+        }
+        let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let served_by = |namespace: &str, name: &str, owner: &Value| {
+            let errors = json!({"errors": [{"api": "external", "message": unknown}]});
+            let queue = build::external("queue", &build::average("10"));
+            let mut items = with(&state(&[queue], &["50m"]), "ControllerState", &errors);
+            items.push(
+                json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
+                "spec": {"service": {"namespace": namespace, "name": name}},
+                "status": {"conditions": [{"type": "Available", "status": "True"}]}}),
+            );
+            let owner = json!({"metadata": {"ownerReferences": owner}});
+            let text = said(
+                Code::MetricNotFound,
+                &with(&items, "HorizontalPodAutoscaler", &owner),
+            );
+            let points = "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one \
+                          server can serve an API.";
+            (
+                text.advice.text(),
+                text.evidence.contains(&points.to_owned()),
+            )
+        };
+        let point = "Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of \
+                     datadog/agent for other HPAs; or read its metrics in an HPA of their own.";
+        let find_out = "Find out why KEDA does not serve it for ScaledObject/web.";
+        let correct = "Correct the name, or add a rule for it to the adapter.";
+        assert_eq!(
+            served_by("datadog", "agent", &keda),
+            (point.to_owned(), true)
+        );
+        assert_eq!(
+            served_by("scaling", "keda-operator-metrics-apiserver", &keda),
+            (find_out.to_owned(), false)
+        );
+        assert_eq!(
+            served_by("datadog", "agent", &Value::Null),
+            (correct.to_owned(), false)
+        );
+    }
+}

@@ -1,0 +1,690 @@
+//! The finding `metrics-api-unavailable`.
+
+use super::miss::{Miss, Unavailable};
+use super::{
+    EXTERNAL, ServedBy, api, failed, not_of_keda, point_at_keda, points_at, service, short,
+    unavailable,
+};
+use crate::apimachinery::metadata::Condition;
+use crate::findings::about::told;
+use crate::findings::pods::{failing, is_alive};
+use crate::findings::prelude::*;
+use crate::snapshot::pod::ConditionStatus;
+use crate::snapshot::surroundings::ServiceReference;
+
+/// A metrics API does not answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricsApiUnavailable {
+    /// Its group.
+    pub group: &'static str,
+    /// The failing metrics that it should serve, by index in the spec.
+    pub metrics: Vec<usize>,
+    /// How it fails.
+    pub why: Unavailable,
+    /// Its message about the first of the metrics; empty if the input has no answer.
+    pub message: String,
+    /// Its APIService, if that is known to be unavailable.
+    pub service: Option<UnavailableService>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+    /// An adapter that serves another metrics API, if nothing serves this one.
+    pub adapter: Option<ServedBy>,
+    /// A pod that should serve it and does not run.
+    pub server: Option<Server>,
+}
+
+impl Kind for MetricsApiUnavailable {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "metrics-api-unavailable";
+    const WHEN: &'static str = "The API server does not serve the metrics API that a metric is asked of, its APIService is \
+             not available, or requests fail with a server error.";
+    const REMEDY: &'static str =
+        "Install what serves the API, or look at its APIService and at the pods behind it.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let mut apis: Vec<Self> = Vec::new();
+        for step in case.metrics() {
+            let Some(Miss::Unavailable(why, text)) = Miss::of(case, step) else {
+                continue;
+            };
+            let group = case.spec(step).api_group();
+            match apis.iter_mut().find(|api| api.group == group) {
+                Some(api) => api.metrics.push(step.index),
+                None => apis.push(Self::of(case, step, why, text)),
+            }
+        }
+        apis.into_iter().map(|facts| failed(case, facts)).collect()
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        self.metrics.clone()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            group,
+            metrics,
+            why,
+            message,
+            service,
+            served_by,
+            adapter,
+            server,
+        } = self;
+        let (api, labels) = (api(group), about.labels(metrics));
+        let what = match why {
+            Unavailable::Unserved => "is not served",
+            Unavailable::NotFound => "is not served, or does not know",
+            Unavailable::Stale => "has only stale versions",
+            Unavailable::Failing => "does not answer",
+        };
+        let serves = match *group {
+            "metrics.k8s.io" => "metrics-server",
+            "external.metrics.k8s.io" if about.hpa().scaled_object().is_some() => {
+                "KEDA's metrics server"
+            }
+            "external.metrics.k8s.io" => "an adapter such as KEDA",
+            _ => "an adapter such as prometheus-adapter",
+        };
+        let said = Some(message).filter(|message| !message.is_empty());
+        let mut evidence = vec![format!("The group of the API is {group}.")];
+        evidence.extend(said.map(|message| format!("The controller gets: {}.", short(message))));
+        evidence.extend(service.as_ref().map(
+            |UnavailableService {
+                 name, available, ..
+             }| {
+                let since = available
+                    .last_transition_time
+                    .map_or_else(String::new, |since| {
+                        format!(" since {}", time(about.now(), since))
+                    });
+                let said = told([&available.reason, &short(&available.message)]);
+                format!("The APIService {name} is not available{since}{said}.")
+            },
+        ));
+        let reasons = service.as_ref().map(|it| &it.available.reason);
+        let reason = reasons.filter(|reason| !reason.is_empty());
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let known = service.as_ref().map(|service| service.name.clone());
+        let name = known
+            .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
+        let of_keda = about
+            .hpa()
+            .scaled_object()
+            .filter(|_| *group != "metrics.k8s.io");
+        evidence.extend(served_by.iter().chain(adapter).map(points_at));
+        evidence.extend(server.as_ref().map(Server::state));
+        let (advice, command) = match (why, served_by) {
+            (_, Some(served_by)) => point_at_keda(served_by),
+            (Unavailable::Stale | Unavailable::Failing, None) if let Some(server) = server => {
+                server.advice()
+            }
+            (Unavailable::NotFound, None) if of_keda.is_none() => (
+                Remedy::InstallApi.says(match adapter {
+                    Some(ServedBy { service, .. }) => {
+                        format!("Register it for {service} with a rule, or use type Pods.")
+                    }
+                    None => format!("Correct the name, or install {serves}."),
+                }),
+                format!("kubectl get --raw {}", about.path_of(group)).into(),
+            ),
+            (Unavailable::Unserved, None) if of_keda.is_none() => (
+                Remedy::InstallApi.says(match adapter {
+                    Some(ServedBy { service, .. }) => format!(
+                        "Give the installed adapter, {service}, an APIService of this group and a \
+                         rule for {labels}."
+                    ),
+                    None if *group == "metrics.k8s.io" => {
+                        format!("Install {serves}, or register its APIService.")
+                    }
+                    None => format!("Install {serves}."),
+                }),
+                "kubectl get apiservices".into(),
+            ),
+            _ => (
+                Remedy::LookAtApi.says(format!("Look at {serves} and its APIService.")),
+                match &name {
+                    Some(name) => {
+                        format!("kubectl describe apiservice {}", shell_word(name)).into()
+                    }
+                    None => "kubectl get apiservices".into(),
+                },
+            ),
+        };
+        let behind = service.as_ref().and_then(|it| it.behind.as_ref());
+        evidence.extend(behind.map(|ServiceReference { namespace, name }| {
+            format!("It points at the Service {namespace}/{name}, whose pods log why.")
+        }));
+        let objects = name.filter(|_| *why != Unavailable::Unserved);
+        Text {
+            summary: match why {
+                Unavailable::NotFound => {
+                    format!("{api} {what} {labels}, {}", about.effect("it"))
+                }
+                _ => {
+                    format!(
+                        "{api} {what}{reason}: {labels} cannot be read, {}",
+                        about.effect("it")
+                    )
+                }
+            },
+            evidence,
+            advice,
+            commands: vec![command],
+            objects: objects
+                .map(|name| format!("apiservice/{name}"))
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// A pod that should serve a metrics API and does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its namespace.
+    pub namespace: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// Why, if it says so: a container, and what that waits for.
+    pub why: Option<(Box<str>, Box<str>)>,
+    /// Whether the scheduler has found no node for it.
+    pub has_no_node: bool,
+}
+
+/// An unavailable APIService.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnavailableService {
+    /// Its name.
+    pub name: String,
+    /// Its condition `Available`.
+    pub available: Condition,
+    /// The Service that it points at.
+    pub behind: Option<ServiceReference>,
+}
+
+/// Returns an adapter that serves another metrics API than that of a group of custom or external metrics, as neither
+/// metrics-server nor KEDA could serve this one.
+pub(crate) fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
+    const ALL: [&str; 3] = ["metrics.k8s.io", "custom.metrics.k8s.io", EXTERNAL];
+    let others = ALL
+        .into_iter()
+        .filter(|other| *other != group && group != ALL[0]);
+    let mut serving = others.filter_map(|other| ServedBy::of(service(case, other)?));
+    serving.find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
+}
+
+/// Returns a pod that should serve a metrics API and does not run, if the input has it.
+pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
+    let behind = service(case, group).and_then(|it| it.spec.service.as_ref());
+    let behind = behind.map(|it| (&*it.namespace, &*it.name));
+    let usual = ("kube-system", "metrics-server");
+    let (namespace, name) = behind.or((group == "metrics.k8s.io").then_some(usual))?;
+    let own = case.surroundings().servers.iter().filter(|pod| {
+        let rest = pod.name.strip_prefix(name);
+        pod.namespace.as_deref() == Some(namespace)
+            && rest.is_some_and(|rest| rest.starts_with('-'))
+            && is_alive(pod)
+    });
+    let is_ready = |pod: &Pod| {
+        pod.ready
+            .is_some_and(|it| it.status == ConditionStatus::True)
+    };
+    // One that runs is enough.
+    let mut down = own.clone().filter(|pod| !is_ready(pod));
+    let pod = down
+        .next()
+        .filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
+    let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
+    Some(Server {
+        namespace: namespace.into(),
+        name: pod.name.clone(),
+        why,
+        has_no_node: pod.unschedulable.is_some(),
+    })
+}
+
+impl Server {
+    /// Words that it does not run.
+    fn state(&self) -> String {
+        let Self {
+            namespace,
+            name,
+            why,
+            has_no_node,
+        } = self;
+        match why {
+            Some((container, reason)) => {
+                format!("{container} of pod {namespace}/{name} waits: {reason}.")
+            }
+            None if *has_no_node => {
+                format!("The scheduler finds no node for pod {namespace}/{name}.")
+            }
+            None => format!("Pod {namespace}/{name} is not ready."),
+        }
+    }
+
+    /// Returns what to do about it.
+    fn advice(&self) -> (Advice, Command) {
+        let Self {
+            namespace,
+            name,
+            why,
+            ..
+        } = self;
+        let reason = why
+            .as_ref()
+            .map_or_else(String::new, |(_, reason)| format!(": {reason}"));
+        let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
+        let (name, namespace) = (shell_word(name), shell_word(namespace));
+        (
+            advice,
+            format!("kubectl describe pod {name} -n {namespace}").into(),
+        )
+    }
+}
+
+impl MetricsApiUnavailable {
+    fn of(case: &Case<'_>, step: &MetricStep, why: Unavailable, text: &str) -> Self {
+        let group = case.spec(step).api_group();
+        let service = service(case, group).and_then(|service| {
+            Some(UnavailableService {
+                name: service.metadata.name.clone(),
+                available: unavailable(service)?.clone(),
+                behind: service.spec.service.clone(),
+            })
+        });
+        // What has an APIService of its own may only lack the name.
+        let is_absent = match why {
+            Unavailable::Unserved => true,
+            Unavailable::NotFound => service.is_none(),
+            Unavailable::Stale | Unavailable::Failing => false,
+        };
+        let adapter = is_absent.then(|| adapter(case, group));
+        Self {
+            group,
+            metrics: vec![step.index],
+            why,
+            message: text.to_owned(),
+            service,
+            served_by: not_of_keda(case, group),
+            adapter: adapter.flatten(),
+            server: server(case, group),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
+    use crate::findings::testing::{because, check, cpu, only, pass, queue, said, state, with};
+    use crate::findings::{Code, Severity};
+
+    /// The API of a metric does not answer.
+    const DOWN: &str =
+        "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
+
+    /// The API server's proxy to what serves the API.
+    const UNREACHED: &str =
+        "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
+
+    #[test]
+    fn an_api_that_does_not_answer() {
+        let plain = state(&[cpu()], &["50m"]);
+        let external = state(&[queue(&build::average("10"))], &["50m"]);
+        let unavailable = |group, why, message: &str, service| {
+            let message = message.to_owned();
+            let metrics = vec![0];
+            let facts = MetricsApiUnavailable {
+                group,
+                metrics,
+                why,
+                message,
+                service,
+                served_by: None,
+                adapter: None,
+                server: None,
+            };
+            because(Severity::Error, facts)
+        };
+        let code = Code::MetricsApiUnavailable;
+        let broken = |message| {
+            let mut items = failing(&plain, "resource", message);
+            items.push(api_service("metrics.k8s.io", "False"));
+            items
+        };
+        let service = Some(UnavailableService {
+            name: "v1beta1.metrics.k8s.io".to_owned(),
+            available: Condition {
+                type_: "Available".to_owned(),
+                status: "False".to_owned(),
+                reason: "FailedDiscoveryCheck".to_owned(),
+                message: "no response".to_owned(),
+                last_transition_time: None,
+            },
+            behind: None,
+        });
+        let custom = json!({"type": "Pods", "pods": {
+            "metric": {"name": "rps"}, "target": build::average("10")}});
+        let custom = state(&[custom], &["50m"]);
+        let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
+        let stale = "no known available metric versions found";
+        let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
+        let of_backend = format!("unable to query prometheus: {UNREACHED}");
+        // The controller's request, and an adapter's.
+        let requested = |url: &str| {
+            format!(
+                "unable to fetch metrics from external metrics API: Get \"{url}\": dial tcp 10.0.0.7:443: \
+                 connect: connection refused"
+            )
+        };
+        let own =
+            requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
+        let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
+        let served = |message: &str| {
+            let mut items = failing(&external, "external", message);
+            items.push(api_service("external.metrics.k8s.io", "True"));
+            items
+        };
+        let listing = |names: &[&str]| {
+            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+            let mut items = failing(&external, "external", UNSERVED);
+            items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+                "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names}));
+            items
+        };
+        check(
+            code,
+            vec![
+                ("answers", plain.clone(), None),
+                (
+                    "answers 503",
+                    failing(&plain, "resource", DOWN),
+                    unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
+                ),
+                (
+                    "cannot be reached",
+                    failing(&plain, "resource", UNREACHED),
+                    unavailable("metrics.k8s.io", Unavailable::Failing, UNREACHED, None),
+                ),
+                (
+                    "cannot be reached, says the controller",
+                    failing(&external, "external", &quoted),
+                    unavailable(
+                        "external.metrics.k8s.io",
+                        Unavailable::Failing,
+                        &quoted,
+                        None,
+                    ),
+                ),
+                (
+                    "cannot be reached, says Go",
+                    served(&own),
+                    unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
+                ),
+                (
+                    "cannot reach its backend",
+                    failing(&external, "external", &of_backend),
+                    None,
+                ),
+                (
+                    "cannot reach its backend, says Go",
+                    served(&of_adapter),
+                    None,
+                ),
+                (
+                    "cannot reach its backend, as the proxy says it",
+                    served(&quoted),
+                    None,
+                ),
+                (
+                    "has an APIService that is not available",
+                    broken("proxy error"),
+                    unavailable(
+                        "metrics.k8s.io",
+                        Unavailable::Failing,
+                        "proxy error",
+                        service,
+                    ),
+                ),
+                (
+                    "is not served, or does not know the metric",
+                    failing(&external, "external", UNSERVED),
+                    unavailable(
+                        "external.metrics.k8s.io",
+                        Unavailable::NotFound,
+                        UNSERVED,
+                        None,
+                    ),
+                ),
+                (
+                    "is not served",
+                    failing(&plain, "resource", UNSERVED),
+                    unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
+                ),
+                ("lists nothing", listing(&[]), None),
+                ("lists what KEDA does", listing(&["externalmetrics"]), None),
+                (
+                    "is not registered",
+                    failing(&custom, "custom", not_served),
+                    unavailable(
+                        "custom.metrics.k8s.io",
+                        Unavailable::Unserved,
+                        not_served,
+                        None,
+                    ),
+                ),
+                (
+                    "is stale",
+                    failing(&custom, "custom", stale),
+                    unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
+                ),
+                (
+                    "reports a metric's error",
+                    failing(&external, "external", "timeout"),
+                    None,
+                ),
+            ],
+        );
+        // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
+        let metrics = [cpu(), container("app"), queue(&build::average("1"))];
+        let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
+        items.push(build::queue(&["5"]));
+        let finding = only(code, &items).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Warning, false)
+        );
+        let Facts::MetricsApiUnavailable(facts) = finding.facts else {
+            panic!()
+        };
+        assert_eq!(facts.metrics, [0, 1]);
+    }
+
+    /// Another server than KEDA's fails, and an adapter is there without an APIService for the group.
+    #[test]
+    fn what_serves_a_metrics_api() {
+        let service = |group: &str, namespace: &str, name: &str| {
+            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                "metadata": {"name": format!("v1beta1.{group}")},
+                "spec": {"service": {"namespace": namespace, "name": name}},
+                "status": {"conditions": [{"type": "Available", "status": "True"}]}})
+        };
+        let keda = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+        let failing = |metric: Value, api: &str, message: &str, service: Value| {
+            let errors = json!({"errors": [{"api": api, "message": message}]});
+            let mut items = with(&state(&[metric], &["50m"]), "ControllerState", &errors);
+            items.push(service);
+            items
+        };
+        let of_backend = |service| {
+            let queue = build::external("queue", &build::average("10"));
+            let items = failing(queue, "external", "DatadogMetric not found", service);
+            let text = said(
+                Code::MetricFailing,
+                &with(&items, "HorizontalPodAutoscaler", &keda),
+            );
+            (text.advice.remedy, text.evidence.len())
+        };
+        let external = "external.metrics.k8s.io";
+        assert_eq!(
+            of_backend(service(external, "datadog", "agent")),
+            (Remedy::PointApiService, 2)
+        );
+        assert_eq!(
+            of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
+            (Remedy::LookAtScaledObject, 1)
+        );
+        let unserved = |service| {
+            let rps = json!({"type": "Pods", "pods": {
+                "metric": {"name": "rps"}, "target": build::average("10")}});
+            let message = "no custom metrics API (custom.metrics.k8s.io) registered";
+            said(
+                Code::MetricsApiUnavailable,
+                &failing(rps, "custom", message, service),
+            )
+            .advice
+            .text()
+        };
+        let install = "Install an adapter such as prometheus-adapter.";
+        assert_eq!(
+            unserved(service(
+                "metrics.k8s.io",
+                "monitoring",
+                "prometheus-adapter"
+            )),
+            "Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule \
+             for rps."
+        );
+        assert_eq!(
+            unserved(service("metrics.k8s.io", "kube-system", "metrics-server")),
+            install
+        );
+        assert_eq!(
+            unserved(service(external, "keda", "keda-operator-metrics-apiserver")),
+            install
+        );
+        // What does not answer has logs.
+        let mut down = service("metrics.k8s.io", "kube-system", "metrics-server");
+        down["status"]["conditions"][0]["status"] = json!("False");
+        let text = said(
+            Code::MetricsApiUnavailable,
+            &failing(cpu(), "resource", "proxy error", down),
+        );
+        let logs = "It points at the Service kube-system/metrics-server, whose pods log why.";
+        assert_eq!(text.evidence.last().map(String::as_str), Some(logs));
+    }
+
+    /// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
+    #[test]
+    fn an_api_that_may_be_served() {
+        let text = |api: &str, metric: &Value, owner: &Value| {
+            let message = "the server could not find the requested resource (get queue)";
+            let errors = json!({"errors": [{"api": api, "message": message}]});
+            let items = with(
+                &state(std::slice::from_ref(metric), &["50m"]),
+                "ControllerState",
+                &errors,
+            );
+            let metadata = json!({"metadata": {"ownerReferences": owner}});
+            said(
+                Code::MetricsApiUnavailable,
+                &with(&items, "HorizontalPodAutoscaler", &metadata),
+            )
+        };
+        let queue = build::external("queue", &build::average("10"));
+        let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let names = "kubectl get --raw /apis/external.metrics.k8s.io/v1beta1";
+        let service = "kubectl describe apiservice v1beta1.external.metrics.k8s.io";
+        for (api, metric, owner, summary, advice, command) in [
+            (
+                "external",
+                &queue,
+                &Value::Null,
+                "the external metrics API is not served, or does not know queue, so nothing is scaled",
+                "Correct the name, or install an adapter such as KEDA.",
+                names,
+            ),
+            (
+                "external",
+                &queue,
+                &keda,
+                "the external metrics API is not served, or does not know queue, so nothing is scaled",
+                "Look at KEDA's metrics server and its APIService.",
+                service,
+            ),
+            (
+                "resource",
+                &cpu(),
+                &Value::Null,
+                "the resource metrics API is not served: cpu cannot be read, so nothing is scaled",
+                "Install metrics-server, or register its APIService.",
+                "kubectl get apiservices",
+            ),
+        ] {
+            let text = text(api, metric, owner);
+            assert_eq!((&*text.summary, &*text.advice.text()), (summary, advice));
+            assert_eq!(text.commands, [command]);
+        }
+    }
+
+    /// A pod that should serve a metrics API, if the input has it.
+    #[test]
+    fn a_server_of_a_metrics_api_that_does_not_run() {
+        let items = state(&[cpu()], &["50m"]);
+        let error = json!({"errors": [{"api": "resource",
+            "message": "the server is currently unable to handle the request (get pods.metrics.k8s.io)"}]});
+        let items = with(&items, "ControllerState", &error);
+        let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "spec": {"service": {"namespace": "kube-system", "name": "metrics-server"}},
+            "status": {"conditions": [{"type": "Available", "status": "False", "reason": "MissingEndpoints"}]}});
+        let server = |name: &str, status: &Value| {
+            build::with(
+                build::pod(name),
+                &json!({"metadata": {"namespace": "kube-system"}, "status": status}),
+            )
+        };
+        let crashing = json!({"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [
+            {"name": "metrics-server", "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
+        let beside = |more: Vec<Value>| {
+            let all = [items.clone(), vec![service.clone()], more].concat();
+            said(Code::MetricsApiUnavailable, &all)
+        };
+        let down = server("metrics-server-5f9-x2x", &crashing);
+        let text = beside(vec![down.clone()]);
+        assert_eq!(
+            text.advice.text(),
+            "Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff."
+        );
+        assert_eq!(
+            text.commands,
+            ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]
+        );
+        // One that runs is enough, and others are none.
+        let look = "Look at metrics-server and its APIService.";
+        let up = server("metrics-server-5f9-y3y", &json!({}));
+        assert_eq!(beside(vec![down, up]).advice.text(), look);
+        assert_eq!(
+            beside(vec![server("coredns-1", &crashing)]).advice.text(),
+            look
+        );
+        // Saved with the state.
+        let all = [
+            items,
+            vec![service, server("metrics-server-5f9-x2x", &crashing)],
+        ]
+        .concat();
+        let saved = crate::saved::save::to_json(&[&pass(&all).input], &[]).unwrap();
+        assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
+    }
+}

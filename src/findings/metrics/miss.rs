@@ -1,0 +1,195 @@
+//! Why an API returns no value for a metric.
+
+use super::{is_served, service, unavailable};
+use crate::engine::decision::{Group, MetricResult, MetricStep};
+use crate::findings::Case;
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::hpa::MetricSpec;
+
+/// How a metrics API fails to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    /// The API server does not serve its group.
+    Unserved,
+    /// The API server finds nothing at the path of a metric: it does not serve the group, or what serves the
+    /// group does not know the metric.
+    NotFound,
+    /// The API server knows the group, but its discovery of the versions is stale.
+    Stale,
+    /// It is served, but requests fail.
+    Failing,
+}
+
+/// Why an API returns no value for a metric.
+pub(crate) enum Miss<'t> {
+    Unavailable(Unavailable, &'t str),
+    Unknown(&'t str),
+    Failing(&'t str),
+    /// With the message, if there is one instead of an empty list.
+    Empty(Option<&'t str>),
+}
+
+/// client-go's message for a path at which there is nothing: a group that is not served, or some adapters'
+/// answer about an unknown metric.
+const NOTHING: &str = "the server could not find the requested resource";
+
+/// The controller's message if discovery has no custom metrics API.
+const UNREGISTERED: &str = "metrics API (custom.metrics.k8s.io) registered";
+
+/// The controller's message if all versions of the custom metrics API are stale.
+const STALE: &str = "no known available metric versions found";
+
+/// client-go's messages for the codes 503, 504 and other 5xx without a `Status`.
+const FAILING: [&str; 3] = [
+    "the server is currently unable to handle the request",
+    "the server was unable to return a response in the time allotted",
+    "an error on the server (",
+];
+
+/// The start of an error of the API server's proxy that cannot reach what serves an APIService. An adapter
+/// that cannot reach its backend may quote it.
+const NO_ANSWER: [&str; 2] = [
+    "error trying to reach service",
+    "Error trying to reach service",
+];
+
+/// prometheus-adapter's message for an unknown metric, and for one whose query has no result for an object.
+const UNKNOWN: &str = "could not find the metric";
+
+/// KEDA's message for a metric whose trigger fails or has no result, and other adapters' for an empty query.
+const NO_RESULT: &str = "no matching metrics found";
+
+impl<'t> Miss<'t> {
+    /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
+    /// the cause.
+    pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
+        let MetricResult::Error(error) = &step.result else {
+            return None;
+        };
+        let spec = &case.snapshot().hpa.spec.metrics[step.index];
+        let selector = spec
+            .identifier()
+            .and_then(|metric| metric.selector.as_ref());
+        if error.reason.is_empty() || selector.is_some_and(|it| it.to_selector().is_err()) {
+            return None;
+        }
+        let has_pods = || case.pods().next().is_some();
+        // The API knows other pods, or other resources of these.
+        let lacks_all = || {
+            step.pods.iter().all(|row| row.value.is_none())
+                && step.pods.iter().any(|row| row.group == Group::Missing)
+        };
+        let miss = match case.snapshot().metrics.get(step.index)? {
+            MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
+            MetricAnswer::PodMetrics => {
+                let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
+                (is_empty || (spec.container().is_none() && lacks_all()))
+                    .then_some(Self::Empty(None))
+            }
+            MetricAnswer::Pods(values) => {
+                let is_empty = values.is_empty() && has_pods();
+                (is_empty || lacks_all()).then_some(Self::Empty(None))
+            }
+            MetricAnswer::External(values) => values.is_empty().then_some(Self::Empty(None)),
+            MetricAnswer::Object(values) => match values.len() {
+                0 => Some(Self::Empty(None)),
+                1 => None,
+                _ => Some(Self::Failing(&error.message)),
+            },
+            MetricAnswer::Unread(_) => None,
+        }?;
+        // An unavailable API has answered nothing, whatever the input lacks.
+        let is_down =
+            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
+        Some(match miss {
+            Self::Empty(None) if is_down() => Self::Unavailable(Unavailable::Failing, ""),
+            miss => miss,
+        })
+    }
+
+    /// Interprets the text of an error.
+    fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
+        let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        // The controller's messages quote the API's after the name of the API.
+        let said = text
+            .rsplit_once("metrics API: ")
+            .map_or(text, |(_, said)| said);
+        let name = spec.name();
+        let is_unknown = says(&[UNKNOWN])
+            || text.contains(&format!("{name} not found"))
+            || text.contains(&format!("{name:?} not found"));
+        let is_nothing = says(&[NOTHING]);
+        let is_unreached = || {
+            // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
+            let url = said
+                .strip_prefix("Get \"http")
+                .and_then(|rest| rest.split_once('"'));
+            let of_api = format!("/apis/{}/", spec.api_group());
+            url.is_some_and(|(url, _)| url.contains(&of_api))
+                || (NO_ANSWER.iter().any(|start| said.starts_with(start))
+                    && !is_served(case, spec.api_group()))
+        };
+        if says(&[STALE]) {
+            Self::Unavailable(Unavailable::Stale, text)
+        } else if is_nothing && !spec.is_resource() && is_served(case, spec.api_group()) {
+            Self::Unknown(text)
+        } else if says(&[UNREGISTERED]) || (is_nothing && spec.is_resource()) {
+            Self::Unavailable(Unavailable::Unserved, text)
+        } else if is_nothing {
+            Self::Unavailable(Unavailable::NotFound, text)
+        } else if says(&[NO_RESULT]) || names_object(text, spec) {
+            Self::Empty(Some(text))
+        } else if is_unknown {
+            Self::Unknown(text)
+        } else if Refused::read(text).is_some() {
+            Self::Failing(text)
+        } else if says(&FAILING)
+            || is_unreached()
+            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
+        {
+            Self::Unavailable(Unavailable::Failing, text)
+        } else {
+            Self::Failing(text)
+        }
+    }
+}
+
+/// Whether prometheus-adapter does not find the value of one object: it names the object after the resource only if it
+/// knows the metric, and its query has no result (`NewMetricNotFoundForError`).
+fn names_object(text: &str, spec: &MetricSpec) -> bool {
+    let Some((_, found)) = text.split_once(UNKNOWN) else {
+        return false;
+    };
+    spec.described_object().is_some_and(|object| {
+        let name = found
+            .split_once(" for ")
+            .and_then(|(_, of)| of.trim().split_once(' '));
+        name.is_some_and(|(_, name)| name.trim_matches('"') == object.name)
+    })
+}
+
+/// A right that the API server says a user lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The user.
+    pub user: String,
+    /// The verb, such as `list`.
+    pub verb: String,
+    /// The resource, without its group.
+    pub resource: String,
+}
+
+impl Refused {
+    /// Parses the error of the API server's RBAC.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (_, rest) = text.split_once(" is forbidden: User \"")?;
+        let (user, rest) = rest.split_once("\" cannot ")?;
+        let (verb, rest) = rest.split_once(" resource \"")?;
+        let (resource, _) = rest.split_once('"')?;
+        Some(Self {
+            user: user.into(),
+            verb: verb.into(),
+            resource: resource.into(),
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! Findings about metrics that fail: a metrics API that does not answer, does not know a metric or has no
+//! value for it, and containers without metrics.
+
+pub mod blocked_by_failed_metric;
+pub mod container_metrics_missing;
+pub mod metric_empty;
+pub mod metric_failing;
+pub mod metric_not_found;
+pub mod metrics_api_unavailable;
+pub mod miss;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod unknown_container;
+
+use self::metric_failing::ID;
+use crate::apimachinery::metadata::{Condition, OwnerReference};
+use crate::engine::decision::Block;
+use crate::findings::prelude::*;
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::surroundings::{ApiService, ServiceReference};
+
+/// What serves an API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedBy {
+    /// The name of the APIService.
+    pub api: String,
+    /// The Service, with its namespace.
+    pub service: String,
+}
+
+/// Returns the APIService of a group, if it was read.
+fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
+    let is_of = |it: &&ApiService| {
+        it.metadata
+            .name
+            .split_once('.')
+            .is_some_and(|(_, of)| of == group)
+    };
+    case.surroundings().api_services.iter().find(is_of)
+}
+
+/// Returns its condition `Available`, unless that is true or unknown.
+fn unavailable(service: &ApiService) -> Option<&Condition> {
+    let mut conditions = service.status.conditions.iter();
+    conditions.find(|it| it.type_ == "Available" && it.status != "True")
+}
+
+/// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
+fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
+    let available = |it: &ApiService| {
+        it.status
+            .conditions
+            .iter()
+            .any(|it| it.type_ == "Available" && it.status == "True")
+    };
+    service(case, group).is_some_and(available)
+        || case.surroundings().serves(group)
+        || answered(case, group).next().is_some()
+}
+
+/// Returns the metrics of the spec for which the API of a group has values.
+fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p MetricSpec> {
+    let snapshot = case.snapshot();
+    let has_values = |answer: &MetricAnswer| match answer {
+        MetricAnswer::Pods(values) => !values.is_empty(),
+        MetricAnswer::Object(values) => !values.is_empty(),
+        MetricAnswer::External(values) => !values.is_empty(),
+        _ => false,
+    };
+    let specs = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
+    specs
+        .filter(move |(spec, answer)| spec.api_group() == group && has_values(answer))
+        .map(|(spec, _)| spec)
+}
+
+impl ServedBy {
+    /// Reads an APIService; `None` if it points at no Service.
+    fn of(api: &ApiService) -> Option<Self> {
+        let ServiceReference { namespace, name } = api.spec.service.as_ref()?;
+        let service = format!("{namespace}/{name}");
+        Some(Self {
+            api: api.metadata.name.clone(),
+            service,
+        })
+    }
+
+    /// Whether it is KEDA's, which has this name wherever it is installed.
+    fn is_keda(&self) -> bool {
+        self.service.contains("keda")
+    }
+}
+
+/// The group of external metrics.
+const EXTERNAL: &str = "external.metrics.k8s.io";
+
+/// Returns what serves the external metrics, if the HPA is KEDA's and that is not.
+fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
+    case.snapshot().hpa.scaled_object()?;
+    let api = service(case, group).filter(|_| group == EXTERNAL)?;
+    ServedBy::of(api).filter(|it| !it.is_keda())
+}
+
+/// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
+fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
+    match case.decision().block() {
+        Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
+        _ => Finding::aside(Severity::Warning, facts),
+    }
+}
+
+/// Returns the containers of a pod that can have metrics: those that keep running.
+fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
+    let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
+    pod.containers.iter().chain(sidecars).map(|it| &*it.name)
+}
+
+/// `the external metrics API`
+pub(crate) fn api(group: &str) -> String {
+    let which = match group.split_once('.') {
+        Some((which @ ("custom" | "external"), _)) => which,
+        _ => "resource",
+    };
+    format!("the {which} metrics API")
+}
+
+/// Returns the first line of a text from a backend, without its middle if it is long: errors start with the
+/// request and end with the cause.
+fn short(text: &str) -> String {
+    const START: usize = 60;
+    const END: usize = 120;
+    let line = text.lines().next().unwrap_or_default();
+    let letters: Vec<char> = line.chars().collect();
+    if letters.len() <= START + END {
+        return line.to_owned();
+    }
+    if let (cause, Some(_)) = cause(line) {
+        return format!("{}, query: …", short(cause));
+    }
+    let start: String = letters[..START].iter().collect();
+    let end: String = letters[letters.len() - END..].iter().collect();
+    format!("{start} … {end}")
+}
+
+/// Returns an error without the query that Datadog quotes after it, and that query.
+fn cause(line: &str) -> (&str, Option<&str>) {
+    line.split_once(", query: ")
+        .map_or((line, None), |(cause, query)| (cause, Some(query)))
+}
+
+/// How the API server begins an error of a backend.
+const INTERNAL: &str = "Internal error occurred: ";
+
+/// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
+pub(crate) fn end(text: &str) -> String {
+    const END: usize = 70;
+    let (line, _) = cause(text.lines().next().unwrap_or_default());
+    let line = line.split_once(ID).map_or(line, |(cause, _)| cause);
+    let line = line.strip_prefix(INTERNAL).unwrap_or(line);
+    let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
+    match words.into_iter().find(|rest| rest.chars().count() <= END) {
+        Some(rest) if line.chars().count() > END => format!("… {rest}"),
+        _ => line.to_owned(),
+    }
+}
+
+/// Words what serves an API.
+fn points_at(ServedBy { api, service }: &ServedBy) -> String {
+    format!(
+        "The APIService {api} points at the Service {service}; only one server can serve an API."
+    )
+}
+
+/// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
+fn point_at_keda(ServedBy { api, service }: &ServedBy) -> (Advice, Command) {
+    let advice = Remedy::PointApiService.says(format!(
+        "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
+         metrics in an HPA of their own."
+    ));
+    (
+        advice,
+        format!("kubectl get apiservice {} -o yaml", shell_word(api)).into(),
+    )
+}
+
+impl About<'_> {
+    /// Words the effect of a failing metric on the pass.
+    pub(crate) fn effect(&self, it: &str) -> String {
+        let mut metrics = self.pass.decision.metrics();
+        if self.ignores_metrics() {
+            if self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
+                "so nothing is scaled after this pass".to_owned()
+            } else {
+                format!("so {it} blocks scaling down after this pass")
+            }
+        } else if !self.finding.explains {
+            format!("so {it} has no say")
+        } else if metrics.any(|step| step.proposal().is_some()) {
+            format!("so {it} blocks scaling down")
+        } else {
+            "so nothing is scaled".to_owned()
+        }
+    }
+
+    /// Words where a metric is looked up, if its series may be in another namespace: neither pods nor what KEDA serves
+    /// itself are.
+    fn looked_up(&self, metric: usize) -> Option<String> {
+        let namespace = &self.hpa().namespace;
+        match self.spec(metric).source() {
+            MetricSource::External(_) if self.hpa().scaled_object().is_none() => Some(format!(
+                "It is looked up in the HPA's namespace, {namespace}. prometheus-adapter looks at \
+                 series of others only under a rule with namespaced: false."
+            )),
+            MetricSource::Object(source) if !source.described_object.is_namespace() => {
+                let object = &source.described_object;
+                Some(format!(
+                    "It is looked up for {object} in the HPA's namespace, {namespace}: an object \
+                     of another one cannot be described."
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what else to do about a trigger that fails, if KEDA could replace its value: `, or set its
+    /// spec.fallback`. It does so for targets of type AverageValue (`CheckFallbackValid`).
+    fn or_fallback(&self, owner: &OwnerReference, metrics: &[usize], fallback: &str) -> String {
+        let has_average = |metric: &usize| {
+            !self.spec(*metric).is_resource() && self.target_of(*metric).average_value.is_some()
+        };
+        let object = self.object_of(owner);
+        let has_none = object.is_none_or(|it| it.spec.fallback.is_none());
+        if has_none && metrics.iter().all(has_average) {
+            format!(", or set {fallback}")
+        } else {
+            String::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

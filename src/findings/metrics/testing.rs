@@ -1,0 +1,27 @@
+//! States for the tests of this group.
+
+use serde_json::{Value, json};
+
+use crate::build;
+use crate::findings::testing::with;
+
+pub(crate) fn container(name: &str) -> Value {
+    json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": name, "target": build::utilization(50)}})
+}
+
+/// Returns the state with a failing request.
+pub(crate) fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
+    let errors = json!([{ "api": api, "message": message }]);
+    with(items, "ControllerState", &json!({ "errors": errors }))
+}
+
+pub(crate) fn api_service(group: &str, status: &str) -> Value {
+    json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("v1beta1.{group}")},
+        "status": {"conditions": [{"type": "Available", "status": status,
+            "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
+}
+
+pub(crate) const UNSERVED: &str =
+    "the server could not find the requested resource (get q.external.metrics.k8s.io)";

@@ -1,0 +1,544 @@
+//! The finding `controller-silent`.
+
+use super::pods_changed_since;
+use crate::apimachinery::managed_fields::SpecField;
+use crate::apimachinery::quantity::Quantity;
+use crate::findings::prelude::*;
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
+use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
+use crate::snapshot::note::Note;
+use crate::words::value;
+
+/// The controller makes no passes over the HPA.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControllerSilent {
+    /// The lease of the controller manager has expired.
+    Lapsed {
+        /// When it was last renewed.
+        renewed: Timestamp,
+    },
+    /// It has not written a status for several sync periods.
+    NeverPassed {
+        /// When the HPA was created.
+        created: Timestamp,
+    },
+    /// The HPA controller is switched off.
+    Off {
+        /// The pod of the controller manager.
+        pod: String,
+    },
+    /// Every pass since some time would have written other replicas into the status.
+    Replicas {
+        /// When the status was written.
+        written: Timestamp,
+        /// When the replicas were set.
+        since: Timestamp,
+        /// The replicas.
+        now: i32,
+        /// Those of the status.
+        then: i32,
+    },
+    /// Every pass since some time would have written another usage into the status.
+    Usage {
+        /// When the status was written.
+        written: Timestamp,
+        /// When the newest samples were there.
+        since: Timestamp,
+        /// The index of the metric in the spec, from 0.
+        metric: usize,
+        /// The value in the status.
+        then: MetricValueStatus,
+        /// The value now.
+        now: MetricValueStatus,
+    },
+    /// The status has the same usage of CPU for very long, and now there is another.
+    Steady {
+        /// When the status was written.
+        written: Timestamp,
+        /// The index of the metric in the spec, from 0.
+        metric: usize,
+        /// The value in the status.
+        then: MetricValueStatus,
+        /// The value now.
+        now: MetricValueStatus,
+    },
+}
+
+impl Kind for ControllerSilent {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "controller-silent";
+    const WHEN: &'static str = "The controller makes no passes: the lease of the controller manager has run out, the \
+             HPA controller is switched off, or no status has been written in several sync periods in which every \
+             pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
+             old, it is a warning.";
+    const REMEDY: &'static str = "Look at the controller manager.";
+    const RANK: Rank = Rank::Broken;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let input = &case.pass.input;
+        let hpa = &case.snapshot().hpa;
+        let off = input.notes.iter().find_map(|note| match note {
+            Note::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
+            _ => None,
+        });
+        let lapsed = || {
+            let renewed = input.lapsed_lease()?.renewed;
+            // Another controller manager may have another lease.
+            let is_later = hpa
+                .written
+                .status
+                .is_some_and(|it| it > renewed && !hpa.written.by_us);
+            (!is_later).then_some(ControllerSilent::Lapsed { renewed })
+        };
+        let never = || {
+            let created = hpa
+                .written
+                .created
+                .filter(|it| input.is_several_passes_ago(*it))?;
+            let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
+            never.then_some(ControllerSilent::NeverPassed { created })
+        };
+        let facts = off
+            .or_else(lapsed)
+            .or_else(never)
+            .or_else(|| unwritten(case))?;
+        let severity = match facts {
+            ControllerSilent::Steady { .. } => Severity::Warning,
+            _ => Severity::Error,
+        };
+        Some(Finding::explaining(severity, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let period = duration(about.pass.input.snapshot.controller.sync_period);
+        let passes = format!("A running controller makes a pass every {period}.");
+        let lease: Command =
+            format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml").into();
+        let pods: Command =
+            format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager")
+                .into();
+        let (summary, evidence, advice, commands) = match self {
+            Self::Lapsed { renewed } => {
+                let ago = distance(*renewed, now);
+                (
+                    format!(
+                        "the controller manager's lease was last renewed {ago} ago, so nothing is \
+                         scaled"
+                    ),
+                    format!(
+                        "A running controller manager renews its lease every few seconds and makes \
+                         a pass every {period}; the last renewal was at {}.",
+                        time(now, *renewed)
+                    ),
+                    "Look at the controller manager: no instance holds the lease.".to_owned(),
+                    vec![lease, pods],
+                )
+            }
+            Self::NeverPassed { created } => (
+                format!(
+                    "the HPA was created {} ago, and the controller has written no status yet",
+                    distance(*created, now)
+                ),
+                format!("A running controller makes a pass every {period}."),
+                "Look at the controller manager: is it running, and is the HPA controller on?"
+                    .to_owned(),
+                vec![lease, pods],
+            ),
+            Self::Replicas {
+                written,
+                since,
+                now: replicas,
+                then,
+            } => (
+                late(*written, *since, now),
+                format!(
+                    "The status says {}, and the target has had {replicas} since {}. {passes}",
+                    count(*then, "replica"),
+                    time(now, *since)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
+            ),
+            Self::Usage {
+                written,
+                since,
+                metric,
+                then,
+                now: current,
+            } => (
+                late(*written, *since, now),
+                format!(
+                    "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
+                    about.label(*metric),
+                    value(Some(about.spec(*metric)), then),
+                    time(now, *since),
+                    value(Some(about.spec(*metric)), current)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
+            ),
+            Self::Steady {
+                written,
+                metric,
+                then,
+                now: current,
+            } => (
+                format!(
+                    "the status still has the {} of {} ago: the controller may make no passes",
+                    about.label(*metric),
+                    distance(*written, now)
+                ),
+                format!(
+                    "The status has it at {}, and now it is {}. Usage seldom stays the same for so long, and \
+                     each pass writes what has changed. {passes}",
+                    value(Some(about.spec(*metric)), then),
+                    value(Some(about.spec(*metric)), current)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
+            ),
+            Self::Off { pod } => (
+                "the HPA controller is switched off by --controllers, so nothing is scaled"
+                    .to_owned(),
+                format!("The flag is set on pod {LEASE_NAMESPACE}/{pod}."),
+                "Take the HPA controller out of --controllers of the controller manager."
+                    .to_owned(),
+                vec![
+                    format!(
+                        "kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml",
+                        shell_word(pod)
+                    )
+                    .into(),
+                ],
+            ),
+        };
+        let objects = match self {
+            Self::Off { pod } => vec![format!("pod/{pod}")],
+            _ => vec![format!("lease/{LEASE_NAME}")],
+        };
+        let advice = Remedy::LookAtController.says(advice);
+        Text {
+            summary,
+            evidence: vec![evidence],
+            advice,
+            commands,
+            objects,
+        }
+    }
+}
+
+/// Looks for what each pass since some time would have written, while the status is older.
+fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
+    /// The resource metrics API shows a sample at most this long after it was taken.
+    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+    /// Usage of a running process does not stay the same for this long.
+    const LONG: SignedDuration = SignedDuration::from_mins(10);
+    /// Idle processes may use the same for hours, in milli-units of CPU.
+    const IDLE: i64 = 20;
+    /// Usage that is this much off, as a share of it, differs by more than its noise.
+    const NOISE: f64 = 0.2;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
+    let written = hpa
+        .written
+        .status
+        .filter(|_| !hpa.written.by_us && !input.is_assumed)?;
+    // A pass that cannot read the scale writes nothing else.
+    let mut able = hpa
+        .status
+        .conditions
+        .iter()
+        .filter(|it| it.type_ == "AbleToScale");
+    if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
+        return None;
+    }
+    let is_unseen = |time: Timestamp| {
+        time.as_second() > written.as_second() && input.is_several_passes_ago(time)
+    };
+    let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let set = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .filter_map(|it| it.time)
+        .max();
+    if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
+        return Some(ControllerSilent::Replicas {
+            written,
+            since,
+            now,
+            then,
+        });
+    }
+    let status = case.decision().outcome.status.as_ref()?;
+    let lists = [
+        hpa.status.current_metrics.as_deref()?,
+        status.current_metrics.as_deref()?,
+    ];
+    let is_comparable = lists[0].len() == lists[1].len()
+        && hpa.written.spec.is_none_or(|it| it <= written)
+        && !pods_changed_since(case, written);
+    for step in case.metrics().filter(|_| is_comparable) {
+        let samples = matches!(
+            case.snapshot().metrics.get(step.index),
+            Some(MetricAnswer::PodMetrics)
+        );
+        let (then, current) = (lists[0].get(step.index)?, lists[1].get(step.index)?);
+        if !samples || then.agrees_with(current) {
+            continue;
+        }
+        let (Some((_, then)), Some((_, current))) = (then.labelled(), current.labelled()) else {
+            continue;
+        };
+        let rows = step
+            .pods
+            .iter()
+            .filter_map(|row| case.metrics_of(case.pod_of(row)));
+        let newest = rows.map(|it| it.timestamp).max()?;
+        let (metric, then, current) = (step.index, then.clone(), current.clone());
+        let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
+        if newest > written && is_unseen(published) {
+            let since = published;
+            return Some(ControllerSilent::Usage {
+                written,
+                since,
+                metric,
+                then,
+                now: current,
+            });
+        }
+        let usage = |it: &MetricValueStatus| it.average_value.as_ref().map(Quantity::milli_value);
+        let was_busy = usage(&then).is_some_and(|then| {
+            let change = usage(&current).map_or(0, |now| now.abs_diff(then));
+            then >= IDLE && change as f64 > then as f64 * NOISE
+        });
+        let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
+        if step.name == "cpu" && was_busy && is_long {
+            return Some(ControllerSilent::Steady {
+                written,
+                metric,
+                then,
+                now: current,
+            });
+        }
+    }
+    None
+}
+
+/// What to do if there are no passes, and the reason is not known.
+const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";
+
+/// Words a status that is older than what every pass would have written.
+fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
+    format!(
+        "the status was written {} ago, and any pass since {} would have changed it, so nothing is scaled",
+        distance(written, now),
+        time(now, since)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{
+        deployment, finding, settled, unknown_memory, with_pods, writes,
+    };
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_controller_that_makes_no_passes() {
+        let lease = |renewed: &str| {
+            json!({
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+                "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+                    "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": renewed},
+            })
+        };
+        let created = |time: &str| {
+            build::with(
+                build::hpa(&json!({})),
+                &json!({"metadata": {"creationTimestamp": time}}),
+            )
+        };
+        let earlier = build::with(
+            settled(4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T04:59:00Z"},
+            ]}}),
+        );
+        let lapsed = "2026-11-21T05:00:00.000000Z";
+        for (hpa, lease, want) in [
+            (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
+            (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
+            // It has written a status since, so its lease is a different one.
+            (settled(4), vec![lease(lapsed)], None),
+            (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
+            (created("2026-11-21T05:59:40Z"), vec![], None),
+        ] {
+            let items = [unknown_memory(), hpa.clone(), build::scale(4)]
+                .into_iter()
+                .chain(lease);
+            let got = finding(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Error, true));
+                match it.facts {
+                    Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
+                    Facts::ControllerSilent(ControllerSilent::NeverPassed { .. }) => "never",
+                    other => panic!("{other:?}"),
+                }
+            });
+            assert_eq!(got, want, "{hpa}");
+        }
+    }
+
+    /// A status that is older than what every pass would have written.
+    #[test]
+    fn a_status_that_passes_would_have_changed() {
+        let status = |written: &str, replicas: i32, used: i32| {
+            let current = json!({"averageUtilization": used, "averageValue": format!("{used}m")});
+            build::with(
+                settled(replicas),
+                &json!({
+                    "metadata": {"managedFields": [{"manager": "kube-controller-manager",
+                        "subresource": "status", "time": written}]},
+                    "status": {"currentMetrics": [
+                        {"type": "Resource", "resource": {"name": "cpu", "current": current}}]},
+                }),
+            )
+        };
+        let set_at = |time: &str| {
+            let managed = build::with(
+                writes("kubectl", "scale")[0].clone(),
+                &json!({ "time": time }),
+            );
+            deployment(4, &json!([managed]), &json!({}))
+        };
+        let measured = |items: Vec<Value>, time: &str| -> Vec<Value> {
+            let dated = |item: Value| {
+                if item["kind"] == "PodMetrics" {
+                    build::with(item, &json!({ "timestamp": time }))
+                } else {
+                    item
+                }
+            };
+            items.into_iter().map(dated).collect()
+        };
+        let ready_at = |items: Vec<Value>, time: &str| -> Vec<Value> {
+            let condition =
+                json!([{"type": "Ready", "status": "True", "lastTransitionTime": time}]);
+            let turned = |item: Value| {
+                if item["kind"] == "Pod" {
+                    build::with(item, &json!({"status": {"conditions": condition}}))
+                } else {
+                    item
+                }
+            };
+            items.into_iter().map(turned).collect()
+        };
+        let unread = |hpa: Value| {
+            let able =
+                json!([{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale"}]);
+            build::with(hpa, &json!({"status": {"conditions": able}}))
+        };
+        let long_ago = "2026-11-21T05:20:00Z";
+        let all = |hpa: Value, target: Value| {
+            with_pods([unknown_memory(), hpa, build::scale(4), target], 4, "50m")
+        };
+        let used = |written: &str, used: i32, sampled: &str| {
+            measured(
+                all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")),
+                sampled,
+            )
+        };
+        for (items, want) in [
+            // Set 20 minutes ago, just now, and before the status.
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")),
+                Some("replicas"),
+            ),
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")),
+                None,
+            ),
+            (
+                all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")),
+                None,
+            ),
+            (
+                all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")),
+                None,
+            ),
+            // Samples that all passes since 05:58 have seen, and a newer one.
+            (used(long_ago, 40, "2026-11-21T05:57:00Z"), Some("usage")),
+            (
+                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"),
+                Some("usage"),
+            ),
+            (
+                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"),
+                None,
+            ),
+            (
+                used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"),
+                None,
+            ),
+            // Usage that does not change for 40 minutes, unless idle pods have it.
+            (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
+            (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
+            (used(long_ago, 45, "2026-11-21T05:59:00Z"), None),
+            (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
+            // A pass that cannot read the scale writes neither.
+            (
+                all(
+                    unread(status(long_ago, 2, 50)),
+                    set_at("2026-11-21T05:40:00Z"),
+                ),
+                None,
+            ),
+            (
+                all(
+                    unread(status(long_ago, 4, 40)),
+                    set_at("2026-11-21T01:00:00Z"),
+                ),
+                None,
+            ),
+            // Other pods may count than did.
+            (
+                ready_at(
+                    used(long_ago, 40, "2026-11-21T05:57:00Z"),
+                    "2026-11-21T05:59:00Z",
+                ),
+                None,
+            ),
+        ] {
+            let got = finding(Code::ControllerSilent, &items).map(|it| {
+                let (kind, severity) = match it.facts {
+                    Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
+                        ("replicas", Severity::Error)
+                    }
+                    Facts::ControllerSilent(ControllerSilent::Usage { .. }) => {
+                        ("usage", Severity::Error)
+                    }
+                    Facts::ControllerSilent(ControllerSilent::Steady { .. }) => {
+                        ("steady", Severity::Warning)
+                    }
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!((it.severity, it.explains), (severity, true));
+                kind
+            });
+            assert_eq!(got, want, "{}", items[1]);
+        }
+    }
+}

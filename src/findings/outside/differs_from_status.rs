@@ -1,0 +1,368 @@
+//! The finding `differs-from-status`.
+
+use super::{pods_changed_since, stated};
+use crate::engine;
+use crate::engine::decision::{Because, Decision, MetricResult};
+use crate::findings::prelude::*;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::version::Version;
+
+/// The controller came to a different number of replicas than this pass, from the same values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiffersFromStatus {
+    /// What the controller decided on.
+    pub last: i32,
+    /// What this pass decides on.
+    pub now: i32,
+    /// When the controller wrote its decision.
+    pub written: Timestamp,
+    /// Settings that would each explain it.
+    pub would_explain: Vec<Setting>,
+}
+
+impl Kind for DiffersFromStatus {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "differs-from-status";
+    const WHEN: &'static str = "The controller came to a different number of replicas than this pass, from the same values and with a \
+             history that makes no difference.";
+    const REMEDY: &'static str = "State the flags and the version of the controller.";
+    const RANK: Rank = Rank::Misconfigured;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let pass = case.pass;
+        let hpa = &case.snapshot().hpa;
+        let scale = case.scale()?;
+        let status = case.decision().outcome.status.as_ref()?;
+        let (last, now) = (hpa.status.desired_replicas, status.desired_replicas);
+        let written = hpa.written.status?;
+        let same_metrics = match (&hpa.status.current_metrics, &status.current_metrics) {
+            (Some(then), Some(now)) => {
+                then.len() == now.len()
+                    && then
+                        .iter()
+                        .zip(now)
+                        .all(|(then, now)| then.labelled().is_some() && then.agrees_with(now))
+            }
+            _ => false,
+        };
+        // A pass that scales leaves the values from before in its status.
+        let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
+        let is_comparable = last != now
+            && pass.input.observed_replicas.is_none()
+            && stood_still
+            && same_metrics
+            && !pods_changed_since(case, written)
+            && !measured_since(case, written)
+            && !hpa.written.by_us
+            && hpa.written.spec.is_none_or(|it| it <= written)
+            && pass.input.lapsed_lease().is_none()
+            && !pass.depends_on_history();
+        if !is_comparable {
+            return None;
+        }
+        // What only time has changed, such as the end of a period since a pod's start, is no setting.
+        let then = case
+            .decide(|snapshot| snapshot.now = written)
+            .outcome
+            .status;
+        if then.is_some_and(|it| it.desired_replicas == last) {
+            return None;
+        }
+        let would_explain = would_explain(case, last);
+        // Without a setting that explains it, the status may belong to a pass that read other values.
+        (!would_explain.is_empty()).then(|| {
+            let facts = DiffersFromStatus {
+                last,
+                now,
+                written,
+                would_explain,
+            };
+            Finding::aside(Severity::Warning, facts)
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            last,
+            now,
+            written,
+            would_explain,
+        } = self;
+        let word = |setting: &Setting| match setting {
+            Setting::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
+            Setting::DownscaleStabilization(window) => {
+                format!("a downscale stabilization of {}", duration(*window))
+            }
+            Setting::CpuInitializationPeriod(period) => {
+                format!("a CPU initialization period of {}", duration(*period))
+            }
+            Setting::InitialReadinessDelay(delay) => {
+                format!("an initial readiness delay of {}", duration(*delay))
+            }
+            Setting::Version(version) => format!("the rules of {version}"),
+        };
+        let settings: Vec<String> = would_explain.iter().map(word).collect();
+        let evidence = vec![
+            format!(
+                "The status of {} has the same values, and the controller's history makes no \
+                 difference.",
+                time(about.now(), *written)
+            ),
+            "What was not read of the controller's settings is assumed.".to_owned(),
+        ];
+        let flag = |setting: &Setting| match setting {
+            Setting::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
+            Setting::DownscaleStabilization(window) => {
+                format!("--downscale-stabilization {}", duration(*window))
+            }
+            Setting::CpuInitializationPeriod(period) => {
+                format!("--cpu-initialization-period {}", duration(*period))
+            }
+            Setting::InitialReadinessDelay(delay) => {
+                format!("--initial-readiness-delay {}", duration(*delay))
+            }
+            Setting::Version(version) => format!("--kubernetes-version {}", stated(version)),
+        };
+        let commands = would_explain
+            .iter()
+            .map(|it| about.kubectl("hpa explain", &flag(it)));
+        Text {
+            summary: format!(
+                "the controller wanted {}, and this pass {now} from the same values: {} would explain it",
+                count(*last, "replica"),
+                settings.join(" or ")
+            ),
+            evidence,
+            advice: Remedy::StateFlags.says("State the flags and the version of the controller."),
+            commands: commands.collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+/// A setting of the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// The tolerance.
+    Tolerance(f64),
+    /// How long recommendations hold back scaling down.
+    DownscaleStabilization(SignedDuration),
+    /// How long CPU samples of pods that start may be skipped.
+    CpuInitializationPeriod(SignedDuration),
+    /// How long after its start a pod that is not ready counts as never having been ready.
+    InitialReadinessDelay(SignedDuration),
+    /// The version.
+    Version(Version),
+}
+
+/// Whether a sample was taken since some time, so that a pass before it did not have its value.
+fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
+    let snapshot = case.snapshot();
+    let mut own = case.pods().filter_map(|pod| case.metrics_of(pod));
+    let mut others = snapshot.metrics.iter().flat_map(MetricAnswer::times);
+    own.any(|it| it.timestamp > since) || others.any(|time| time > since)
+}
+
+/// No one sets a larger one, so the cause must be something else.
+const LARGEST_TOLERANCE: f64 = 0.3;
+
+/// Returns the assumed settings that would bring a pass to this many replicas.
+fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
+    let pass = case.pass;
+    let comes_to_it = |decision: &Decision| {
+        decision
+            .outcome
+            .status
+            .as_ref()
+            .is_some_and(|it| it.desired_replicas == wanted)
+    };
+    let memory = &pass.remembered.likely;
+    let run = |change: &dyn Fn(&mut Snapshot)| {
+        let mut snapshot = case.snapshot().clone();
+        change(&mut snapshot);
+        comes_to_it(&engine::reconcile(&snapshot, memory))
+    };
+    let tolerance = || {
+        let MetricResult::Proposal(proposal) = &case.decision().winner()?.result else {
+            return None;
+        };
+        let percent = (proposal.ratio - 1.0).abs() * 100.0;
+        // The next whole percent beyond the border.
+        let percent = match proposal.because {
+            Because::WithinTolerance | Because::FilledWithinTolerance => percent.ceil() - 1.0,
+            _ => percent.floor() + 1.0,
+        };
+        let tolerance = percent / 100.0;
+        let explains = tolerance <= LARGEST_TOLERANCE
+            && run(&|snapshot| snapshot.controller.tolerance = tolerance);
+        explains.then_some(Setting::Tolerance(tolerance))
+    };
+    let period = |change: &dyn Fn(&mut Controller, SignedDuration)| {
+        let mut periods = [0, 1, 2, 3, 10, 15, 30]
+            .map(SignedDuration::from_mins)
+            .into_iter();
+        periods.find(|period| run(&|snapshot| change(&mut snapshot.controller, *period)))
+    };
+    let version = || {
+        let own = &case.snapshot().controller.version;
+        let mut others = Version::all().filter(|it| it.minor() != own.minor());
+        let explains =
+            |it: &Version| comes_to_it(&engine::reconcile_in(it, case.snapshot(), memory));
+        others.find(explains).map(Setting::Version)
+    };
+    let known = &pass.input.known.flags;
+    let mut settings = Vec::new();
+    if known.tolerance.is_none() {
+        settings.extend(tolerance());
+    }
+    if known.downscale_stabilization.is_none() {
+        let own = period(&|controller, own| controller.downscale_stabilization = own);
+        settings.extend(own.map(Setting::DownscaleStabilization));
+    }
+    if known.cpu_initialization_period.is_none() {
+        let own = period(&|controller, own| controller.cpu_initialization_period = own);
+        settings.extend(own.map(Setting::CpuInitializationPeriod));
+    }
+    if known.initial_readiness_delay.is_none() {
+        let own = period(&|controller, own| controller.initial_readiness_delay = own);
+        settings.extend(own.map(Setting::InitialReadinessDelay));
+    }
+    if case.snapshot().controller.version.stated().is_none() {
+        settings.extend(version());
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, settled, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_controller_that_decides_otherwise() {
+        let values = |utilization: i32, desired: i32| {
+            let value = format!("{utilization}m");
+            build::with(
+                settled(4),
+                &json!({"status": {"desiredReplicas": desired, "currentMetrics": [{"type": "Resource",
+                    "resource": {"name": "cpu", "current": {
+                        "averageUtilization": utilization, "averageValue": value}}}]}}),
+            )
+        };
+        let dated = build::with(
+            values(58, 4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:51Z"},
+            ]}}),
+        );
+        let earlier = build::with(
+            values(58, 4),
+            &json!({"metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:49Z"},
+            ]}}),
+        );
+        let failed = build::with(
+            dated.clone(),
+            &json!({"status": {"conditions": [
+                {"type": "AbleToScale", "status": "False", "reason": "FailedUpdateScale"},
+                {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+            ]}}),
+        );
+        // One pod is not ready and became so a minute after its start, ten minutes ago. It counts, unless that
+        // is within one of these periods: then it counts as 0 for scaling up, which keeps the replicas.
+        let state = build::state(&json!({"recommendations": [], "flags": {"tolerance": 0.1}}));
+        let mut items = with_pods([state, values(58, 4), build::scale(4)], 4, "58m");
+        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+        pod["status"]["startTime"] = json!("2026-11-21T05:50:00Z");
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
+            "lastTransitionTime": "2026-11-21T05:51:00Z"}]);
+        let Some(Facts::DiffersFromStatus(facts)) =
+            finding(Code::DiffersFromStatus, &items).map(|it| it.facts)
+        else {
+            panic!("{items:?}")
+        };
+        let minutes = SignedDuration::from_mins;
+        assert_eq!(
+            facts.would_explain,
+            [
+                Setting::CpuInitializationPeriod(minutes(15)),
+                Setting::InitialReadinessDelay(minutes(2))
+            ]
+        );
+        // It counts since the controller's pass, by the default period of five minutes.
+        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+        pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
+        pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T05:56:00Z");
+        assert_eq!(finding(Code::DiffersFromStatus, &items), None);
+        // At 42 % of 50 %, four pods stay four, and three are enough for three. The fourth counts unless it was
+        // deleted, or created without having started, and both may have happened since the controller's pass.
+        let behavior =
+            json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+        let pending = |created: &str| {
+            json!({"metadata": {"creationTimestamp": created},
+                "status": {"phase": "Pending", "startTime": null, "conditions": null}})
+        };
+        let deleted = |time: &str| json!({"metadata": {"deletionTimestamp": time}});
+        for (patch, want) in [
+            (deleted("2026-11-21T05:59:20Z"), true),
+            (deleted("2026-11-21T06:00:20Z"), false),
+            (pending("2026-11-21T05:59:40Z"), true),
+            (pending("2026-11-21T05:59:56Z"), false),
+        ] {
+            let state = build::state(&json!({"recommendations": []}));
+            let hpa = build::with(values(42, 4), &behavior);
+            let mut items = with_pods([state, hpa, build::scale(4)], 4, "42m");
+            let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+            *pod = build::with(pod.clone(), &patch);
+            let name = pod["metadata"]["name"].clone();
+            items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
+            assert_eq!(
+                finding(Code::DiffersFromStatus, &items).is_some(),
+                want,
+                "{patch}"
+            );
+        }
+        // At 58 % of 50 %, a controller with the default tolerance goes to 5.
+        for (hpa, cpu, flags, want) in [
+            (
+                values(58, 4),
+                "58m",
+                json!({}),
+                Some(vec![Setting::Tolerance(0.16)]),
+            ),
+            (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
+            // Other values, or a pass that has scaled.
+            (values(57, 4), "58m", json!({}), None),
+            (values(58, 5), "58m", json!({}), None),
+            // No one sets such a tolerance.
+            (values(90, 4), "90m", json!({}), None),
+            (values(50, 4), "50m", json!({}), None),
+            // The pass may have seen other samples.
+            (earlier, "58m", json!({}), None),
+            // Nothing that is assumed explains it, and its pass saw the same.
+            (dated, "58m", json!({"tolerance": 0.1}), None),
+            (failed, "58m", json!({"tolerance": 0.1}), None),
+        ] {
+            let state = build::state(&json!({"recommendations": [], "flags": flags}));
+            let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
+            let got = finding(Code::DiffersFromStatus, &items).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Warning, false));
+                let Facts::DiffersFromStatus(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert_eq!((facts.last, facts.now), (4, 5));
+                facts.would_explain
+            });
+            assert_eq!(got, want, "{hpa}");
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The finding `field-ignored`.
+
+use super::stated;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::findings::path::{set_tolerance, side, tolerance_of, tolerated};
+use crate::findings::prelude::*;
+use crate::snapshot::Snapshot;
+use crate::snapshot::note::Note;
+use crate::version::{Stage, Version};
+
+/// Fields of the spec are dropped or ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldIgnored {
+    /// Their paths.
+    pub paths: Vec<String>,
+    /// Whether the spec has them; if not, they are what would change the answer if they worked.
+    pub stated: bool,
+    /// Whether the API server drops them; if not, it has kept them, and the controller ignores them.
+    pub dropped: bool,
+    /// The gate that they require.
+    pub gate: &'static str,
+    /// Whether the gate can be set in this version.
+    pub settable: bool,
+    /// The first version in which it is on.
+    pub on_in: Option<u32>,
+    /// Whether the control plane is known to be a managed one, in which nobody can set a gate.
+    pub is_managed: bool,
+}
+
+impl Kind for FieldIgnored {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "field-ignored";
+    const WHEN: &'static str = "The API server drops a field of the spec, or the controller ignores it, as the version \
+             does not have it or its feature gate is off.";
+    const REMEDY: &'static str =
+        "Use a version that has the field, switch on its feature gate, or remove the field.";
+    const RANK: Rank = Rank::Misconfigured;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        const TOLERANCE: &str = "HPAConfigurableTolerance";
+        let mut found: Vec<FieldIgnored> = Vec::new();
+        let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
+        for note in &case.pass.input.notes {
+            let (path, gate, dropped) = match note {
+                Note::FieldDropped { path, gate, value } => {
+                    let quantity = || Quantity::parse(value).ok();
+                    let side = [Direction::Up, Direction::Down];
+                    let side = side.into_iter().find(|side| *path == tolerance_of(*side));
+                    tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
+                    (path.clone(), *gate, true)
+                }
+                Note::ToleranceIgnored { direction, .. } => (
+                    format!("spec.behavior.{direction}.tolerance"),
+                    TOLERANCE,
+                    false,
+                ),
+                _ => continue,
+            };
+            match found
+                .iter_mut()
+                .find(|it| it.gate == gate && it.dropped == dropped)
+            {
+                Some(facts) => facts.paths.push(path),
+                None => found.push(FieldIgnored {
+                    paths: vec![path],
+                    ..FieldIgnored::of(gate, dropped, case)
+                }),
+            }
+        }
+        // Users of a metric above its target who read about the field may have set it, with no effect.
+        if let Some(side) = tolerated(case).filter(|_| found.is_empty())
+            && side == Direction::Up
+            && let facts = FieldIgnored::of(TOLERANCE, true, case)
+            && facts.settable
+            && !case.has_tolerance_field()
+            && case.answer()
+                != case.without(|snapshot| {
+                    snapshot.controller.gates.configurable_tolerance = true;
+                    set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
+                })
+        {
+            let paths = vec![tolerance_of(side).to_owned()];
+            let facts = FieldIgnored {
+                paths,
+                stated: false,
+                ..facts
+            };
+            return vec![Finding::explaining(Severity::Info, facts)];
+        }
+        let behavior = case.snapshot().hpa.spec.behavior.iter();
+        let kept = behavior.flat_map(|it| {
+            [
+                (Direction::Up, &it.scale_up),
+                (Direction::Down, &it.scale_down),
+            ]
+        });
+        tolerances.extend(
+            kept.filter_map(|(side, rules)| Some((side, rules.as_ref()?.tolerance.clone()?))),
+        );
+        let finding = |facts: FieldIgnored| {
+            if facts.gate != TOLERANCE {
+                return Finding::aside(Severity::Warning, facts);
+            }
+            let without = case.without(|snapshot| {
+                if facts.settable {
+                    snapshot.controller.gates.configurable_tolerance = true;
+                    for (side, tolerance) in &tolerances {
+                        set_tolerance(snapshot, *side, tolerance.clone());
+                    }
+                } else {
+                    let own = tolerances.iter().find(|(own, _)| side(case) == Some(*own));
+                    if let Some((_, tolerance)) = own {
+                        snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
+                    }
+                }
+            });
+            if without == case.answer() {
+                Finding::aside(Severity::Warning, facts)
+            } else {
+                Finding::explaining(Severity::Warning, facts).without(without)
+            }
+        };
+        found.into_iter().map(finding).collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let version = stated(&about.pass.input.snapshot.controller.version);
+        let paths = list(&self.paths);
+        let who = if self.dropped {
+            "the API server"
+        } else {
+            "the controller"
+        };
+        let does = match (self.stated, self.dropped) {
+            (true, true) => format!("drops {paths}"),
+            (true, false) => format!("ignores {paths}"),
+            (false, _) => format!("drops {paths}, if the manifest of the HPA has it"),
+        };
+        let gate = self.gate;
+        let summary = if self.settable {
+            format!("without {gate}, {who} ({version}) {does}")
+        } else {
+            format!("{who} ({version}) {does}: {version} does not have it")
+        };
+        let mut evidence = Vec::new();
+        let may_set = self.settable && !self.is_managed;
+        if may_set {
+            evidence.push(format!(
+                "The API server and the controller manager take the flag \
+                 --feature-gates={gate}=true, which managed control planes do not offer."
+            ));
+        }
+        if let Some(minor) = self.on_in {
+            evidence.push(format!(
+                "It works by default in Kubernetes 1.{minor} and newer."
+            ));
+        }
+        evidence.extend(about.without().map(|it| format!("With it: {it}.")));
+        let mut commands = Vec::new();
+        if self.settable {
+            commands.push(about.kubectl("hpa explain", &format!("--feature-gates {gate}=true")));
+        }
+        let fields = if self.paths.len() == 1 {
+            "the field"
+        } else {
+            "the fields"
+        };
+        let fields = match about.hpa().scaled_object() {
+            Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
+            None => fields.to_owned(),
+        };
+        let enable = "enable the gate if you can";
+        let them = if self.paths.len() == 1 { "it" } else { "them" };
+        let advice = Remedy::Upgrade.says(match (may_set, self.on_in) {
+            (false, Some(minor)) if !self.stated => {
+                format!("To use {them}, upgrade to Kubernetes 1.{minor}.")
+            }
+            (true, Some(minor)) if !self.stated => {
+                format!("To use {them}, upgrade to Kubernetes 1.{minor}, or {enable}.")
+            }
+            (true, Some(minor)) => {
+                format!("Upgrade to Kubernetes 1.{minor}, {enable}, or remove {fields}.")
+            }
+            (true, None) => format!("{}, or remove {fields}.", sentence(enable)),
+            (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
+            (false, None) => format!("Remove {fields}."),
+        });
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+impl FieldIgnored {
+    /// Returns fields of a gate, without their paths.
+    fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
+        Self {
+            paths: Vec::new(),
+            stated: true,
+            dropped,
+            gate,
+            settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
+            on_in: Version::all()
+                .find(|it| Stage::of(gate, it).is_on())
+                .map(|it| it.minor()),
+            is_managed: is_managed(case.snapshot()),
+        }
+    }
+}
+
+/// Whether the control plane is known to be a managed one: EKS and GKE by the suffix of the version, AKS, which has
+/// none, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not told.
+fn is_managed(snapshot: &Snapshot) -> bool {
+    let has_suffix = |version: &str| ["-eks-", "-gke."].iter().any(|it| version.contains(it));
+    let is_of_aks = |node: &str| node.starts_with("aks-") && node.contains("-vmss");
+    snapshot.controller.version.stated().is_some_and(has_suffix)
+        || snapshot
+            .pods
+            .iter()
+            .any(|pod| pod.node.as_deref().is_some_and(is_of_aks))
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, settled, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_managed_control_plane() {
+        for (version, node, want) in [
+            ("v1.34.2", "aks-nodepool1-12345678-vmss000000", true),
+            ("v1.34.2-eks-0a1b2c3", "ip-10-0-1-2.ec2.internal", true),
+            (
+                "v1.34.2-gke.1043",
+                "gke-prod-default-pool-1a2b3c4d-x7kq",
+                true,
+            ),
+            // A node of one's own in Azure, a name that only begins alike, and a pod without a node.
+            ("v1.34.2", "k8s-agentpool1-12345678-vmss000000", false),
+            ("v1.34.2", "aks-lab-1", false),
+            ("v1.34.2", "", false),
+        ] {
+            let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": version}));
+            let mut items = with_pods([state, settled(4), build::scale(4)], 4, "54m");
+            for pod in items
+                .iter_mut()
+                .filter(|item| item["kind"] == "Pod" && !node.is_empty())
+            {
+                pod["spec"]["nodeName"] = json!(node);
+            }
+            let found = finding(Code::FieldIgnored, &items).expect("the tolerance");
+            let Facts::FieldIgnored(facts) = &found.facts else {
+                panic!("{found:?}")
+            };
+            assert_eq!(facts.is_managed, want, "{version} {node}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_the_version_does_not_have() {
+        let tolerant = |uid: Option<&str>| {
+            let metric = build::resource("cpu", &build::utilization(50));
+            let behavior = json!({"scaleUp": {"tolerance": "0.01"}});
+            let hpa = build::hpa(&json!({"metrics": [metric], "behavior": behavior}));
+            build::with(hpa, &json!({"metadata": {"uid": uid}}))
+        };
+        // 54 % is within the tolerance of 10 %, but not within 1 %.
+        let wide = json!({"spec": {"behavior": {"scaleUp": {"tolerance": "0.09"}}}});
+        for (version, gate, hpa, want) in [
+            (
+                "v1.34.2",
+                None,
+                tolerant(Some("u")),
+                Some((false, true, true)),
+            ),
+            ("v1.34.2", None, tolerant(None), Some((true, true, true))),
+            ("v1.32.1", None, tolerant(None), Some((true, false, true))),
+            (
+                "v1.32.1",
+                None,
+                tolerant(Some("u")),
+                Some((false, false, true)),
+            ),
+            // It is within the tolerance of the field, too.
+            (
+                "v1.34.2",
+                None,
+                build::with(tolerant(None), &wide),
+                Some((true, true, false)),
+            ),
+            (
+                "v1.32.1",
+                None,
+                build::with(tolerant(None), &wide),
+                Some((true, false, false)),
+            ),
+            ("v1.34.2", Some(true), tolerant(Some("u")), None),
+            ("v1.36.2", None, tolerant(Some("u")), None),
+            (
+                "v1.36.2",
+                Some(false),
+                tolerant(Some("u")),
+                Some((false, true, true)),
+            ),
+            // Without the field, it is what would change the answer.
+            ("v1.34.2", None, settled(4), Some((true, true, true))),
+            ("v1.36.2", None, settled(4), None),
+        ] {
+            let gates = gate.map_or(
+                json!({}),
+                |on: bool| json!({"HPAConfigurableTolerance": on}),
+            );
+            let state = build::state(&json!({
+                "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
+            }));
+            let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
+            let got = finding(Code::FieldIgnored, &items).map(|it| {
+                let Facts::FieldIgnored(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                let severity = if facts.stated {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                assert_eq!(it.severity, severity);
+                assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
+                assert_eq!(facts.on_in, Some(35));
+                let more = it.without.and_then(|it| it.replicas) == Some(5);
+                assert_eq!(more, it.explains && facts.stated);
+                (facts.dropped, facts.settable, it.explains)
+            });
+            assert_eq!(got, want, "{version} {gate:?}");
+        }
+        // Below its target, nobody misses a replica: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as well,
+        // and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
+        for (count, replicas, cpu, want) in [
+            (4, 4, "48m", false),
+            (4, 4, "46m", false),
+            (20, 20, "46m", false),
+            (20, 20, "54m", true),
+        ] {
+            let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
+            let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
+            let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
+            assert_eq!(
+                finding(Code::FieldIgnored, &items).is_some(),
+                want,
+                "{count} {cpu}"
+            );
+        }
+    }
+}

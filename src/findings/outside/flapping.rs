@@ -1,0 +1,285 @@
+//! The finding `flapping`.
+
+use crate::apimachinery::quantity::Quantity;
+use crate::calendar::Calendar;
+use crate::findings::last_pass::Rescale;
+use crate::findings::path::policy;
+use crate::findings::prelude::*;
+use crate::numbers::format_of;
+use crate::snapshot::evidence::Event;
+
+/// The controller scales up and down again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flapping {
+    /// How often it has scaled up.
+    pub ups: i32,
+    /// How often it has scaled down.
+    pub downs: i32,
+    /// The lowest size that it has scaled to.
+    pub low: i32,
+    /// The highest size.
+    pub high: i32,
+    /// The first time.
+    pub first: Timestamp,
+    /// The last time.
+    pub last: Timestamp,
+    /// How long a higher recommendation holds back scaling down.
+    pub window: SignedDuration,
+    /// A window in seconds that lasts from one scale-up to the next.
+    pub longer: i32,
+    /// If the target is this percentage of a request so small that little work exceeds it: the percentage and the
+    /// request of a pod.
+    pub small: Option<(i32, Quantity)>,
+}
+
+impl Kind for Flapping {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "flapping";
+    const WHEN: &'static str = "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
+             the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.";
+    const REMEDY: &'static str = "Lengthen the window, so that it lasts from one peak to the next.";
+    const RANK: Rank = Rank::Misconfigured;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// Up and down this often is no coincidence.
+        const SEVERAL: i32 = 5;
+        /// A load that rises and falls more slowly than this has no need of a window.
+        const SLOW: SignedDuration = SignedDuration::from_hours(1);
+        /// The windows that people set, in seconds.
+        const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
+        let hpa = &case.snapshot().hpa;
+        let events = || {
+            case.pass
+                .input
+                .evidence
+                .events
+                .iter()
+                .filter(|it| it.is_rescale_of(hpa))
+        };
+        let times = |is_up: bool| -> i32 {
+            let own = events().filter(|it| it.is_up() == Some(is_up));
+            own.map(|it| it.count.max(1)).sum()
+        };
+        let (ups, downs) = (times(true), times(false));
+        let first = events().filter_map(|it| it.first.or(it.last)).min()?;
+        let last = events().filter_map(|it| it.last).max()?;
+        let sizes = || events().filter_map(Event::new_size);
+        let (low, high) = (sizes().min()?, sizes().max()?);
+        let cycles = cycles(&events().collect::<Vec<_>>());
+        if cycles < SEVERAL || case.since(last)? > SLOW {
+            return None;
+        }
+        let interval = last.duration_since(first) / cycles;
+        let rules = hpa
+            .spec
+            .behavior
+            .as_ref()
+            .and_then(|it| it.scale_down.as_ref());
+        let window = match rules.and_then(|rules| rules.stabilization_window_seconds) {
+            Some(seconds) => SignedDuration::from_secs(seconds.into()),
+            None => case.snapshot().controller.downscale_stabilization,
+        };
+        // A recommendation must last from the passes before scaling down to the next rise. What repeated events hide is
+        // taken to be as far apart as the others are on average.
+        let needed = match case.pass.input.rescales() {
+            (rescales, true) => longest_gap(&rescales).plus(window),
+            (_, false) => interval,
+        };
+        let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= needed;
+        let longer = WINDOWS
+            .into_iter()
+            .find(covers)
+            .filter(|_| window < interval)?;
+        let small = small_target(case);
+        let facts = Flapping {
+            ups,
+            downs,
+            low,
+            high,
+            first,
+            last,
+            window,
+            longer,
+            small,
+        };
+        let without = case.without(|snapshot| {
+            let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
+            let rules = behavior.scale_down.get_or_insert_default();
+            rules.stabilization_window_seconds = Some(longer);
+        });
+        Some(if without == case.answer() {
+            Finding::aside(Severity::Warning, facts)
+        } else {
+            Finding::explaining(Severity::Warning, facts).without(without)
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            ups,
+            downs,
+            low,
+            high,
+            first,
+            last,
+            window,
+            longer,
+            small,
+        } = self;
+        let now = about.now();
+        let field = about.field("behavior.scaleDown.stabilizationWindowSeconds");
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": longer}});
+        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={longer}");
+        let span = distance(*first, *last);
+        let mut evidence = vec![format!(
+            "The events of the HPA show it between {low} and {}, from {} to {}.",
+            count(*high, "replica"),
+            time(now, *first),
+            time(now, *last)
+        )];
+        let rules = about
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()
+            .and_then(|it| it.scale_down.as_ref());
+        let policies = rules
+            .and_then(|rules| rules.policies.as_deref())
+            .unwrap_or_default();
+        let policies: Vec<String> = policies.iter().map(policy).collect();
+        let by = match &policies[..] {
+            [] => String::new(),
+            all => format!(" by {}", all.join(" or ")),
+        };
+        evidence.push(format!(
+            "It scales down{by} once no higher recommendation is younger than {}.",
+            duration(*window)
+        ));
+        evidence.extend(about.scales_up());
+        evidence.extend(about.short_window());
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With a window of {longer}s: {without}.")),
+        );
+        let (advice, commands) = match small {
+            Some((percent, request)) => (
+                Remedy::RaiseSmallRequest.says(format!(
+                    "Raise the cpu request first: the target, {percent}% of {request}, is so little that any work exceeds it."
+                )),
+                Vec::new(),
+            ),
+            None => (
+                Remedy::LengthenDownWindow.says(format!("Set {field} to {longer}.")),
+                [about.predict(&flags)]
+                    .into_iter()
+                    .chain(about.patch_spec(&json!({ "behavior": behavior })))
+                    .collect(),
+            ),
+        };
+        Text {
+            summary: format!(
+                "the controller has scaled up {} and down {downs} times in {span}, and the window of \
+                 scaling down is {}",
+                count(*ups, "time"),
+                duration(*window)
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+/// Returns the target of the deciding metric, as a percentage, and the cpu that a pod requests, if this is little
+/// together.
+fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
+    /// In milli-units.
+    const LITTLE: i64 = 50;
+    let step = case
+        .decision()
+        .winner()
+        .filter(|step| step.is_resource() && step.name == "cpu")?;
+    let percent = step.target.average_utilization?;
+    let request = step.pods.iter().filter_map(|row| row.request).max()?;
+    (request * i64::from(percent) / 100 <= LITTLE)
+        .then(|| (percent, Quantity::from_milli(request, format_of("cpu"))))
+}
+
+/// Returns the longest time from scaling down to the next rise.
+fn longest_gap(rescales: &[Rescale]) -> SignedDuration {
+    let gaps = rescales
+        .windows(2)
+        .filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));
+    gaps.map(|pair| pair[1].time.duration_since(pair[0].time))
+        .max()
+        .unwrap_or_default()
+}
+
+/// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same
+/// size in the same direction leads only a way back; of others, the times tell.
+fn cycles(events: &[&Event]) -> i32 {
+    let most = |is_up: bool| {
+        let own = events.iter().filter(|it| it.is_up() == Some(is_up));
+        own.map(|it| it.count).max().unwrap_or_default()
+    };
+    let times = events
+        .iter()
+        .flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())]);
+    let mut times: Vec<(Timestamp, bool)> = times
+        .filter_map(|(time, is_up)| Some((time?, is_up?)))
+        .collect();
+    times.sort_unstable();
+    let turns = times
+        .windows(2)
+        .filter(|pair| pair[0].1 != pair[1].1)
+        .count();
+    most(true)
+        .min(most(false))
+        .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    /// A window lasts from the passes before scaling down to the next rise, if events tell all of them.
+    #[test]
+    fn a_window_bridges_the_longest_gap() {
+        let longer = |count: i32| {
+            // Up at each quarter of an hour, and down 7 minutes before the next rise.
+            let events = (0..6).flat_map(|cycle| {
+                let minute = cycle * 15;
+                [(8, "above", minute), (4, "below", minute + 8)].map(|(size, side, minute)| {
+                    let time = format!("2026-11-21T{:02}:{:02}:00Z", 4 + minute / 60, minute % 60);
+                    let reason = match side {
+                        "above" => "cpu resource utilization above target",
+                        _ => "All metrics below target",
+                    };
+                    json!({"apiVersion": "v1", "kind": "Event",
+                        "metadata": {"name": format!("e{minute}"), "namespace": "default"},
+                        "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {reason}"),
+                        "type": "Normal", "count": count, "firstTimestamp": time, "lastTimestamp": time})
+                })
+            });
+            let cpu = build::resource("cpu", &build::utilization(50));
+            let items = crate::findings::testing::state(&[cpu], &["50m"; 4]);
+            let all = crate::findings::testing::found(
+                &items.into_iter().chain(events).collect::<Vec<_>>(),
+            );
+            all.into_iter().find_map(|it| match it.facts {
+                Facts::Flapping(it) => Some(it.longer),
+                _ => None,
+            })
+        };
+        // 7 minutes, and 5 until a recommendation that holds the replicas is gone.
+        assert_eq!(longer(1), Some(900));
+        // A rise and a fall each 17 minutes, of which some may be hidden.
+        assert_eq!(longer(3), Some(1800));
+    }
+}

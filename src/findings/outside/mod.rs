@@ -1,0 +1,35 @@
+//! Findings about what affects the HPA, its target or its controller from outside the pass: a missing
+//! target, KEDA, the API server, someone else who sets replicas, and a controller that makes no
+//! passes or decides differently from us.
+
+pub mod controller_silent;
+pub mod differs_from_status;
+pub mod field_ignored;
+pub mod flapping;
+pub mod other_writer;
+pub mod paused_by_keda;
+pub mod scale_not_written;
+pub mod target_not_found;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use jiff::Timestamp;
+
+use crate::findings::Case;
+use crate::version::Version;
+
+/// Whether a pod has come, become ready or unready, or is leaving since some time.
+fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
+    case.pods().any(|pod| {
+        let ready = pod.ready.map(|it| it.last_transition_time);
+        let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
+        times.into_iter().flatten().any(|time| time > since)
+    })
+}
+
+/// Returns a version as stated, or else with the precision that rules depend on.
+fn stated(version: &Version) -> String {
+    version
+        .stated()
+        .map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
+}

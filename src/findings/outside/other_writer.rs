@@ -1,0 +1,815 @@
+//! The finding `other-writer`.
+
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::metadata::OwnerReference;
+use crate::engine::decision::{Path, Step};
+use crate::findings::last_pass::LastPass;
+use crate::findings::prelude::*;
+use crate::findings::writer::{By, by};
+use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
+use crate::snapshot::surroundings::ManifestReplicas;
+
+/// Something else sets the replicas of the target, or will.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherWriter {
+    /// The replicas now.
+    pub now: i32,
+    /// What the last pass left, if that differs.
+    pub left: Option<i32>,
+    /// Who last set them, if the target says so.
+    pub writer: Option<Writer>,
+    /// The owner of the target, if its controller sets them.
+    pub owner: Option<CrossVersionObjectReference>,
+    /// The count that the controller has repeatedly restored.
+    pub again: Option<Again>,
+    /// The replicas after this pass.
+    pub after: Option<i32>,
+    /// Until when this pass's recommendation holds the replicas, if the controller left fewer.
+    pub held_until: Option<Timestamp>,
+    /// The replicas in the target's manifest, which sets them whenever it is applied.
+    pub manifest: Option<ManifestReplicas>,
+}
+
+impl Kind for OtherWriter {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "other-writer";
+    const WHEN: &'static str = "The target has other replicas than the last pass left, or the controller scales to the \
+             same number over and over: something else sets the replicas, too. A manifest given to \
+             `--hpa` that states them will, whenever it is applied.";
+    const REMEDY: &'static str =
+        "Take `replicas` out of the manifest, and leave it to the HPA alone.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::Lasts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let manifest = case.surroundings().manifest_replicas.clone();
+        let seen = seen_writer(case);
+        if seen.is_none() && manifest.is_none() {
+            return None;
+        }
+        let (facts, explains) = seen.unwrap_or_default();
+        let facts = OtherWriter {
+            now: replicas_now(case)?,
+            manifest,
+            ..facts
+        };
+        Some(Finding::new(Severity::Warning, explains, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let replicas = |n| count(n, "replica");
+        let who = match (&self.owner, &self.writer) {
+            (Some(owner), _) => owner.to_string(),
+            (None, Some(writer)) => writer.name(),
+            (None, None) => "something else".to_owned(),
+        };
+        let ago = self.writer.as_ref().and_then(|it| it.time);
+        let ago = ago.map_or_else(String::new, |it| format!(" {} ago", distance(it, now)));
+        let summary = match (self.left, self.again) {
+            (Some(left), _) => {
+                let set = replicas(self.now);
+                format!("{who} set {set}{ago}, though the last pass had left {left}")
+            }
+            (
+                None,
+                Some(Again {
+                    replicas: to,
+                    count,
+                    first,
+                    ..
+                }),
+            ) => {
+                let (to, since) = (replicas(to), distance(first, now));
+                format!(
+                    "{who} keeps changing the replicas: the controller put back {to} {count} times in {since}"
+                )
+            }
+            (None, None) => match &self.manifest {
+                Some(it) => {
+                    let off = match it.replicas {
+                        0 => ", which stops all pods and switches the HPA off",
+                        _ => "",
+                    };
+                    let set = replicas(it.replicas);
+                    format!("{} sets {set} whenever it is applied{off}", it.origin)
+                }
+                None => format!("{who} sets the replicas, too"),
+            },
+        };
+        let mut evidence = Vec::new();
+        if let Some(owner) = &self.owner {
+            evidence.push(format!(
+                "{owner} owns {} and sets its replicas.",
+                about.hpa().reference()
+            ));
+        }
+        if let Some(Writer {
+            manager,
+            time: at,
+            by,
+            ..
+        }) = &self.writer
+        {
+            let through = match by {
+                By::Scale | By::Autoscaler => " through the subresource scale",
+                _ => "",
+            };
+            let at = at.map_or_else(String::new, |at| format!(" at {}", time(now, at)));
+            let last = if self.left.is_some() {
+                "set"
+            } else {
+                "also sets"
+            };
+            evidence.push(format!(
+                "The field manager {manager} {last} spec.replicas{at}{through}."
+            ));
+        }
+        if let Some(Again {
+            replicas: to,
+            count,
+            first,
+            last,
+        }) = self.again
+        {
+            evidence.push(format!(
+                "The controller has scaled to {} {count} times since {}, the last time at {}, and \
+                 its events do not show it scaling elsewhere in between.",
+                replicas(to),
+                time(now, first),
+                time(now, last)
+            ));
+        }
+        if let Some(ManifestReplicas {
+            origin,
+            replicas: to,
+        }) = &self.manifest
+        {
+            evidence.push(match to {
+                0 => format!(
+                    "The manifest in {origin} states spec.replicas: 0. Applied, it stops all pods and \
+                     switches the HPA off."
+                ),
+                to => format!(
+                    "The manifest in {origin} states spec.replicas: {to}. Each time it is applied, the \
+                     target has {} until the next pass.",
+                    replicas(*to)
+                ),
+            });
+        }
+        if let Some(after) = self.after.filter(|after| *after != self.now) {
+            evidence.push(format!("The next pass changes {} to {after}.", self.now));
+        } else if let Some(until) = self.held_until {
+            evidence.push(format!(
+                "This pass recommends {}, which the controller does not go below until {}; then it \
+                 follows its metrics again.",
+                self.now,
+                future(now, until)
+            ));
+        }
+        let removed = self.writer.as_ref().is_some_and(|it| it.may_have_removed);
+        if removed {
+            evidence.push(
+                "Where a manifest has no replicas, the API server sets its default of 1: once when they are taken \
+                 out, and whenever the target is replaced (helm upgrade --force, kubectl replace)."
+                    .to_owned(),
+            );
+        }
+        match self.writer.as_ref().map(|it| &it.by) {
+            Some(By::ArgoCd) => evidence.push(
+                "Argo CD leaves a field alone that ignoreDifferences names if the sync option \
+                 RespectIgnoreDifferences=true is set."
+                    .to_owned(),
+            ),
+            Some(By::Apply) if !removed => evidence.push(
+                "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
+            ),
+            _ => {}
+        }
+        if !removed && self.writer.as_ref().is_some_and(|it| it.is_applied) {
+            evidence.push(
+                "Taken out before the controller scales again, the replicas are reset to 1 if no \
+                 other manager owns them."
+                    .to_owned(),
+            );
+        }
+        let (target, namespace) = (about.target(), about.namespace());
+        let fields: Command =
+            format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into();
+        let by = self
+            .writer
+            .as_ref()
+            .map(|it| &it.by)
+            .filter(|_| self.owner.is_none());
+        let take_out = |what: &str| {
+            Remedy::TakeOut.says(match (removed, by) {
+                (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
+                (true, Some(By::ArgoCd)) => {
+                    "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
+                        .to_owned()
+                }
+                (true, _) => format!("If the manifest states replicas, {RESET}"),
+                (false, _) => format!("Take {what}."),
+            })
+        };
+        let (advice, commands): (Advice, Vec<Command>) = match by {
+            Some(By::Scale | By::Hand) => (
+                Remedy::ChangeBounds.says(match self.bounds(about) {
+                    Some(bounds) if bounds.get("minReplicas").is_some() => {
+                        format!("Change {} instead.", about.field("minReplicas"))
+                    }
+                    Some(_) => format!("Change {} instead.", about.field("maxReplicas")),
+                    None => format!(
+                        "Change {} or {} instead.",
+                        about.field_name("minReplicas"),
+                        about.field("maxReplicas")
+                    ),
+                }),
+                about
+                    .predict_for("10m", "")
+                    .into_iter()
+                    .chain(self.bounds(about).and_then(|bounds| about.patch_spec(&bounds)))
+                    .collect(),
+            ),
+            Some(By::ArgoCd) => (
+                take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas"),
+                vec![fields],
+            ),
+            Some(By::Helm) => (
+                take_out("replicas out of the chart's manifest where an HPA scales it"),
+                vec![fields],
+            ),
+            Some(By::Flux) => {
+                (take_out("replicas out of the manifest that Flux applies"), vec![fields])
+            }
+            Some(By::ServerSide) => {
+                let manager = self.writer.as_ref().map_or("", |it| &it.manager);
+                (
+                    take_out(&format!("replicas out of the manifest that {manager} applies")),
+                    vec![fields],
+                )
+            }
+            Some(By::Autoscaler | By::Program) if let Some(owner) = self.of_keda(about) => (
+                about.conflict(owner).unwrap_or_else(|| {
+                    Remedy::LookAtScaledObject.says(format!(
+                        "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
+                        owner.name
+                    ))
+                }),
+                vec![about.kubectl_for(&owner.name, "describe scaledobject", "")],
+            ),
+            Some(By::Autoscaler | By::Program) => (
+                Remedy::LeaveReplicas.says(format!("Have {who} leave the replicas to the HPA.")),
+                vec![fields],
+            ),
+            Some(By::Apply) => (
+                take_out("replicas out of the last applied manifest, then out of the manifest"),
+                vec![
+                    format!("kubectl apply edit-last-applied {target} {namespace}").into(),
+                    fields,
+                ],
+            ),
+            None if self.owner.is_some() => {
+                let reference = about.field("scaleTargetRef");
+                let patch = self.owner.as_ref().and_then(|it| {
+                    let own =
+                        json!({"apiVersion": it.api_version, "kind": it.kind, "name": it.name});
+                    about.patch_spec(&json!({ "scaleTargetRef": own }))
+                });
+                (
+                    Remedy::PointAt.says(format!("Point {reference} at {who}.")),
+                    patch.into_iter().collect(),
+                )
+            }
+            None if self.manifest.is_some() => (
+                take_out("replicas out of the manifest, and leave them to the HPA alone"),
+                Vec::new(),
+            ),
+            None => (
+                Remedy::TakeOut
+                    .says("Find out what sets the replicas, and take replicas out of manifests."),
+                vec![fields],
+            ),
+        };
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: vec![target],
+        }
+    }
+}
+
+/// Who set the replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writer {
+    /// The field manager.
+    pub manager: String,
+    /// When.
+    pub time: Option<Timestamp>,
+    /// How they were set.
+    pub by: By,
+    /// Whether a manifest that the API server applies states them.
+    pub is_applied: bool,
+    /// Whether it may have taken the replicas out of a manifest: the API server then sets 1.
+    pub may_have_removed: bool,
+}
+
+/// Scaling to the same count over and over, without other scaling by the controller in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// The replicas.
+    pub replicas: i32,
+    /// How many times.
+    pub count: i32,
+    /// The first time.
+    pub first: Timestamp,
+    /// The last time.
+    pub last: Timestamp,
+}
+
+/// The maximum time that a pass takes from reading the scale to writing its status.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+
+/// Returns the replicas that the target has: who assumes others is not looked for.
+fn replicas_now(case: &Case<'_>) -> Option<i32> {
+    case.pass
+        .input
+        .observed_replicas
+        .or_else(|| Some(case.scale()?.spec_replicas))
+}
+
+/// Returns what else has set the replicas, and whether that explains the pass.
+fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
+    let hpa = &case.snapshot().hpa;
+    let now = replicas_now(case)?;
+    let is_assumed = case.pass.input.observed_replicas.is_some();
+    let last = LastPass::of(&hpa.status, now)?;
+    // Switching on and off is a different matter.
+    if now == 0 || last.left() == 0 {
+        return None;
+    }
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let writer = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .max_by_key(|it| it.time);
+    let owner = replicas_owner(case);
+    let is_of_controller = |entry: &ManagedFieldsEntry| {
+        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || owner.is_none())
+    };
+    let by_controller = writer.is_some_and(is_of_controller)
+        || case
+            .pass
+            .input
+            .scaled_to(now)
+            .any(|time| hpa.written.status.is_none_or(|it| time > it));
+    // If the target was not read, the controller may have scaled it since its status was read.
+    let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
+    let again = again(case);
+    if !differs && again.is_none() {
+        return None;
+    }
+    // What was written long before the last pass is what that pass found.
+    let is_later = |it: &&ManagedFieldsEntry| match (it.time, hpa.written.status) {
+        (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
+        _ => true,
+    };
+    let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
+    let after = case.decision().replicas_after().filter(|_| !is_assumed);
+    let writer = writer.map(|it| Writer {
+        manager: it.manager.clone(),
+        time: it.time,
+        by: by(it),
+        is_applied: it.is_applied(),
+        may_have_removed: differs && now == 1 && by(it).is_of_manifest(),
+    });
+    let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
+    let owner = owner
+        .filter(|_| by_owner)
+        .map(|it| CrossVersionObjectReference {
+            api_version: it.api_version.clone(),
+            kind: it.kind.clone(),
+            name: it.name.clone(),
+        });
+    let corrects = matches!(
+        case.decision().path(),
+        Some(Path::AboveMax | Path::BelowMin)
+    );
+    let repeats =
+        again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
+    let facts = OtherWriter {
+        now,
+        left: differs.then(|| last.left()),
+        writer,
+        owner,
+        again,
+        after,
+        held_until: (after == Some(now) && now > last.left())
+            .then(|| held_until(case))
+            .flatten(),
+        manifest: None,
+    };
+    // A single correction is explained by the finding about the correction.
+    Some((facts, !is_assumed && (!corrects || repeats)))
+}
+
+/// Returns until when this pass's recommendation keeps the controller from scaling down.
+fn held_until(case: &Case<'_>) -> Option<Timestamp> {
+    let window = case.decision().trace.iter().find_map(|step| match step {
+        Step::Stabilize { down_window, .. } => Some(*down_window),
+        _ => None,
+    })?;
+    case.snapshot().now.checked_add(window).ok()
+}
+
+/// The field manager of the built-in controllers.
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+/// Returns the owner of the target whose controller sets the target's replicas, as that of a Deployment sets
+/// those of its ReplicaSets.
+fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
+    let workload = case
+        .workload()
+        .filter(|_| case.target().has_no_rollouts())?;
+    workload.metadata.controller()
+}
+
+/// Looks for events that show the controller scaling to one count over and over. If it had scaled
+/// elsewhere in between, there would be about as many events about that.
+fn again(case: &Case<'_>) -> Option<Again> {
+    /// Events that are further apart are not connected.
+    const KEPT: SignedDuration = SignedDuration::from_mins(30);
+    /// This many are no coincidence.
+    const SEVERAL: i32 = 3;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
+    let events = || {
+        input
+            .evidence
+            .events
+            .iter()
+            .filter(|it| it.is_rescale_of(hpa))
+    };
+    let most = events().max_by_key(|it| it.count)?;
+    let (first, last, count) = (most.first?, most.last?, most.count);
+    let replicas = most.new_size()?;
+    let of_size = |size| events().filter(move |it| (it.new_size() == Some(replicas)) == size);
+    let others: i32 = of_size(false).map(|it| it.count.max(1)).sum();
+    let is_recent = case.snapshot().now.duration_since(last) < KEPT;
+    let is_dense = last.duration_since(first) < KEPT * (count - 1).max(1);
+    (count >= SEVERAL && others < count - 1 && is_recent && is_dense).then_some(Again {
+        replicas,
+        count,
+        first,
+        last,
+    })
+}
+
+impl OtherWriter {
+    /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
+    fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+        let manager = &self.writer.as_ref()?.manager;
+        about
+            .hpa()
+            .scaled_object()
+            .filter(|_| manager.contains("keda"))
+    }
+
+    /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
+    fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
+        let HpaSpec {
+            min_replicas,
+            max_replicas: max,
+            ..
+        } = about.hpa().spec;
+        let (now, min) = (self.now, min_replicas.unwrap_or(1));
+        let is_lower = self.left.is_some_and(|left| left > now);
+        match (min > now, max < now) {
+            (true, _) => Some(json!({"minReplicas": now})),
+            (_, true) => Some(json!({"maxReplicas": now})),
+            _ if is_lower => (min < now).then(|| json!({"maxReplicas": now})),
+            _ => (now < max).then(|| json!({"minReplicas": now})),
+        }
+    }
+}
+
+impl Writer {
+    /// Returns its name, with what it is known as.
+    fn name(&self) -> String {
+        let manager = &self.manager;
+        match self.by {
+            By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
+            By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
+            By::ArgoCd => "Argo CD".to_owned(),
+            By::Helm => "Helm".to_owned(),
+            By::Flux => "Flux".to_owned(),
+            _ => manager.clone(),
+        }
+    }
+}
+
+/// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
+/// replaced by a manifest without any.
+const RESET: &str =
+    "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{
+        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
+    };
+    use crate::findings::testing::{said, set_by, with};
+    use crate::findings::{Code, Facts};
+    use crate::pass::Pass;
+
+    #[test]
+    fn replicas_that_somebody_else_set() {
+        let argo = json!({"argocd.argoproj.io/tracking-id": "web"});
+        let helm = json!({"meta.helm.sh/release-name": "shop"});
+        let none = json!({});
+        let by_hand = writes("kubectl", "scale");
+        let controller = writes("kube-controller-manager", "scale");
+        for (left, now, managed, annotations, want) in [
+            (3, 8, &by_hand, &none, Some(Some(By::Scale))),
+            (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
+            (
+                3,
+                8,
+                &writes("kubectl-scale", "scale"),
+                &none,
+                Some(Some(By::Scale)),
+            ),
+            (
+                3,
+                8,
+                &writes("cronhpa", "scale"),
+                &none,
+                Some(Some(By::Autoscaler)),
+            ),
+            (
+                3,
+                8,
+                &writes("ocelot", "scale"),
+                &none,
+                Some(Some(By::Autoscaler)),
+            ),
+            (
+                9,
+                5,
+                &writes("argocd-controller", ""),
+                &argo,
+                Some(Some(By::ArgoCd)),
+            ),
+            (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
+            (
+                9,
+                5,
+                &writes("kustomize-controller", ""),
+                &none,
+                Some(Some(By::Flux)),
+            ),
+            (
+                9,
+                5,
+                &writes("kubectl-client-side-apply", ""),
+                &none,
+                Some(Some(By::Apply)),
+            ),
+            // Whoever applies the manifest did not write this.
+            (
+                9,
+                5,
+                &writes("kubectl-edit", ""),
+                &helm,
+                Some(Some(By::Hand)),
+            ),
+            (
+                9,
+                5,
+                &writes("kubectl-patch", ""),
+                &none,
+                Some(Some(By::Hand)),
+            ),
+            (
+                9,
+                5,
+                &writes("my-operator", ""),
+                &argo,
+                Some(Some(By::Program)),
+            ),
+            (9, 5, &json!([]), &none, Some(None)),
+            // The controller itself, which has not written its status yet.
+            (3, 8, &controller, &none, None),
+            (5, 5, &by_hand, &none, None),
+            // Switched off and on.
+            (3, 0, &by_hand, &none, None),
+            (0, 3, &by_hand, &none, None),
+        ] {
+            let target = deployment(now, managed, annotations);
+            let items = with_pods([unknown_memory(), settled(left), target], 5, "50m");
+            let got = finding(Code::OtherWriter, &items).map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Warning, true));
+                let Facts::OtherWriter(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert_eq!((facts.now, facts.left), (now, Some(left)));
+                facts.writer.map(|it| it.by)
+            });
+            assert_eq!(got, want, "{left} {now} {managed}");
+        }
+        // An event of the controller about the same count, after the status.
+        let later = build::with(
+            rescale(8, 1),
+            &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}),
+        );
+        let target = deployment(8, &json!([]), &none);
+        let items = with_pods(
+            [unknown_memory(), settled(3), target.clone(), later],
+            5,
+            "50m",
+        );
+        assert_eq!(finding(Code::OtherWriter, &items), None);
+        // A single correction by a pass is explained by the finding about the correction.
+        // If a program writes, it will write again, and so comes first.
+        let code = |now: i32, writer: &Value| {
+            let hpa = build::with(settled(3), &json!({"spec": {"maxReplicas": 4}}));
+            let items = [unknown_memory(), hpa, deployment(now, writer, &none)];
+            let items = with_pods(items, usize::try_from(now).expect("a count"), "50m");
+            crate::findings::find(&Pass::run(input(&items).expect("an input")))[0].code()
+        };
+        for (writer, comes_first) in [
+            (&by_hand, false),
+            (&writes("cronhpa", "scale"), true),
+            (&writes("kubectl-edit", ""), false),
+            (&json!([]), false),
+            (&writes("helm", ""), true),
+            (&writes("argocd-controller", ""), true),
+            (&writes("my-operator", ""), true),
+        ] {
+            let want = |corrected| {
+                if comes_first {
+                    Code::OtherWriter
+                } else {
+                    corrected
+                }
+            };
+            assert_eq!(code(1, writer), want(Code::BelowMin), "{writer}");
+            assert_eq!(code(6, writer), want(Code::AboveMax), "{writer}");
+        }
+    }
+
+    /// The controller of a Deployment sets the replicas of its ReplicaSets, which is not the HPA controller's doing.
+    #[test]
+    fn replicas_of_a_target_that_something_owns() {
+        let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
+            "uid": "1", "controller": true}]);
+        let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
+            let kind = json!({ "kind": kind });
+            let target = build::with(deployment(5, writer, &json!({})), &kind);
+            let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
+            let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
+            let items = [unknown_memory(), build::with(settled(4), &spec), target];
+            let all = crate::findings::find(&Pass::run(
+                input(&with_pods(items, 5, "50m")).expect("an input"),
+            ));
+            let Facts::OtherWriter(facts) = &all.first()?.facts else {
+                return None;
+            };
+            assert_eq!(facts.left, Some(4));
+            Some(facts.owner.as_ref().map(ToString::to_string))
+        };
+        let (manager, none) = (writes("kube-controller-manager", ""), json!([]));
+        let hpa = writes("kube-controller-manager", "scale");
+        let hand = writes("kubectl", "scale");
+        let own = Some(Some("Deployment/shop".to_owned()));
+        for max in [20, 4] {
+            assert_eq!(owner("ReplicaSet", &owners, &manager, max), own);
+            assert_eq!(owner("ReplicaSet", &owners, &none, max), own);
+            assert_eq!(owner("ReplicaSet", &owners, &hpa, max), None);
+        }
+        assert_eq!(owner("ReplicaSet", &owners, &hand, 20), Some(None));
+        // Before 1.22, the subresource is not told.
+        assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
+        // Whether an operator sets the replicas is not known.
+        assert_eq!(owner("Deployment", &owners, &none, 20), Some(None));
+    }
+
+    #[test]
+    fn replicas_that_go_to_and_fro() {
+        let target = deployment(4, &json!([]), &json!({}));
+        for (events, want) in [
+            (vec![rescale(4, 20)], Some(20)),
+            (vec![rescale(4, 20), rescale(3, 2)], Some(20)),
+            // The controller's own doing.
+            (vec![rescale(4, 20), rescale(3, 19)], None),
+            (vec![rescale(4, 2)], None),
+            (vec![], None),
+        ] {
+            let items = [unknown_memory(), settled(4), target.clone()]
+                .into_iter()
+                .chain(events.clone());
+            let got = finding(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
+                let Facts::OtherWriter(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                let Again {
+                    replicas, count, ..
+                } = facts.again.expect("repeated scaling");
+                assert_eq!((replicas, facts.left), (4, None));
+                count
+            });
+            assert_eq!(got, want, "{events:?}");
+        }
+    }
+
+    /// What applies a manifest on the server will apply it again; what edits the object will not.
+    #[test]
+    fn replicas_of_a_manifest_that_the_server_applies() {
+        let advice = |manager: &str, operation: &str| {
+            let writer = json!({"manager": manager, "operation": operation});
+            said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
+        };
+        let hand = "Change maxReplicas instead.";
+        for (manager, operation, want) in [
+            (
+                "kubectl",
+                "Apply",
+                "Take replicas out of the manifest that kubectl applies.",
+            ),
+            ("kubectl", "Update", hand),
+            ("kubectl-edit", "Update", hand),
+            (
+                "ci",
+                "Apply",
+                "Take replicas out of the manifest that ci applies.",
+            ),
+            ("ci", "Update", "Have ci leave the replicas to the HPA."),
+            (
+                "argocd-controller",
+                "Apply",
+                "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas.",
+            ),
+        ] {
+            assert_eq!(advice(manager, operation), want, "{manager} {operation}");
+        }
+    }
+
+    /// The server takes away what no manager states any more, whichever tool applies the manifest.
+    #[test]
+    fn replicas_that_the_server_resets() {
+        let evidence = |manager: &str, operation: &str| {
+            let writer = json!({"manager": manager, "operation": operation});
+            said(Code::OtherWriter, &set_by(&writer, 3)).evidence
+        };
+        let reset = "Taken out before the controller scales again, the replicas are reset to 1 if no other manager \
+                     owns them.";
+        for manager in [
+            "kubectl",
+            "ci",
+            "kustomize-controller",
+            "helm",
+            "argocd-controller",
+        ] {
+            assert!(
+                evidence(manager, "Apply").iter().any(|it| it == reset),
+                "{manager}"
+            );
+            assert!(
+                !evidence(manager, "Update").iter().any(|it| it == reset),
+                "{manager}"
+            );
+        }
+    }
+
+    /// A bound that keeps what a person set, and leaves the HPA a choice.
+    #[test]
+    fn replicas_that_a_person_sets() {
+        let patch = |replicas: i32, least: i32, most: i32| {
+            let writer = json!({"manager": "kubectl", "subresource": "scale"});
+            let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
+            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            let commands = said(Code::OtherWriter, &items).commands;
+            commands
+                .get(1)
+                .map(|it| it.split("-p ").last().unwrap().to_owned())
+        };
+        let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
+        // The last pass left 6.
+        assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
+        assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
+        assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
+        assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
+        // It would fix the replicas.
+        assert_eq!(patch(8, 2, 8), None);
+        assert_eq!(patch(3, 3, 10), None);
+    }
+}

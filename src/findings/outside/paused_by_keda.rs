@@ -1,0 +1,431 @@
+//! The finding `paused-by-keda`.
+
+use crate::apimachinery::annotations::{
+    KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
+};
+use crate::findings::path::primary;
+use crate::findings::prelude::*;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::surroundings::ScaledObject;
+
+/// KEDA has been told not to scale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PausedByKeda {
+    /// The name of the ScaledObject.
+    pub object: String,
+    /// The annotations that say so; empty if the ScaledObject was not read.
+    pub annotations: Vec<&'static str>,
+    /// The directions that are disabled in the HPA.
+    pub disabled: Vec<Direction>,
+    /// The replicas to which KEDA pauses the target with the bounds of the HPA, as old versions do.
+    pub fixed: Option<i32>,
+    /// Whether Flagger has paused it, which runs another workload between releases.
+    pub by_flagger: bool,
+}
+
+impl Kind for PausedByKeda {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "paused-by-keda";
+    const WHEN: &'static str = "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
+             removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
+             `paused-replicas`, with both bounds at that number.";
+    const REMEDY: &'static str =
+        "Remove the annotation from the ScaledObject, unless it is there on purpose.";
+    const RANK: Rank = Rank::Misconfigured;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let hpa = &case.snapshot().hpa;
+        let owner = hpa.scaled_object()?;
+        let object = case.scaled_object();
+        let set = |annotation| {
+            object
+                .filter(|it| it.is_set(annotation))
+                .map(|_| annotation)
+        };
+        let whole = object.and_then(ScaledObject::paused_by);
+        let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
+        let annotations: Vec<&'static str> = each.into_iter().flatten().collect();
+        let disabled = disabled(hpa);
+        // A ScaledObject may state `selectPolicy` itself.
+        if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
+            return None;
+        }
+        let without = case.without(|snapshot| {
+            let behavior = snapshot.hpa.spec.behavior.iter_mut();
+            for rules in behavior
+                .flat_map(|it| [&mut it.scale_up, &mut it.scale_down])
+                .flatten()
+            {
+                rules.select_policy = rules
+                    .select_policy
+                    .take()
+                    .filter(|policy| policy != DISABLED);
+            }
+        });
+        // An HPA cannot have 0.
+        let fixed = object
+            .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
+            .and_then(|it| {
+                let replicas: i32 = it
+                    .metadata
+                    .annotations
+                    .get(KEDA_PAUSED_REPLICAS)?
+                    .parse()
+                    .ok()?;
+                Some(replicas.max(1))
+            });
+        let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
+        let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
+        let by_flagger =
+            object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
+        let by_flagger = by_flagger && whole.is_some();
+        let facts = PausedByKeda {
+            object: owner.name.clone(),
+            annotations,
+            disabled,
+            fixed,
+            by_flagger,
+        };
+        // One direction is paused on purpose, and the HPA still works in the other.
+        let is_meant = by_flagger || !facts.is_whole();
+        let severity = if is_meant {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
+        Some(if without == case.answer() && facts.is_whole() {
+            // The target stays as KEDA left it, until KEDA has taken the HPA away.
+            Finding::explaining(severity, facts)
+        } else if without == case.answer() {
+            Finding::aside(severity, facts)
+        } else {
+            Finding::explaining(severity, facts).without(without)
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let object = format!("ScaledObject/{}", self.object);
+        let name = shell_word(&self.object);
+        let namespace = about.namespace();
+        let verb = |direction: &Direction| match direction {
+            Direction::Up => "out".to_owned(),
+            Direction::Down => "in".to_owned(),
+        };
+        let directions: Vec<String> = self.disabled.iter().map(verb).collect();
+        let directions = directions.join(" and ");
+        let annotations: Vec<String> = self.annotations.iter().map(|it| (*it).to_owned()).collect();
+        let mut evidence = Vec::new();
+        if !directions.is_empty() {
+            let fields = self.disabled.iter().map(|direction| match direction {
+                Direction::Up => "spec.behavior.scaleUp.selectPolicy".to_owned(),
+                Direction::Down => "spec.behavior.scaleDown.selectPolicy".to_owned(),
+            });
+            let fields: Vec<String> = fields.collect();
+            let verb = if fields.len() == 1 { "is" } else { "are" };
+            evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
+        }
+        if annotations.is_empty() {
+            let same = "A selectPolicy in the ScaledObject has the same effect.";
+            evidence.push(same.to_owned());
+        }
+        match self.fixed {
+            Some(replicas) => evidence.push(format!(
+                "Before 2.20, KEDA sets minReplicas and maxReplicas of its HPA to {replicas} for this; newer \
+                 versions delete the HPA."
+            )),
+            None if self.is_whole() => evidence.push(
+                "KEDA deletes the HPA of a ScaledObject that is paused; this one is still there."
+                    .to_owned(),
+            ),
+            None => {}
+        }
+        evidence.extend(
+            about
+                .without()
+                .map(|it| format!("Without the pause: {it}.")),
+        );
+        let summary = match (annotations.is_empty(), directions.is_empty()) {
+            (true, _) => format!(
+                "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
+                 {object} is paused"
+            ),
+            (false, true) => format!("{object} is paused by {}", list(&annotations)),
+            (false, false) => format!(
+                "{object} is paused by {}, so scaling {directions} is disabled",
+                list(&annotations)
+            ),
+        };
+        if self.by_flagger {
+            let canaries = format!("kubectl get canaries.flagger.app {namespace}");
+            return Text {
+                summary,
+                evidence,
+                advice: Remedy::LeaveToFlagger.says(
+                    "Leave it: Flagger pauses it between releases, and runs the primary instead.",
+                ),
+                commands: vec![canaries.into()],
+                objects: vec![format!("scaledobject/{}", self.object)],
+            };
+        }
+        let (advice, commands): (String, _) = if annotations.is_empty() {
+            let keys: Vec<String> = directions
+                .split(" and ")
+                .map(|it| format!("paused-scale-{it}"))
+                .collect();
+            (
+                format!("Remove autoscaling.keda.sh/{}, if set.", keys.join(" and ")),
+                vec![format!("kubectl get scaledobject {name} {namespace} -o yaml").into()],
+            )
+        } else {
+            (
+                match annotations.len() {
+                    1 if !self.is_whole() => format!(
+                        "Nothing to do if that is on purpose; if not, remove the annotation from {object}."
+                    ),
+                    1 => format!("Remove the annotation from {object}."),
+                    _ => format!("Remove the annotations from {object}."),
+                },
+                annotations
+                    .iter()
+                    .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
+                    .map(|line| Command::from(line).editing(Edited::ScaledObject))
+                    .collect(),
+            )
+        };
+        let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
+        let advice = Remedy::EndPause.says(advice);
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
+    }
+}
+
+impl PausedByKeda {
+    /// Whether it pauses both directions.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.annotations
+            .iter()
+            .any(|it| [KEDA_PAUSED, KEDA_PAUSED_REPLICAS].contains(it))
+    }
+
+    /// Whether the pause disables a direction, or may do so if the ScaledObject was not read.
+    pub(crate) fn may_disable(&self, direction: Direction) -> bool {
+        let annotation = match direction {
+            Direction::Up => KEDA_PAUSED_SCALE_OUT,
+            Direction::Down => KEDA_PAUSED_SCALE_IN,
+        };
+        self.annotations.is_empty() || self.annotations.contains(&annotation)
+    }
+}
+
+/// The `selectPolicy` that disables a direction.
+const DISABLED: &str = "Disabled";
+
+/// Returns the directions that an HPA disables.
+fn disabled(hpa: &Hpa) -> Vec<Direction> {
+    let behavior = hpa.spec.behavior.iter();
+    let rules = behavior.flat_map(|it| {
+        [
+            (Direction::Up, &it.scale_up),
+            (Direction::Down, &it.scale_down),
+        ]
+    });
+    let disabled = rules.filter(|(_, rules)| {
+        rules
+            .as_ref()
+            .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
+    });
+    disabled.map(|(direction, _)| direction).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::outside::testing::{finding, input, unknown_memory, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_scaled_object_that_is_paused() {
+        let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let owned = |behavior: Value| {
+            let metric = build::resource("cpu", &build::utilization(50));
+            let spec = json!({"metrics": [metric], "behavior": behavior});
+            build::with(
+                build::hpa(&spec),
+                &json!({"metadata": {"ownerReferences": owner}}),
+            )
+        };
+        let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+        let object = |annotations: Value| {
+            vec![json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+            })]
+        };
+        let (out, whole) = (
+            "autoscaling.keda.sh/paused-scale-out",
+            "autoscaling.keda.sh/paused",
+        );
+        let plain = build::with(
+            owned(disabled.clone()),
+            &json!({"metadata": {"ownerReferences": null}}),
+        );
+        for (hpa, objects, cpu, want) in [
+            (
+                owned(disabled.clone()),
+                object(json!({out: "true"})),
+                "100m",
+                Some((true, vec![out])),
+            ),
+            // It explains nothing if the metrics do not ask for more.
+            (
+                owned(disabled.clone()),
+                object(json!({out: "true"})),
+                "50m",
+                Some((false, vec![out])),
+            ),
+            (
+                owned(disabled.clone()),
+                vec![],
+                "100m",
+                Some((true, vec![])),
+            ),
+            // As a whole it explains what the target has, whatever the metrics ask for.
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "true"})),
+                "50m",
+                Some((true, vec![whole])),
+            ),
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "false"})),
+                "50m",
+                None,
+            ),
+            // Its own behavior.
+            (
+                owned(disabled.clone()),
+                object(json!({out: "false"})),
+                "100m",
+                None,
+            ),
+            (owned(json!(null)), vec![], "100m", None),
+            (plain, object(json!({out: "true"})), "100m", None),
+        ] {
+            let items = [unknown_memory(), hpa, build::scale(4)]
+                .into_iter()
+                .chain(objects);
+            let found = finding(Code::PausedByKeda, &with_pods(items, 4, cpu));
+            let got = found.map(|it| {
+                let Facts::PausedByKeda(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                let severity = if facts.is_whole() {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                assert_eq!(it.severity, severity);
+                assert_eq!(
+                    (&*facts.object, &facts.disabled[..]),
+                    ("web", &[Direction::Up][..])
+                );
+                (it.explains, facts.annotations.clone())
+            });
+            assert_eq!(got, want);
+        }
+    }
+
+    /// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.
+    #[test]
+    fn replicas_that_keda_fixes_with_the_bounds() {
+        let fixed = |annotations: Value, least: i32, most: i32| {
+            let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+                "uid": "1", "controller": true}]);
+            let metric = build::resource("cpu", &build::utilization(50));
+            let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
+            let hpa = build::with(
+                build::hpa(&spec),
+                &json!({"metadata": {"ownerReferences": owner}}),
+            );
+            let object = json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+            });
+            let items = [unknown_memory(), hpa, build::scale(3), object];
+            let found = finding(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
+            let Facts::PausedByKeda(facts) = found.facts else {
+                panic!("{found:?}")
+            };
+            facts.fixed
+        };
+        let replicas = |value: &str| json!({"autoscaling.keda.sh/paused-replicas": value});
+        assert_eq!(fixed(replicas("3"), 3, 3), Some(3));
+        assert_eq!(fixed(replicas("0"), 1, 1), Some(1));
+        assert_eq!(fixed(replicas("3"), 1, 3), None);
+        assert_eq!(fixed(replicas("2"), 3, 3), None);
+        assert_eq!(
+            fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3),
+            None
+        );
+    }
+
+    #[test]
+    fn an_hpa_that_keda_has_taken_away() {
+        let object = |name: &str, key: &str, value: &str| {
+            json!({
+                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+                "metadata": {"name": name, "namespace": "shop", "annotations": {key: value}},
+                "spec": {"scaleTargetRef": {"name": "web"}},
+            })
+        };
+        let (paused, replicas) = (
+            "autoscaling.keda.sh/paused",
+            "autoscaling.keda.sh/paused-replicas",
+        );
+        let other = build::with(
+            object("other", paused, "true"),
+            &json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
+        );
+        for (object, want) in [
+            (
+                object("web", paused, "true"),
+                Some("ScaledObject/web has the annotation autoscaling.keda.sh/paused=true,"),
+            ),
+            (
+                object("for-web", replicas, "0"),
+                Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
+            ),
+            (object("web", paused, "false"), None),
+            (
+                object("web", "autoscaling.keda.sh/paused-scale-in", "true"),
+                None,
+            ),
+            (other, None),
+        ] {
+            let hint = input(&[unknown_memory(), object.clone()])
+                .expect_err("no HPA")
+                .hint
+                .unwrap_or_default();
+            let told = want
+                .is_some_and(|want| hint.starts_with("paused-by-keda: ") && hint.contains(want));
+            assert_eq!(told, want.is_some(), "{object}: {hint}");
+            assert_eq!(
+                hint.contains("paused-by-keda"),
+                want.is_some(),
+                "{object}: {hint}"
+            );
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The finding `scale-not-written`.
+
+use crate::findings::metrics::end;
+use crate::findings::prelude::*;
+use crate::snapshot::evidence::Event;
+
+/// The controller cannot write the scale of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleNotWritten {
+    /// The API server's message.
+    pub error: String,
+    /// The replicas that the pass would write.
+    pub to: i32,
+    /// When the last pass failed to write it; `None` if this pass is known to fail.
+    pub failed: Option<Timestamp>,
+    /// The latest event with this error.
+    pub failures: Option<Failures>,
+}
+
+impl Kind for ScaleNotWritten {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "scale-not-written";
+    const WHEN: &'static str = "The API server refuses to change the scale of the target: either the input says so, or the last status \
+             does and this pass would change the replicas, too.";
+    const REMEDY: &'static str = "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.";
+    const RANK: Rank = Rank::Broken;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
+        const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
+        /// Conflicts with another writer and failures to answer, which no one has to mend if they happen once.
+        const PASSING: [&str; 6] = [
+            "Operation cannot be fulfilled",
+            "timed out",
+            "timeout",
+            "deadline exceeded",
+            "connection refused",
+            "connection reset",
+        ];
+        /// This often is more than once.
+        const OFTEN: i32 = 3;
+        let pass = case.pass;
+        let hpa = &case.snapshot().hpa;
+        let failures = |error: &str| {
+            let failed = |it: &&Event| {
+                it.is_about(hpa) && it.reason == "FailedRescale" && it.message.contains(error)
+            };
+            let events = pass.input.evidence.events.iter().filter(failed);
+            let latest = events.max_by_key(|it| it.last)?;
+            Some(Failures {
+                times: latest.count.max(1),
+                first: latest.first,
+            })
+        };
+        if let Some((to, error)) = case.decision().unwritten() {
+            let failures = failures(error);
+            let facts = ScaleNotWritten {
+                error: error.to_owned(),
+                to,
+                failed: None,
+                failures,
+            };
+            let without = case.without(|snapshot| snapshot.scale_update_error = None);
+            return Some(Finding::explaining(Severity::Error, facts).without(without));
+        }
+        // Whether this one can be written is not known, only that the last one could not.
+        let to = case.decision().outcome.scale_to?;
+        let now = case.scale()?.spec_replicas;
+        let mut conditions = hpa.status.conditions.iter();
+        let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
+        let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
+        let failures = failures(error);
+        let is_passing = PASSING.iter().any(|words| error.contains(words))
+            && failures.is_none_or(|it| it.times < OFTEN);
+        let is_last = able.reason == "FailedUpdateScale"
+            && hpa.status.current_replicas == now
+            && pass.input.observed_replicas.is_none()
+            && !hpa.written.by_us
+            && !is_passing;
+        let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
+        if !is_last || pass.input.evidence.events.iter().any(scaled) {
+            return None;
+        }
+        // Every pass first says that the scale was read, so the condition changes each time.
+        let failed = able.last_transition_time.or(hpa.written.status)?;
+        let facts = ScaleNotWritten {
+            error: error.to_owned(),
+            to,
+            failed: Some(failed),
+            failures,
+        };
+        Some(Finding::explaining(Severity::Warning, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let target = about.hpa().reference();
+        let replicas = about.pass.decision.replicas_before().unwrap_or_default();
+        let mut evidence = vec![format!("The error is: {}.", self.error)];
+        evidence.extend(self.failed.map(|failed| {
+            format!(
+                "The last pass failed with it at {} (FailedUpdateScale).",
+                time(now, failed)
+            )
+        }));
+        let first = self.failures.and_then(|it| it.first);
+        evidence.extend(self.failures.map(|it| {
+            let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
+            format!(
+                "An event FailedRescale counts {}{since}.",
+                count(it.times, "failure")
+            )
+        }));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Once it can be written: {without}.")),
+        );
+        let error = end(&self.error);
+        let summary = match (self.failed, first) {
+            (None, _) => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
+            (Some(_), Some(first)) => {
+                format!(
+                    "{target} could not be scaled for {}: {error}",
+                    distance(first, now)
+                )
+            }
+            (Some(failed), None) => {
+                format!(
+                    "{target} could not be scaled {} ago: {error}",
+                    distance(failed, now)
+                )
+            }
+        };
+        let scale = format!("kubectl scale {} {}", about.target(), about.namespace());
+        Text {
+            summary,
+            evidence,
+            advice: Remedy::PermitWrite
+                .says("Change the webhook, quota or right that is the reason."),
+            commands: vec![
+                format!("{scale} --replicas={} --dry-run=server", self.to).into(),
+                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
+            ],
+            objects: [vec![about.target()], about.own()].concat(),
+        }
+    }
+}
+
+/// What an event says about writes that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failures {
+    /// How many there were.
+    pub times: i32,
+    /// When the first was.
+    pub first: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
+
+    use crate::findings::{Code, Facts};
+
+    /// At 90 % of 50 %, four pods become eight, if the scale can be written.
+    #[test]
+    fn a_scale_that_cannot_be_written() {
+        let denied = "admission webhook \"limits\" denied the request";
+        let failed = |reason: &str, message: &str| {
+            let message =
+                format!("the HPA controller was unable to update the target scale: {message}");
+            let able = json!({"type": "AbleToScale", "status": "False", "reason": reason,
+                "message": message, "lastTransitionTime": "2026-11-21T05:40:00Z"});
+            build::with(settled(4), &json!({"status": {"conditions": [able]}}))
+        };
+        let last = failed("FailedUpdateScale", denied);
+        let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
+        let since: Option<Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
+        let event = |reason: &str, size: i32, time: &str| {
+            build::with(
+                rescale(size, 80),
+                &json!({"reason": reason, "lastTimestamp": time}),
+            )
+        };
+        let failing = |error: &str| {
+            let message = format!("New size: 8; reason: All metrics below target; error: {error}");
+            let event = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
+            build::with(event, &json!({ "message": message }))
+        };
+        let slow = "etcdserver: request timed out";
+        let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+        for (items, cpu, want) in [
+            (
+                vec![unknown_memory(), last.clone()],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            (
+                vec![unknown_memory(), last.clone(), failing(denied)],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            (
+                vec![unknown_memory(), last.clone(), failing(conflict)],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            // What passes by itself is no trouble before it happens often.
+            (
+                vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", slow),
+                    failing(slow),
+                ],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            (
+                vec![stated, settled(4)],
+                "90m",
+                Some((Severity::Error, None, None)),
+            ),
+            // It is not to be written, was written in the meantime, or failed once because of another writer.
+            (vec![unknown_memory(), last.clone()], "50m", None),
+            (
+                vec![
+                    unknown_memory(),
+                    last.clone(),
+                    event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z"),
+                ],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
+                ],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), failed("FailedUpdateScale", conflict)],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), failed("FailedGetScale", denied)],
+                "90m",
+                None,
+            ),
+            (
+                vec![unknown_memory(), settled(4), failing(denied)],
+                "90m",
+                None,
+            ),
+        ] {
+            let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
+            let got = finding(Code::ScaleNotWritten, &items).map(|it| {
+                let Facts::ScaleNotWritten(facts) = it.facts else {
+                    panic!("{it:?}")
+                };
+                assert!([denied, slow].contains(&&*facts.error), "{facts:?}");
+                assert_eq!((facts.to, it.explains), (8, true));
+                (it.severity, facts.failed, facts.failures.map(|it| it.times))
+            });
+            assert_eq!(got, want, "{items:?}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The finding `target-not-found`.
+
+use crate::apimachinery::names::nearest_object;
+use crate::engine::decision::Block;
+use crate::findings::prelude::*;
+use crate::saved::assemble::{has_own_scale, resource_of};
+use crate::snapshot::ScaleError;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::surroundings::{TargetElsewhere, Workload};
+
+/// The target or its scale does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetNotFound {
+    /// What is missing.
+    pub missing: Missing,
+    /// What the API server says, or would say.
+    pub error: String,
+    /// Whether only the input lacks it, and the API server has said nothing.
+    pub is_assumed: bool,
+    /// What was probably meant.
+    pub meant: Option<CrossVersionObjectReference>,
+    /// The same in another namespace.
+    pub elsewhere: Option<TargetElsewhere>,
+}
+
+impl Kind for TargetNotFound {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "target-not-found";
+    const WHEN: &'static str = "The target of the HPA, its kind or its scale does not exist.";
+    const REMEDY: &'static str = "Correct `scaleTargetRef`, or create the target.";
+    const RANK: Rank = Rank::Broken;
+    const ENDS: Option<Block> = Some(Block::NoScale);
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let target = case.target();
+        // The controller has said so itself, or the input has other objects of the kind.
+        let status = &case.snapshot().hpa.status.conditions;
+        let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
+        let is_listed = || {
+            case.surroundings()
+                .workloads
+                .iter()
+                .any(|it| it.is_kind_of(target))
+        };
+        let is_assumed = case.surroundings().lacks_scale
+            && !told.any(|it| it.message.contains("not found"))
+            && !is_listed();
+        let (missing, error) = match &case.snapshot().scale {
+            Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
+                (Missing::Kind, error)
+            }
+            Err(ScaleError::Get(error)) if error.ends_with("not found") => (not_found(case), error),
+            Err(ScaleError::Get(error))
+                if error.contains("could not find the requested resource") =>
+            {
+                (Missing::Scale, error)
+            }
+            _ => return None,
+        };
+        let known = || {
+            case.surroundings()
+                .workloads
+                .iter()
+                .filter(|it| it.is_scalable())
+        };
+        let is_own = |it: &Workload| it.kind == target.kind && it.group == target.group();
+        let same_name = known().find(|it| {
+            it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
+        });
+        let of_kind = || known().filter(|it| it.is_kind_of(target));
+        let names: Vec<&str> = of_kind().map(|it| &*it.metadata.name).collect();
+        let near = nearest_object(&target.name, names.iter().copied());
+        let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
+        let meant = match missing {
+            Missing::Object | Missing::ObjectOrScale => same_name.or(near),
+            Missing::Kind | Missing::Scale => same_name,
+        };
+        let meant = meant.map(Workload::to_reference);
+        let elsewhere = case.surroundings().target_elsewhere.clone();
+        let facts = TargetNotFound {
+            missing,
+            error: error.clone(),
+            is_assumed,
+            meant,
+            elsewhere,
+        };
+        Some(Finding::explaining(Severity::Error, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = &about.hpa().spec.scale_target_ref;
+        let summary = match self.missing {
+            Missing::Kind => format!(
+                "the API server has no kind {} in the group {:?}, so nothing can be computed",
+                target.kind,
+                target.group()
+            ),
+            Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
+                format!("the target {target} is not in the input, so nothing can be computed")
+            }
+            Missing::Object => {
+                format!("the target {target} does not exist, so nothing can be computed")
+            }
+            Missing::ObjectOrScale => format!(
+                "the target {target} does not exist, or its kind has no scale, so nothing can be computed"
+            ),
+            Missing::Scale => format!(
+                "the kind {} has no scale, so the target {target} cannot be scaled",
+                target.kind
+            ),
+        };
+        let mut evidence = vec![if self.is_assumed {
+            format!("The API server is assumed to say: {}.", self.error)
+        } else {
+            format!("The API server says: {}.", self.error)
+        }];
+        let resource = shell_word(&resource_of(target.group(), &target.kind));
+        let mut commands = vec![match self.missing {
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
+            Missing::Object | Missing::ObjectOrScale => {
+                format!("kubectl get {resource} {}", about.namespace()).into()
+            }
+        }];
+        let mut objects = about.own();
+        let reference = about.field("scaleTargetRef");
+        let advice = match (&self.meant, &self.elsewhere) {
+            (_, Some(elsewhere)) => {
+                evidence.push(format!("{elsewhere}."));
+                Remedy::CreateThere.says(match (&elsewhere.hpa_namespace, &elsewhere.object_namespace) {
+                    (Some(own), None) => format!(
+                        "State the namespace {own} in {} too: an HPA scales only in its own namespace.",
+                        elsewhere.object
+                    ),
+                    (_, namespace) => format!(
+                        "Create the HPA in the namespace {}, where {} is: it scales only in its own.",
+                        namespace.as_ref().unwrap_or(&elsewhere.default_namespace),
+                        elsewhere.object
+                    ),
+                })
+            }
+            (Some(meant), None) => {
+                let version = &meant.api_version;
+                evidence.push(format!("There is {meant} ({version})."));
+                objects.push(format!("{}/{}", meant.kind.to_lowercase(), meant.name));
+                let patch = json!({"scaleTargetRef": {
+                    "apiVersion": version, "kind": meant.kind, "name": meant.name,
+                }});
+                commands.splice(0..0, about.patch_spec(&patch));
+                let version = if *version == target.api_version { String::new() } else { format!(" ({version})") };
+                Remedy::PointAt
+                    .says(format!("Point {reference} at {meant}{version}, if that is meant."))
+            }
+            (None, None) => Remedy::CorrectReference.says(match self.missing {
+                Missing::Scale => {
+                    format!("Point {reference} at an object that has the subresource scale.")
+                }
+                Missing::Kind => format!("Correct {reference}, or install what provides the kind."),
+                Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
+                    format!("Add the target to the input, or correct {reference}.")
+                }
+                Missing::ObjectOrScale => format!(
+                    "Correct {reference}, create the target, or add the subresource scale to its kind."
+                ),
+                Missing::Object => format!("Correct {reference}, or create the target."),
+            }),
+        };
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects,
+        }
+    }
+}
+
+/// What is missing about a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// No kind of that name is served in that group.
+    Kind,
+    /// No such object exists.
+    Object,
+    /// No such object exists, or its kind has no scale: the API server answers the same to both.
+    ObjectOrScale,
+    /// The kind has no scale.
+    Scale,
+}
+
+/// Returns what is missing if the API server does not find the scale of the target. It says of a custom resource
+/// without a scale what it says of one that does not exist (`crdHandler.ServeHTTP` of apiextensions-apiserver).
+fn not_found(case: &Case<'_>) -> Missing {
+    let target = case.target();
+    match case.surroundings().serves_scale {
+        Some(false) => Missing::Scale,
+        Some(true) => Missing::Object,
+        None if has_own_scale(target.group(), &target.kind) => Missing::Object,
+        None => Missing::ObjectOrScale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::outside::testing::{deployment, finding, unknown_memory};
+    use crate::findings::testing::{cpu, said, state, with};
+    use crate::findings::{Code, Facts};
+
+    #[test]
+    fn a_target_that_is_not_there() {
+        let deployment = |name: &str| {
+            build::with(
+                deployment(3, &json!([]), &json!({})),
+                &json!({"metadata": {"name": name}}),
+            )
+        };
+        let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
+        let rollout = build::with(
+            deployment("web"),
+            &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
+        );
+        let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
+        for (hpa, objects, want) in [
+            (
+                to(json!({})),
+                vec![deployment("weg")],
+                Some((Missing::Object, Some("Deployment/weg"))),
+            ),
+            (
+                to(json!({})),
+                vec![deployment("other-thing")],
+                Some((Missing::Object, None)),
+            ),
+            (
+                to(json!({})),
+                vec![stateful_set],
+                Some((Missing::Object, Some("StatefulSet/web"))),
+            ),
+            (
+                to(json!({"apiVersion": "extensions/v1beta1"})),
+                vec![deployment("web")],
+                Some((Missing::Kind, Some("Deployment/web"))),
+            ),
+            (
+                to(json!({"kind": "DaemonSet"})),
+                vec![],
+                Some((Missing::Scale, None)),
+            ),
+            (to(json!({})), vec![deployment("web")], None),
+            (
+                to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
+                vec![rollout, deployment("web")],
+                None,
+            ),
+        ] {
+            let items: Vec<Value> = [unknown_memory(), hpa.clone()]
+                .into_iter()
+                .chain(objects)
+                .collect();
+            let found = finding(Code::TargetNotFound, &items);
+            let got = found.as_ref().map(|it| {
+                assert_eq!((it.severity, it.explains), (Severity::Error, true));
+                let Facts::TargetNotFound(facts) = &it.facts else {
+                    panic!("{it:?}")
+                };
+                // An input with other objects of the kind is complete.
+                let target = &hpa["spec"]["scaleTargetRef"]["kind"];
+                let is_listed = items.iter().any(|it| it["kind"] == *target)
+                    && facts.missing == Missing::Object;
+                assert_eq!(facts.is_assumed, !is_listed, "{facts:?}");
+                (facts.missing, facts.meant.as_ref().map(ToString::to_string))
+            });
+            let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
+            assert_eq!(got, want, "{hpa}");
+        }
+        // The API server's message.
+        let message = "deployments.apps \"web\" not found";
+        let state_of =
+            |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
+        let said = finding(
+            Code::TargetNotFound,
+            &[state_of(message), build::hpa(&json!({}))],
+        );
+        let said = said.map(|it| it.facts);
+        let Some(Facts::TargetNotFound(facts)) = said else {
+            panic!("{said:?}")
+        };
+        assert_eq!(
+            (facts.missing, facts.is_assumed, &*facts.error),
+            (Missing::Object, false, message)
+        );
+        // It says the same of a custom resource without a scale.
+        let custom = build::hpa(
+            &json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}),
+        );
+        let said = finding(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
+        let Some(Facts::TargetNotFound(facts)) = said else {
+            panic!("{said:?}")
+        };
+        assert_eq!(facts.missing, Missing::ObjectOrScale);
+        // An input that lacks the target says nothing about the cluster.
+        assert_eq!(
+            finding(Code::TargetNotFound, &[build::hpa(&json!({}))]),
+            None
+        );
+    }
+
+    /// The target is elsewhere, is kept at 0 by a Rollout, or creates a workload of its own.
+    #[test]
+    fn the_object_that_is_meant() {
+        let target = |kind: &str, api_version: &str| json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"}}});
+        let deployment = |name: &str, namespace: &str, more: &Value| {
+            let own = json!({
+                "apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": name, "namespace": namespace, "uid": name},
+                "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+                "status": {"replicas": 3},
+            });
+            build::with(own, more)
+        };
+        let without_scale = |items: Vec<Value>| -> Vec<Value> {
+            items
+                .into_iter()
+                .filter(|it| it["kind"] != "Scale")
+                .collect()
+        };
+        let busy = state(&[cpu()], &["90m"; 3]);
+        let elsewhere = [
+            without_scale(busy.clone()),
+            vec![deployment("web", "shop", &json!({}))],
+        ]
+        .concat();
+        let unstated = {
+            let hpa = json!({"metadata": {"namespace": "shop"}});
+            let items = with(
+                &without_scale(busy.clone()),
+                "HorizontalPodAutoscaler",
+                &hpa,
+            );
+            let no_namespace = json!({"metadata": {"namespace": null}});
+            [items, vec![deployment("web", "", &no_namespace)]].concat()
+        };
+        let zero = with(
+            &busy,
+            "Scale",
+            &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}),
+        );
+        let rollout = json!({
+            "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+        });
+        let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
+        let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
+        let custom = with(
+            &busy,
+            "HorizontalPodAutoscaler",
+            &target("Stack", "example.com/v1"),
+        );
+        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
+            "name": "web", "uid": "s", "controller": true}]}});
+        let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
+        let custom = with(&custom, "Scale", &five);
+        let custom = with(
+            &custom,
+            "HorizontalPodAutoscaler",
+            &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z"}}),
+        );
+        let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();
+        for (code, items, want) in [
+            (
+                Code::TargetNotFound,
+                elsewhere,
+                "Create the HPA in the namespace shop, where Deployment/web is: it scales only in its own.",
+            ),
+            (
+                Code::TargetNotFound,
+                unstated,
+                "State the namespace shop in Deployment/web too: an HPA scales only in its own namespace.",
+            ),
+            (
+                Code::SwitchedOff,
+                kept,
+                "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+                 (spec.workloadRef).",
+            ),
+            (
+                Code::ReplicasWithoutPods,
+                owned,
+                "Find out why Stack/web sets Deployment/web-a to 3 replicas: its operator does not pass on \
+                 spec.replicas.",
+            ),
+        ] {
+            assert_eq!(said(code, &items).advice.text(), want);
+        }
+    }
+}

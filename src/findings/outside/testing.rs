@@ -1,0 +1,106 @@
+//! States for the tests of this group.
+
+use serde_json::{Value, json};
+
+use crate::build;
+use crate::error::Error;
+use crate::findings::{Code, Finding};
+use crate::pass::Pass;
+use crate::saved::assemble::assemble;
+use crate::saved::file;
+use crate::saved::objects::Objects;
+use crate::snapshot::input::{Input, Options};
+
+/// Returns the input from these objects.
+pub(crate) fn input(items: &[Value]) -> Result<Input, Error> {
+    let mut objects = Objects::default();
+    file::read_text(&build::list(items.iter().cloned()), "test", &mut objects)?;
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
+    assemble(objects, &options, build::NOW.parse().expect("a time"))
+}
+
+/// Returns the finding of a code about these objects, if there is one.
+pub(crate) fn finding(code: Code, items: &[Value]) -> Option<Finding> {
+    let input = input(items).expect("an input");
+    crate::findings::find(&Pass::run(input))
+        .into_iter()
+        .find(|it| it.code() == code)
+}
+
+pub(crate) fn unknown_memory() -> Value {
+    build::state(&json!({"memory": "unknown"}))
+}
+
+/// Returns an HPA for `replicas` with 50 % CPU each, at its target, as the last pass left it.
+pub(crate) fn settled(replicas: i32) -> Value {
+    let metric = build::resource("cpu", &build::utilization(50));
+    build::with(
+        build::hpa(&json!({"metrics": [metric], "minReplicas": 2})),
+        &json!({
+            "metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:51Z"},
+            ]},
+            "status": {
+                "currentReplicas": replicas, "desiredReplicas": replicas,
+                "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+                    {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+                    {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"},
+                ],
+                "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "current": {"averageUtilization": 50, "averageValue": "50m"}}}],
+            },
+        }),
+    )
+}
+
+/// Returns pods and their usage.
+pub(crate) fn pods(count: usize, cpu: &str) -> Vec<Value> {
+    let name = |number: usize| format!("web-{number}");
+    let both = |number| {
+        [
+            build::pod(&name(number)),
+            build::pod_metrics(&name(number), cpu),
+        ]
+    };
+    (0..count).flat_map(both).collect()
+}
+
+/// Returns the target, whose replicas someone has set.
+pub(crate) fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "annotations": annotations,
+            "managedFields": managed},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    })
+}
+
+pub(crate) fn writes(manager: &str, subresource: &str) -> Value {
+    json!([{"manager": manager, "subresource": subresource, "time": "2026-11-21T05:59:55Z",
+        "fieldsV1": {"f:spec": {"f:replicas": {}}}}])
+}
+
+pub(crate) fn rescale(size: i32, count: i32) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": format!("web.{size}"), "namespace": "default"},
+        "involvedObject": {"kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "web"},
+        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: cpu above target"),
+        "count": count,
+        "firstTimestamp": "2026-11-21T05:00:00Z", "lastTimestamp": "2026-11-21T05:59:48Z",
+    })
+}
+
+pub(crate) fn with_pods(
+    items: impl IntoIterator<Item = Value>,
+    count: usize,
+    cpu: &str,
+) -> Vec<Value> {
+    items.into_iter().chain(pods(count, cpu)).collect()
+}

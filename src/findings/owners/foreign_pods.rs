@@ -1,0 +1,546 @@
+//! The finding `foreign-pods`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::decision::Group;
+use crate::findings::about::APART;
+use crate::findings::case::Top;
+use crate::findings::path::{rollout, scales_down};
+use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::surroundings::{ScaleDown, Workload};
+use crate::words::metric_format;
+
+/// Pods count that do not belong to the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignPods {
+    /// These pods, by owner.
+    pub of: Vec<OwnedPods>,
+    /// Their part of what a metric measures.
+    pub share: Option<Share>,
+    /// Why pods of one template are those of two objects, if that is so.
+    pub referred: Option<Referred>,
+}
+
+impl Kind for ForeignPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "foreign-pods";
+    const WHEN: &'static str = "Pods are counted that the target does not own, as their owners show, or that it does \
+             not count in its `status.replicas`.";
+    const REMEDY: &'static str = "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let counted = case.pods_in(|group| group != Group::Ignored);
+        let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
+        let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+        for (pod, top) in &pods {
+            let owner = match top {
+                Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
+                Top::NoOne => Owner::NoOne,
+                Top::Target | Top::Unknown => continue,
+            };
+            of.entry(owner).or_default().push(pod.name.clone());
+        }
+        if pods.iter().all(|(_, top)| *top == Top::Unknown) {
+            of = not_counted_by_target(case, &pods);
+        }
+        if of.is_empty() {
+            return None;
+        }
+        let names: Names<&str> = of.values().flatten().map(|name| &**name).collect();
+        let (share, without) = (
+            share(case, &names),
+            case.without_pods(|pod| names.contains(&pod.name)),
+        );
+        let is_referred = |it: &Referred| of.keys().all(|owner| it.owns(owner));
+        let referred = Referred::of(case).filter(is_referred);
+        let of = of
+            .into_iter()
+            .map(|(owner, pods)| OwnedPods { owner, pods })
+            .collect();
+        let facts = ForeignPods {
+            of,
+            share,
+            referred,
+        };
+        Some(case.weigh(facts, without, Severity::Warning))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: Vec<&str> = self
+            .of
+            .iter()
+            .flat_map(|of| &of.pods)
+            .map(|name| &**name)
+            .collect();
+        let pods = count(all.len(), "pod");
+        let target = about.hpa().reference();
+        let owners: Vec<String> = self.of.iter().map(|of| of.owner.whose()).collect();
+        let mut evidence: Vec<String> = self
+            .of
+            .iter()
+            .map(|OwnedPods { owner, pods }| {
+                format!("{}: {}.", sentence(&owner.whose()), names(pods))
+            })
+            .collect();
+        let counted = self
+            .of
+            .iter()
+            .any(|of| matches!(of.owner, Owner::NotCounted(_)));
+        if counted && let Ok(scale) = &about.pass.input.snapshot.scale {
+            evidence.push(format!(
+                "{target} does not count {}: its status.replicas is {}.",
+                them(all.len()),
+                scale.status_replicas
+            ));
+        }
+        if let Some(share) = self.share
+            && let Some(step) = about.step(share.metric)
+        {
+            let format = metric_format(step);
+            let use_ = if all.len() == 1 {
+                "It uses"
+            } else {
+                "They use"
+            };
+            evidence.push(format!(
+                "{use_} {} of the {} that {} counts ({}).",
+                amount(share.theirs, format),
+                amount(share.all, format),
+                about.label(share.metric),
+                percent(share.theirs as f64 / share.all as f64)
+            ));
+        }
+        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
+        let advice = match &self.referred {
+            None => Remedy::LabelApart.says(APART),
+            Some(referred) => {
+                evidence.push(format!(
+                    "Both have one template: {} refers to {} (spec.workloadRef).",
+                    referred.rollout, referred.workload
+                ));
+                evidence.push(scales_down(&referred.rollout, referred.scale_down));
+                referred.advice(about)
+            }
+        };
+        let counted = if all.len() == 1 {
+            "is counted"
+        } else {
+            "are counted"
+        };
+        let (owners, effect) = (list(&owners), about.cost());
+        Text {
+            summary: format!("{pods} {owners} {counted} for {target}{effect}"),
+            evidence,
+            advice,
+            commands: about.list_pods("--show-labels").into_iter().collect(),
+            objects: pod_objects(&all),
+        }
+    }
+}
+
+/// A Rollout whose template is that of a workload (`spec.workloadRef`), both of which have pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Referred {
+    /// The Rollout.
+    pub rollout: CrossVersionObjectReference,
+    /// The workload.
+    pub workload: CrossVersionObjectReference,
+    /// Whether the Rollout is the target.
+    pub is_target: bool,
+    /// What it does with the replicas of the workload, if that is stated.
+    pub scale_down: Option<ScaleDown>,
+    /// Another HPA, which scales the Rollout.
+    pub hpa: Option<String>,
+}
+
+impl Referred {
+    fn of(case: &Case<'_>) -> Option<Self> {
+        let target = case.workload()?;
+        let of = |rollout: &Workload, is_target: bool| {
+            let mut others = case.snapshot().stored_hpas();
+            let other = others.find(|it| it.hpa.reference() == rollout.reference());
+            Some(Self {
+                rollout: rollout.to_reference(),
+                workload: (**rollout.template_of.as_ref()?).clone(),
+                is_target,
+                scale_down: rollout.scale_down,
+                hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
+            })
+        };
+        of(target, true).or_else(|| of(rollout(case)?, false))
+    }
+
+    /// Whether it is the owner of some pods.
+    fn owns(&self, owner: &Owner) -> bool {
+        let CrossVersionObjectReference { kind, name, .. } = if self.is_target {
+            &self.workload
+        } else {
+            &self.rollout
+        };
+        match owner {
+            Owner::Object(own) | Owner::NotCounted(own) => *own == format!("{kind}/{name}"),
+            Owner::NoOne => false,
+        }
+    }
+}
+
+/// The pods of an owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedPods {
+    /// The owner.
+    pub owner: Owner,
+    /// Its pods, by name.
+    pub pods: Vec<Box<str>>,
+}
+
+/// The owner of some pods.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// This object, `Kind/name`, at the top of the owners.
+    Object(String),
+    /// This object, which may have owners of its own; the target does not count the pods in
+    /// `status.replicas`.
+    NotCounted(String),
+    /// No one.
+    NoOne,
+}
+
+/// A part of what a metric measures, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The metric, by index in the spec.
+    pub metric: usize,
+    /// What these pods use.
+    pub theirs: i64,
+    /// What all counted pods use.
+    pub all: i64,
+}
+
+/// Returns the pods that the target itself does not count in `status.replicas`, if the pods of exactly one
+/// owner make up that number, and nothing has changed recently.
+fn not_counted_by_target(
+    case: &Case<'_>,
+    pods: &[(&Pod, Top<'_>)],
+) -> BTreeMap<Owner, Vec<Box<str>>> {
+    let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+    let period = case.snapshot().controller.cpu_initialization_period;
+    for (pod, _) in pods {
+        let is_settled = is_alive(pod) && case.age(pod).is_some_and(|age| age > period);
+        let Some(owner) = pod.owner.as_deref().filter(|_| is_settled) else {
+            return BTreeMap::new();
+        };
+        let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
+        of.entry(owner).or_default().push(pod.name.clone());
+    }
+    let scale = case
+        .scale()
+        .filter(|scale| scale.spec_replicas == scale.status_replicas);
+    let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
+    let before = of.len();
+    of.retain(|_, pods| Some(pods.len()) != replicas);
+    if of.len() + 1 == before {
+        of
+    } else {
+        BTreeMap::new()
+    }
+}
+
+/// Returns the share of some pods in the first metric that has values of pods.
+pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
+    case.metrics().find_map(|step| {
+        let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+        let (mut theirs, mut all) = (0i64, 0i64);
+        for row in counted {
+            let value = row.value?;
+            all = all.checked_add(value)?;
+            if names.contains(&case.pod_of(row).name) {
+                theirs = theirs.checked_add(value)?;
+            }
+        }
+        (theirs > 0).then_some(Share {
+            metric: step.index,
+            theirs,
+            all,
+        })
+    })
+}
+
+impl Referred {
+    /// Returns what to do about a workload and a Rollout that both run its template.
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let Self {
+            rollout,
+            workload,
+            is_target,
+            scale_down,
+            hpa,
+        } = self;
+        match (is_target, scale_down, hpa) {
+            (true, Some(ScaleDown::OnSuccess | ScaleDown::Progressively), _) => {
+                Remedy::WaitForRollout.waits(format!("for {rollout} to scale down {workload}"))
+            }
+            (true, ..) => Remedy::EndReferred.says(format!(
+                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0."
+            )),
+            (false, _, Some(hpa)) => Remedy::EndReferred.says(format!(
+                "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods beside it."
+            )),
+            (false, _, None) => Remedy::PointAtRollout.says(format!(
+                "Point {} at {rollout}, which takes over these pods.",
+                about.field("scaleTargetRef")
+            )),
+        }
+    }
+}
+
+impl Owner {
+    /// Words whose a pod is, to follow its name.
+    fn whose(&self) -> String {
+        match self {
+            Self::Object(object) | Self::NotCounted(object) => format!("of {object}"),
+            Self::NoOne => "without an owner".to_owned(),
+        }
+    }
+}
+
+impl ForeignPods {
+    /// Returns the names of the pods.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        let pods = self.of.iter().flat_map(|of| &of.pods);
+        pods.map(|name| &**name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::owners::testing::{of_set, owned};
+    use crate::findings::testing::{because, boxed, check, cpu, said, state, with, with_pod};
+
+    /// Returns the state with a target of another kind.
+    fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
+        let target = json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind}}});
+        with(items, "HorizontalPodAutoscaler", &target)
+    }
+
+    #[test]
+    fn pods_of_others() {
+        let items = state(&[cpu()], &["50m", "50m", "150m"]);
+        let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
+        let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
+        let is_of = |patch: &Value| with_pod(&items, "web-2", patch);
+        let share = Some(Share {
+            metric: 0,
+            theirs: 150,
+            all: 250,
+        });
+        let facts = |owner| {
+            let of = vec![OwnedPods {
+                owner,
+                pods: boxed(&["web-2"]),
+            }];
+            because(
+                Severity::Warning,
+                ForeignPods {
+                    of,
+                    share,
+                    referred: None,
+                },
+            )
+        };
+        let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
+        let job = owned("Job", "migrate-1", &json!({}));
+        let set = |owner: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "odd", "namespace": "default", "ownerReferences": [
+                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "controller": true}]},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+        };
+        let odd = is_of(&owned("ReplicaSet", "odd", &json!({})));
+        let followed = |owner| [&odd[..], &[set(owner)]].concat();
+        let cron = json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "migrate-1", "namespace": "default", "ownerReferences": [
+                {"apiVersion": "batch/v1", "kind": "CronJob", "name": "migrate", "controller": true}]},
+            "status": {}});
+        let no_owners = state(&[cpu()], &["50m", "50m", "150m"]);
+        let custom = |items: &[Value]| of_kind(items, "example.com/v1", "App");
+        let failed = json!({"status": {"phase": "Failed"}});
+        check(
+            Code::ForeignPods,
+            vec![
+                ("are its own", is_of(&of_set("web", "3c4d")), None),
+                ("are of a Job", is_of(&job), object("Job/migrate-1")),
+                (
+                    "are of a CronJob",
+                    [&is_of(&job)[..], &[cron]].concat(),
+                    object("CronJob/migrate"),
+                ),
+                (
+                    "are of a StatefulSet",
+                    is_of(&owned("StatefulSet", "db", &json!({}))),
+                    { object("StatefulSet/db") },
+                ),
+                ("are of an unknown ReplicaSet", odd.clone(), None),
+                (
+                    "are of its ReplicaSet with another name",
+                    followed("web"),
+                    None,
+                ),
+                (
+                    "are of another Deployment",
+                    followed("api"),
+                    object("Deployment/api"),
+                ),
+                ("are of another by name", is_of(&of_set("api", "3c4d")), {
+                    object("ReplicaSet/api-3c4d")
+                }),
+                ("are of no one", items.clone(), facts(Owner::NoOne)),
+                ("state no owners", no_owners.clone(), None),
+                (
+                    "do not count",
+                    with_pod(&is_of(&job), "web-2", &failed),
+                    None,
+                ),
+                ("may be of a custom target", custom(&is_of(&job)), None),
+                (
+                    "were given to it together",
+                    with_pod(&no_owners, "web-2", &of_set("api", "3c4d")),
+                    None,
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn pods_that_a_custom_target_does_not_count() {
+        let mut items = of_kind(
+            &state(&[cpu()], &["50m", "50m", "5m"]),
+            "example.com/v1",
+            "App",
+        );
+        for (name, hash) in [("web-0", "new"), ("web-1", "new"), ("web-2", "old")] {
+            items = with_pod(&items, name, &of_set("web", hash));
+        }
+        let counts = |items: &[Value], replicas| {
+            let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": replicas}});
+            with(items, "Scale", &scale)
+        };
+        let facts = ForeignPods {
+            of: vec![OwnedPods {
+                owner: Owner::NotCounted("ReplicaSet/web-old".to_owned()),
+                pods: boxed(&["web-2"]),
+            }],
+            share: Some(Share {
+                metric: 0,
+                theirs: 5,
+                all: 105,
+            }),
+            referred: None,
+        };
+        // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
+        let young = json!({"status": {"startTime": "2026-11-21T05:59:00Z"}});
+        check(
+            Code::ForeignPods,
+            vec![
+                ("does, all of them", counts(&items, 3), None),
+                (
+                    "does not",
+                    counts(&items, 2),
+                    because(Severity::Warning, facts),
+                ),
+                (
+                    "may not have counted yet",
+                    with_pod(&counts(&items, 2), "web-2", &young),
+                    None,
+                ),
+            ],
+        );
+    }
+
+    /// A workload and the Rollout that has its template both have pods.
+    #[test]
+    fn pods_of_a_rollout_and_of_what_it_refers_to() {
+        let owner = |kind: &str, version: &str| {
+            json!({"metadata": {"ownerReferences": [{"apiVersion": version, "kind": kind,
+                "name": "web", "uid": kind, "controller": true}]}})
+        };
+        let set = |hash: &str, kind: &str, version: &str| {
+            let own = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": format!("web-{hash}"), "namespace": "default", "uid": hash},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}});
+            build::with(own, &owner(kind, version))
+        };
+        let of = |name: &str, hash: &str| {
+            let pod = build::pod(name);
+            let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "name": format!("web-{hash}"), "uid": hash, "controller": true}]);
+            build::with(pod, &json!({"metadata": {"ownerReferences": owner}}))
+        };
+        let state = |target: (&str, &str), scale_down: Value| {
+            let (kind, version) = target;
+            let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "default", "uid": "d"},
+                "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                    "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+                "status": {"replicas": 2}});
+            let mut rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+                "metadata": {"name": "web", "namespace": "default", "uid": "r"},
+                "spec": {"replicas": 2, "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+                "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+            rollout["spec"]["workloadRef"]["scaleDown"] = scale_down;
+            let spec = json!({"maxReplicas": 20, "metrics": [cpu()],
+                "scaleTargetRef": {"apiVersion": version, "kind": kind, "name": "web"}});
+            let mut items = vec![
+                build::hpa(&spec),
+                build::state(&json!({})),
+                deployment,
+                rollout,
+                set("a", "Deployment", "apps/v1"),
+                set("b", "Rollout", "argoproj.io/v1alpha1"),
+            ];
+            for (name, hash) in [
+                ("web-0", "a"),
+                ("web-1", "a"),
+                ("web-2", "b"),
+                ("web-3", "b"),
+            ] {
+                items.extend([of(name, hash), build::pod_metrics(name, "90m")]);
+            }
+            items
+        };
+        let rollout = ("Rollout", "argoproj.io/v1alpha1");
+        for (target, scale_down, want) in [
+            (
+                rollout,
+                json!(null),
+                "Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.",
+            ),
+            (
+                rollout,
+                json!("onsuccess"),
+                "Wait for Rollout/web to scale down Deployment/web.",
+            ),
+            (
+                ("Deployment", "apps/v1"),
+                json!(null),
+                "Point scaleTargetRef at Rollout/web, which takes over these pods.",
+            ),
+        ] {
+            assert_eq!(
+                said(Code::ForeignPods, &state(target, scale_down))
+                    .advice
+                    .text(),
+                want
+            );
+        }
+    }
+}

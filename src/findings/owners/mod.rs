@@ -1,0 +1,34 @@
+//! Findings about the selector of the target, and whose pods it matches.
+
+pub mod foreign_pods;
+pub mod old_revision_pods;
+pub mod selector_matches_nothing;
+pub mod selector_missing;
+pub mod shared_pods;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use crate::findings::prelude::*;
+
+/// Returns what to do about a selector that does not select the pods of the target.
+fn selector_advice(about: &About<'_>) -> Advice {
+    match about.hpa().spec.scale_target_ref.group() {
+        "" | "apps" => {
+            Remedy::SelectOwn.says(format!("Have {} select its pods.", about.hpa().reference()))
+        }
+        _ => Remedy::SelectOwn
+            .says("Report it to the authors of its operator, or scale another object."),
+    }
+}
+
+impl About<'_> {
+    /// Shows the selector of the scale.
+    fn show_selector(&self) -> Command {
+        let (target, namespace) = (self.target(), self.namespace());
+        format!(
+            "kubectl get {target} {namespace} --subresource=scale \
+             -o jsonpath='{{.status.selector}}'"
+        )
+        .into()
+    }
+}

@@ -1,0 +1,321 @@
+//! The finding `old-revision-pods`.
+
+use std::collections::BTreeMap;
+
+use crate::engine::decision::Group;
+use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
+use crate::findings::requests::names_of;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::surroundings::Canary;
+
+/// Pods of several revisions count, and together they are more than the replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldRevisionPods {
+    /// The revisions, the current one first, if it is known.
+    pub revisions: Vec<Revision>,
+    /// `spec.replicas` of the scale.
+    pub replicas: i32,
+    /// As many pods of other revisions as there are pods beyond the replicas, by name.
+    pub beyond: Vec<Box<str>>,
+    /// Whether a canary keeps all stable pods, as something else shifts the traffic.
+    pub keeps_stable: bool,
+}
+
+impl Kind for OldRevisionPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "old-revision-pods";
+    const WHEN: &'static str = "Pods of several revisions are counted, as in a rollout or with a canary, and together \
+             they are more than `spec.replicas`.";
+    const REMEDY: &'static str = "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// A rollout that takes longer than this is stuck or paused, or it is a canary.
+        const LONG: SignedDuration = SignedDuration::from_mins(10);
+        let scale = case.scale()?;
+        let replicas = usize::try_from(scale.spec_replicas).ok()?;
+        // An average of a total is over the replicas in the target's status, which include those of a surge.
+        let is_average =
+            |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
+        let averaged = case.decision().winner().filter(is_average);
+        let averaged = averaged.filter(|_| scale.status_replicas > scale.spec_replicas);
+        let counted: Vec<&Pod> = match averaged {
+            Some(_) => case.pods().collect(),
+            None => case.pods_in(|group| group == Group::Ready).collect(),
+        };
+        let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in counted {
+            if let Some(hash) = pod
+                .revision()
+                .filter(|_| !case.is_foreign(pod) && is_alive(pod))
+            {
+                of.entry(hash).or_default().push(pod);
+            }
+        }
+        let all: usize = of.values().map(Vec::len).sum();
+        let excess = all
+            .checked_sub(replicas)
+            .filter(|excess| *excess > 0 && of.len() > 1)?;
+        let current = case.surroundings().current_revision(case.target(), &of);
+        let main = current.or_else(|| main_revision(&of, replicas))?;
+        let mut others: Vec<&Pod> = of
+            .iter()
+            .filter(|(hash, _)| **hash != main)
+            .flat_map(|(_, pods)| pods.clone())
+            .collect();
+        others.sort_by_key(|pod| (pod.created, &pod.name));
+        others.truncate(excess);
+        let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
+        let without = match averaged {
+            Some(_) => case.without(|snapshot| {
+                if let Ok(scale) = &mut snapshot.scale {
+                    scale.status_replicas = scale.spec_replicas;
+                }
+            }),
+            None => case.without_pods(|pod| names.contains(&pod.name)),
+        };
+        // The rollout began with the first pod of the second revision.
+        let firsts = of
+            .values()
+            .filter_map(|pods| pods.iter().filter_map(|pod| pod.created).min());
+        let began = firsts.max();
+        let is_long = began
+            .and_then(|began| case.since(began))
+            .is_none_or(|age| age >= LONG);
+        let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
+        let mut revisions: Vec<Revision> = of
+            .iter()
+            .map(|(hash, pods)| Revision {
+                hash: (*hash).into(),
+                pods: pods.len(),
+                is_current: current == Some(hash),
+            })
+            .collect();
+        revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
+        let strategy = case.workload().and_then(|target| target.strategy.as_ref());
+        let canary = strategy.and_then(|strategy| strategy.canary.as_ref());
+        let keeps_stable = canary.is_some_and(Canary::keeps_stable_pods);
+        let facts = OldRevisionPods {
+            revisions,
+            replicas: scale.spec_replicas,
+            beyond,
+            keeps_stable,
+        };
+        let mut finding = case.weigh(facts, without, Severity::Info);
+        if !is_long {
+            finding.severity = Severity::Info;
+        }
+        Some(finding)
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.foreign(&self.beyond)
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: usize = self.revisions.iter().map(|it| it.pods).sum();
+        let each: Vec<String> = self
+            .revisions
+            .iter()
+            .map(|it| {
+                let current = if it.is_current { " (current)" } else { "" };
+                format!("{} of {}{current}", it.pods, it.hash)
+            })
+            .collect();
+        let beyond = count(self.beyond.len(), "pod");
+        let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
+        if self.keeps_stable {
+            evidence.push(
+                "While something else shifts the traffic to a canary, Argo Rollouts keeps all stable pods."
+                    .to_owned(),
+            );
+        }
+        evidence.extend(about.otherwise(&format!("Without the {beyond} beyond spec.replicas")));
+        let target = about.target();
+        let is_deployment = target.starts_with("deployment/");
+        let command = if about.is_paused() {
+            about.resume()
+        } else if is_deployment {
+            about.rollout_status(&[])
+        } else {
+            about.list_pods("--show-labels")
+        };
+        let advice = if about.is_paused() {
+            Remedy::Resume.says("Resume the rollout, which is paused.")
+        } else if is_deployment {
+            about.after_rollout(&[], "", "set a smaller maxSurge")
+        } else {
+            let smaller = if self.keeps_stable {
+                "set dynamicStableScale of the canary"
+            } else {
+                "keep fewer pods of other revisions"
+            };
+            about.after_rollout(&names_of(&self.beyond), "", smaller)
+        };
+        Text {
+            summary: format!(
+                "{all} pods of {} revisions are counted for {}{}",
+                self.revisions.len(),
+                count(self.replicas, "replica"),
+                about.cost()
+            ),
+            evidence,
+            advice,
+            commands: command.into_iter().collect(),
+            objects: vec![target],
+        }
+    }
+}
+
+/// The pods of a revision that count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The hash of the template.
+    pub hash: Box<str>,
+    /// How many pods.
+    pub pods: usize,
+    /// Whether it is known to be the current one.
+    pub is_current: bool,
+}
+
+/// Returns the most likely revision of the replicas: it has as many pods, or the newest, or the
+/// most.
+fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
+    let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();
+    let main = of
+        .iter()
+        .max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
+    main.map(|(hash, _)| *hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Alternative;
+    use crate::findings::owners::testing::of_set;
+    use crate::findings::testing::{because, boxed, check, cpu, only, state, with, with_pod};
+
+    #[test]
+    fn pods_of_several_revisions() {
+        let mut items = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+        for (name, hash) in [
+            ("web-0", "old"),
+            ("web-1", "old"),
+            ("web-2", "old"),
+            ("web-3", "new"),
+        ] {
+            items = with_pod(&items, name, &of_set("web", hash));
+        }
+        let replicas = |items: &[Value], replicas| {
+            with(items, "Scale", &json!({"spec": {"replicas": replicas}}))
+        };
+        let set = |hash: &str, revision: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": format!("web-{hash}"), "namespace": "default",
+                    "labels": {"app": "web", "pod-template-hash": hash},
+                    "annotations": {"deployment.kubernetes.io/revision": revision},
+                    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+                        "controller": true}]},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+        };
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 4}});
+        let rollout = |old, new| {
+            [
+                &replicas(&items, 3)[..],
+                &[deployment.clone(), set("old", old), set("new", new)],
+            ]
+            .concat()
+        };
+        let facts = |revisions: [(&str, usize, bool); 2], beyond: &str| {
+            let revisions = revisions.map(|(hash, pods, is_current)| {
+                let hash = hash.into();
+                Revision {
+                    hash,
+                    pods,
+                    is_current,
+                }
+            });
+            let beyond = boxed(&[beyond]);
+            let facts = OldRevisionPods {
+                revisions: revisions.into(),
+                replicas: 3,
+                beyond,
+                keeps_stable: false,
+            };
+            because(Severity::Warning, facts)
+        };
+        let unready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
+        let same = with_pod(&items, "web-3", &of_set("web", "old"));
+        let code = Code::OldRevisionPods;
+        check(
+            code,
+            vec![
+                ("are the replicas", items.clone(), None),
+                ("are more", replicas(&items, 3), {
+                    facts([("old", 3, false), ("new", 1, false)], "web-3")
+                }),
+                ("are replaced", rollout("1", "2"), {
+                    facts([("new", 1, true), ("old", 3, false)], "web-0")
+                }),
+                ("are rolled back", rollout("3", "2"), {
+                    facts([("old", 3, true), ("new", 1, false)], "web-3")
+                }),
+                ("are of one revision", replicas(&same, 3), None),
+                (
+                    "do not count",
+                    with_pod(&replicas(&items, 3), "web-3", &unready),
+                    None,
+                ),
+            ],
+        );
+        let finding = only(code, &replicas(&items, 3)).unwrap();
+        // 1.6 over 4 pods is 7; over 3 it is 5.
+        let without = Alternative {
+            proposal: Some(5),
+            replicas: Some(5),
+        };
+        assert_eq!(finding.without, Some(without));
+        // A rollout that began a minute ago ends by itself.
+        let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
+        let began = with_pod(&replicas(&items, 3), "web-3", &began);
+        assert_eq!(
+            only(code, &began).map(|it| it.severity),
+            Some(Severity::Info)
+        );
+    }
+
+    /// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
+    #[test]
+    fn a_surge_under_an_average() {
+        let surge = |target: &Value, length: &str| {
+            let mut items = state(&[build::external("queue", target)], &["50m"; 4]);
+            items.push(build::queue(&[length]));
+            for (name, hash) in [
+                ("web-0", "old"),
+                ("web-1", "old"),
+                ("web-2", "old"),
+                ("web-3", "new"),
+            ] {
+                items = with_pod(&items, name, &of_set("web", hash));
+            }
+            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
+            only(Code::OldRevisionPods, &with(&items, "Scale", &scale))
+        };
+        // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
+        let finding = surge(&build::average("40"), "125").unwrap();
+        assert!(finding.explains);
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+        // 160 need 4 of 40 each, in a surge or not.
+        assert_eq!(surge(&build::average("40"), "160"), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! The finding `selector-matches-nothing`.
+
+use super::selector_advice;
+use crate::apimachinery::selector::Selector;
+use crate::engine::decision::MetricResult;
+use crate::findings::case::Top;
+use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
+
+/// The selector matches none of the target's pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorMatchesNothing {
+    /// The selector.
+    pub selector: String,
+    /// `status.replicas` of the scale: the number of pods according to the target.
+    pub replicas: i32,
+    /// Known pods that the target owns, by name.
+    pub own: Vec<Box<str>>,
+    /// The labels that the selector requires and the first of these pods lacks.
+    pub lacking: Vec<Lacking>,
+    /// The pods of other owners that it matches, by name.
+    pub others: Vec<Box<str>>,
+}
+
+impl Kind for SelectorMatchesNothing {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "selector-matches-nothing";
+    const WHEN: &'static str =
+        "The target has replicas, and its selector matches no pod, or none that the target owns.";
+    const REMEDY: &'static str = "Make the operator of the kind write a selector that its pods match to the path that \
+             `labelSelectorPath` of its CRD names.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::NoValues];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let scale = case.scale()?;
+        let spec = &case.snapshot().hpa.spec;
+        let looks = |index: usize| spec.metrics[index].needs_pods();
+        let mut looked = case.metrics().filter(|step| looks(step.index));
+        let is_known = looked.any(|step| !matches!(step.result, MetricResult::Unread(_)));
+        if !is_known || scale.status_replicas <= 0 {
+            return None;
+        }
+        if case.pods().any(|pod| !case.is_foreign(pod)) {
+            return None;
+        }
+        let mut own: Vec<&Pod> = case.snapshot().pods.iter().map(|pod| &**pod).collect();
+        own.retain(|pod| case.top_owner(pod) == Top::Target && is_alive(pod));
+        let others: Vec<_> = case.pods().map(|pod| pod.name.clone()).collect();
+        if !others.is_empty() && own.is_empty() {
+            return None;
+        }
+        let wanted = scale
+            .selector
+            .parsed()
+            .map(Selector::example)
+            .unwrap_or_default();
+        let lacking = own.first().map_or_else(Vec::new, |pod| {
+            let lacks = |(key, wanted): (&str, &str)| {
+                let found = pod.labels.get(key);
+                let lacking = Lacking {
+                    key: key.into(),
+                    wanted: wanted.into(),
+                    found: found.map(Into::into),
+                };
+                (found != Some(wanted)).then_some(lacking)
+            };
+            wanted.iter().filter_map(lacks).collect()
+        });
+        let facts = SelectorMatchesNothing {
+            selector: scale.selector.as_str().to_owned(),
+            replicas: scale.status_replicas,
+            own: own.iter().map(|pod| pod.name.clone()).collect(),
+            lacking,
+            others,
+        };
+        let severity = match case.decision().block() {
+            Some(_) => Severity::Error,
+            None => Severity::Warning,
+        };
+        Some(Finding::explaining(severity, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = about.hpa().reference();
+        let replicas = count(self.replicas, "replica");
+        let mut evidence = vec![format!("Selector: {}.", self.selector)];
+        if !self.own.is_empty() {
+            evidence.push(format!("Pods of {target}: {}.", names(&self.own)));
+        }
+        for lacking in &self.lacking {
+            let (key, wanted) = (&lacking.key, &lacking.wanted);
+            evidence.push(match &lacking.found {
+                Some(found) => format!("They have {key}={found} instead of {key}={wanted}."),
+                None => format!("They have no label {key}, which must be {wanted}."),
+            });
+        }
+        let summary = match &*self.others {
+            [] => format!(
+                "the selector of {target} matches no pod, although it says it has {replicas}"
+            ),
+            others => {
+                evidence.push(format!("It matches pods of others: {}.", names(others)));
+                format!("the selector of {target} matches none of its pods, but those of others")
+            }
+        };
+        Text {
+            summary,
+            evidence,
+            advice: selector_advice(about),
+            commands: vec![
+                about.show_selector(),
+                format!("kubectl get pods {} --show-labels", about.namespace()).into(),
+            ],
+            objects: vec![about.target()],
+        }
+    }
+}
+
+/// A label that a pod lacks or that has another value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// The key.
+    pub key: Box<str>,
+    /// The required value.
+    pub wanted: Box<str>,
+    /// The actual value.
+    pub found: Option<Box<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::findings::owners::testing::of_set;
+    use crate::findings::testing::{because, boxed, check, cpu, state, with, with_pod};
+
+    #[test]
+    fn the_selector_matches_nothing() {
+        let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
+        let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
+        let lacking = vec![Lacking {
+            key: "tier".into(),
+            wanted: "front".into(),
+            found: None,
+        }];
+        let facts = SelectorMatchesNothing {
+            selector: "app=web,tier=front".to_owned(),
+            replicas: 1,
+            own: boxed(&["web-0"]),
+            lacking,
+            others: Vec::new(),
+        };
+        let strange = selects("app=web,tier=front");
+        let none = with(&strange, "Scale", &json!({"status": {"replicas": 0}}));
+        // Objects without a ControllerState may be incomplete.
+        let mut unread = strange.clone();
+        unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
+        check(
+            Code::SelectorMatchesNothing,
+            vec![
+                ("matches", plain.clone(), None),
+                ("does not", strange, because(Severity::Error, facts)),
+                ("has nothing to match", none, None),
+                ("has pods that were not read", unread, None),
+            ],
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! The finding `selector-missing`.
+
+use super::selector_advice;
+use crate::engine::decision::Block;
+use crate::findings::prelude::*;
+
+/// The scale of the target has no selector, or a malformed one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorMissing {
+    /// The malformed selector; empty if it is missing.
+    pub selector: String,
+}
+
+impl Kind for SelectorMissing {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "selector-missing";
+    const WHEN: &'static str = "The scale of the target has no selector in its status, or none that can be read, so the \
+             controller cannot find the pods.";
+    const REMEDY: &'static str = "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
+             its CRD names.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENDS: Option<Block> = Some(Block::Selector);
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let selector = &case.scale()?.selector;
+        let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
+        if is_usable || case.decision().block() != Some(Block::Selector) {
+            return None;
+        }
+        let facts = SelectorMissing {
+            selector: selector.as_str().to_owned(),
+        };
+        Some(Finding::explaining(Severity::Error, facts))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = about.hpa().reference();
+        let summary = match &*self.selector {
+            "" => format!("the scale of {target} has no selector, so the HPA cannot find its pods"),
+            selector => format!("the selector of {target} cannot be read: {selector}"),
+        };
+        Text {
+            summary,
+            evidence: vec![
+                "The controller takes the selector from status.selector of the scale, and looks \
+                 at no metric without it."
+                    .to_owned(),
+            ],
+            advice: selector_advice(about),
+            commands: vec![about.show_selector()],
+            objects: vec![about.target()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::findings::testing::{because, check, cpu, state, with};
+
+    #[test]
+    fn the_scale_has_no_selector() {
+        let plain = state(&[cpu()], &["50m"]);
+        let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
+        let facts = |selector: &str| SelectorMissing {
+            selector: selector.to_owned(),
+        };
+        check(
+            Code::SelectorMissing,
+            vec![
+                ("has one", plain.clone(), None),
+                ("has none", selects(""), because(Severity::Error, facts(""))),
+                (
+                    "is unreadable",
+                    selects("a in"),
+                    because(Severity::Error, facts("a in")),
+                ),
+            ],
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! The finding `shared-pods`.
+
+use crate::engine::decision::{Block, Path};
+use crate::findings::prelude::*;
+
+/// The selectors of several HPAs match the same pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedPods {
+    /// The other HPAs.
+    pub others: Vec<Sharing>,
+    /// The pods that one of them matches as well, by name.
+    pub pods: Vec<Box<str>>,
+    /// Whether the version refuses to scale because of that.
+    pub is_refused: bool,
+    /// The ScaledObject that creates one of the HPAs, with that HPA.
+    pub of_keda: Option<(String, String)>,
+}
+
+impl Kind for SharedPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "shared-pods";
+    const WHEN: &'static str = "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
+             neither of them is scaled.";
+    const REMEDY: &'static str =
+        "Use one HPA with both metrics, or give the pods of each target labels of their own.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
+    const ENDS: Option<Block> = Some(Block::SharedPods);
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let is_refused = case.decision().block() == Some(Block::SharedPods);
+        if !is_refused && case.decision().path() != Some(Path::Metrics) {
+            return None;
+        }
+        let matches = |pod: &Pod| {
+            let mut others = case.snapshot().stored_hpas();
+            others.any(|other| other.scale.selector.matches(&pod.labels))
+        };
+        let pods: Vec<&Pod> = case.pods().filter(|pod| matches(pod)).collect();
+        let mut others = Vec::new();
+        for other in case.snapshot().stored_hpas() {
+            if pods
+                .iter()
+                .any(|pod| other.scale.selector.matches(&pod.labels))
+            {
+                others.push(Sharing {
+                    name: other.hpa.name.clone(),
+                    target: other.hpa.reference(),
+                    selector: other.scale.selector.as_str().to_owned(),
+                });
+            }
+        }
+        if others.is_empty() {
+            return None;
+        }
+        let pods = pods.into_iter().map(|pod| pod.name.clone()).collect();
+        // Two HPAs of one target set its replicas in turn.
+        let own = case.snapshot().hpa.reference();
+        let decides = others.iter().any(|other| other.target == own);
+        let all = || {
+            let others = case.snapshot().stored_hpas().map(|other| &other.hpa);
+            std::iter::once(&case.snapshot().hpa).chain(others.filter(|it| it.reference() == own))
+        };
+        let of_keda =
+            all().find_map(|it| Some((it.scaled_object()?.name.clone(), it.name.clone())));
+        let facts = SharedPods {
+            others,
+            pods,
+            is_refused,
+            of_keda,
+        };
+        Some(if is_refused {
+            Finding::explaining(Severity::Error, facts)
+        } else if decides {
+            Finding::explaining(Severity::Warning, facts)
+        } else {
+            Finding::aside(Severity::Warning, facts)
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let others: Vec<&str> = self.others.iter().map(|other| &*other.name).collect();
+        let hpas = if others.len() == 1 { "HPA" } else { "HPAs" };
+        let pods = count(self.pods.len(), "pod");
+        let own = about.hpa().reference();
+        let mut evidence = Vec::new();
+        let selector = about.pass.input.snapshot.scale.as_ref().ok();
+        evidence.extend(selector.map(|it| format!("{own}: {}.", it.selector.as_str())));
+        evidence.extend(self.others.iter().map(|other| {
+            format!(
+                "{} of HPA {}: {}.",
+                other.target, other.name, other.selector
+            )
+        }));
+        let all = if others.len() == 1 {
+            "Both"
+        } else {
+            "All of them"
+        };
+        evidence.push(format!("{all} match {}.", names(&self.pods)));
+        if self.is_refused {
+            evidence.push(
+                "The controller scales none of the HPAs whose selectors match the same pods."
+                    .to_owned(),
+            );
+        }
+        let is_one_target = self.others.iter().any(|other| other.target == own);
+        let advice = if is_one_target && let Some((object, hpa)) = &self.of_keda {
+            Remedy::KeepOneHpa.says(format!(
+                "Keep {hpa}, which KEDA creates, and move the metrics of the others to ScaledObject/{object}."
+            ))
+        } else if is_one_target {
+            Remedy::KeepOneHpa
+                .says("Keep one HPA for the target, and give it the metrics of the others.")
+        } else {
+            Remedy::LabelApart
+                .says("Give the pods of each target their own labels, and select by those.")
+        };
+        let effect = if self.is_refused {
+            ", so it cannot scale"
+        } else if self.others.iter().any(|other| other.target == own) {
+            ", which scales the same target"
+        } else {
+            ""
+        };
+        let belong = if self.pods.len() == 1 {
+            "belongs"
+        } else {
+            "belong"
+        };
+        Text {
+            summary: format!(
+                "{pods} {belong} to this HPA and to {hpas} {}{effect}",
+                names(&others)
+            ),
+            evidence,
+            advice,
+            commands: about.list_pods("--show-labels").into_iter().collect(),
+            objects: others.iter().map(|name| format!("hpa/{name}")).collect(),
+        }
+    }
+}
+
+/// Another HPA that matches the same pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    /// Its name.
+    pub name: String,
+    /// Its target, as `Kind/name`.
+    pub target: String,
+    /// The selector of its target.
+    pub selector: String,
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
+
+    #[test]
+    fn two_hpas_share_pods() {
+        let other = |selector: &str| {
+            let name = json!({"metadata": {"name": "api", "uid": "v"},
+                "spec": {"scaleTargetRef": {"name": "api"}}});
+            let scale = json!({"metadata": {"name": "api"}, "status": {"selector": selector}});
+            let hpa = build::with(build::hpa(&json!({})), &name);
+            [
+                state(&[cpu()], &["90m"]),
+                vec![hpa, build::with(build::scale(1), &scale)],
+            ]
+            .concat()
+        };
+        // Both scale one target.
+        let twin = {
+            let name = json!({"metadata": {"name": "api", "uid": "v"}});
+            let hpa = build::with(build::hpa(&json!({})), &name);
+            [state(&[cpu()], &["52m"]), vec![hpa]].concat()
+        };
+        let of_twin = SharedPods {
+            others: vec![Sharing {
+                name: "api".to_owned(),
+                target: "Deployment/web".to_owned(),
+                selector: "app=web".to_owned(),
+            }],
+            pods: boxed(&["web-0"]),
+            is_refused: false,
+            of_keda: None,
+        };
+        let old = json!({"kubernetesVersion": "v1.25.0"});
+        let facts = |is_refused| {
+            let others = vec![Sharing {
+                name: "api".to_owned(),
+                target: "Deployment/api".to_owned(),
+                selector: "app".to_owned(),
+            }];
+            SharedPods {
+                others,
+                pods: boxed(&["web-0"]),
+                is_refused,
+                of_keda: None,
+            }
+        };
+        check(
+            Code::SharedPods,
+            vec![
+                ("are apart", other("app=api"), None),
+                (
+                    "overlap",
+                    other("app"),
+                    because(Severity::Error, facts(true)),
+                ),
+                (
+                    "overlap, in a version that scales both",
+                    with(&other("app"), "ControllerState", &old),
+                    beside(Severity::Warning, facts(false)),
+                ),
+                (
+                    "are of one target, in a version that scales it by both",
+                    with(&twin, "ControllerState", &old),
+                    because(Severity::Warning, of_twin),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn pods_that_several_hpas_share() {
+        let mut items = state(&[cpu()], &["50m"]);
+        for (name, all) in [
+            ("other", "Both match web-0."),
+            ("third", "All of them match web-0."),
+        ] {
+            items.push(build::with(
+                items[0].clone(),
+                &json!({"metadata": {"name": name}}),
+            ));
+            let text = said(Code::SharedPods, &items);
+            assert!(
+                text.evidence.iter().any(|it| it == all),
+                "{:?}",
+                text.evidence
+            );
+            assert_eq!(
+                text.advice.text(),
+                "Keep one HPA for the target, and give it the metrics of the others."
+            );
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! States for the tests of this group.
+
+use serde_json::{Value, json};
+
+/// Returns the owner of an object, with the labels that it gives its pods.
+pub(crate) fn owned(kind: &str, name: &str, labels: &Value) -> Value {
+    let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+    json!({"metadata": {"labels": labels, "ownerReferences": [
+        {"apiVersion": group, "kind": kind, "name": name, "controller": true}]}})
+}
+
+/// Returns a pod of a ReplicaSet of a Deployment.
+pub(crate) fn of_set(name: &str, hash: &str) -> Value {
+    owned(
+        "ReplicaSet",
+        &format!("{name}-{hash}"),
+        &json!({"pod-template-hash": hash}),
+    )
+}

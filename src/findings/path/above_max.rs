@@ -1,0 +1,32 @@
+//! The finding `above-max`.
+
+use super::corrected::{Correction, MAX, corrected};
+use crate::findings::prelude::*;
+
+/// There are more replicas than `maxReplicas`, or there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AboveMax(pub Correction);
+
+impl Kind for AboveMax {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "above-max";
+    const WHEN: &'static str = "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
+             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+             or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.";
+    const REMEDY: &'static str = "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
+             purpose, there is nothing to do.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        corrected(case, Direction::Up, |it| Self(it).into())
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        self.0.cause(others)
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        MAX.correction(about, &self.0)
+    }
+}

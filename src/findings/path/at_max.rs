@@ -1,0 +1,670 @@
+//! The finding `at-max`.
+
+use super::bound::{Bound, bound, bounded, leave, suspected};
+use super::{proposed, target, tried};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::Group;
+use crate::findings::about::exact;
+use crate::findings::last_pass::Rescale;
+use crate::findings::prelude::*;
+use crate::findings::requests::total;
+use crate::findings::targets::{OtherRequest, Room, rooms};
+use crate::numbers::format_of;
+use crate::words::amount_of;
+
+/// `maxReplicas` decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtMax {
+    /// The bound.
+    pub bound: Bound,
+    /// What the metrics that propose more count, the highest proposal first.
+    pub counted: Vec<Counted>,
+    /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
+    pub beside: Option<(usize, i32)>,
+    /// What keeps those metrics from proposing as many as `maxReplicas`, or else more, by index in the spec. Empty if
+    /// nothing is found.
+    pub rooms: Vec<(usize, Room)>,
+    /// The proposal of the pass with all of it.
+    pub proposal: Option<i32>,
+    /// The last time that most replicas were removed at once, if the load has returned since.
+    pub dropped: Option<Dropped>,
+}
+
+impl Kind for AtMax {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "at-max";
+    const WHEN: &'static str = "The metrics propose more than `maxReplicas`.";
+    const REMEDY: &'static str = "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
+             pod can carry more.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let bound = bound(case, "TooManyReplicas")?;
+        let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
+        let severity = if bound.is_disabled {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
+        let proposals = || {
+            case.metrics()
+                .filter_map(|step| Some((step, step.proposal()?.replicas)))
+        };
+        let (mut above, others): (Vec<_>, Vec<_>) =
+            proposals().partition(|(_, proposal)| *proposal > bound.bound);
+        above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
+        let above: Vec<&MetricStep> = above.into_iter().map(|(step, _)| step).collect();
+        // Below the maximum there is room for a load that rises.
+        let found = [bound.bound.saturating_sub(1), bound.bound]
+            .into_iter()
+            .find_map(|most| rooms(case, &above, most));
+        let (rooms, proposal) = found.unzip();
+        let facts = AtMax {
+            bound,
+            counted: above.iter().filter_map(|step| counted_by(step)).collect(),
+            beside: others
+                .into_iter()
+                .map(|(step, it)| (step.index, it))
+                .max_by_key(|it| it.1),
+            rooms: rooms.unwrap_or_default(),
+            proposal,
+            dropped: dropped(case),
+        };
+        Some(Finding::explaining(severity, facts).without(without))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        if self.bound.is_disabled {
+            return others.any(Code::DirectionDisabled);
+        }
+        others
+            .beyond(self.bound.asked, self.bound.bound)
+            .or_else(|| others.prior_to_more(self.bound.metric))
+            .or_else(|| others.any(Code::AboveMax))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let bound = &self.bound;
+        let below = bound
+            .metric
+            .filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let mut evidence: Vec<String> = self.counted.iter().map(|it| it.sentence(about)).collect();
+        evidence.extend(
+            self.beside
+                .map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
+        );
+        evidence.extend(bounded(about, bound, "maxReplicas"));
+        let (advice, commands) = match below {
+            _ if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
+            Some(metric) => (
+                Remedy::LookAtCounted.says(format!(
+                    "Look at the counted pods first: {} is not above its target.",
+                    about.label(metric)
+                )),
+                Vec::from_iter(about.list_pods("")),
+            ),
+            None if bound.suspicion.is_some() => suspected(about, bound),
+            None => self.raise(about, &mut evidence),
+        };
+        // Where the number itself is in doubt, it is not explained.
+        let is_told = below.is_none() && about.finding.follows.is_none();
+        let counted = self
+            .counted
+            .first()
+            .filter(|_| is_told)
+            .map_or_else(String::new, |it| {
+                let [total, per_pod] = it.amounts(about);
+                format!(" ({total} at {per_pod} per pod)")
+            });
+        Text {
+            summary: format!(
+                "{}{counted}, and maxReplicas is {}",
+                proposed(about, bound.asked),
+                bound.bound
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+/// What a metric counts, in absolute terms and in milli-units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// All of it.
+    pub total: i64,
+    /// The target for a pod, the mean if requests differ.
+    pub per_pod: i64,
+    /// The pods that use it, with the request that the target is a percentage of, and whether all have the same; `None`
+    /// for what is not of pods.
+    pub of_pods: Option<(usize, Option<(i64, bool)>)>,
+}
+
+/// Replicas that were removed in one pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// The replicas before.
+    pub from: i32,
+    /// The replicas after.
+    pub to: i32,
+    /// When it was.
+    pub at: Timestamp,
+}
+
+/// Returns what a metric counts, if that can be divided by its target.
+fn counted_by(step: &MetricStep) -> Option<Counted> {
+    let proposal = step.proposal()?;
+    let target = &step.target;
+    let average = target.average_value.as_ref().map(Quantity::milli_value);
+    if let (Some(total), Some(per_pod)) = (&proposal.total, average) {
+        return Some(Counted {
+            metric: step.index,
+            total: total.milli_value(),
+            per_pod,
+            of_pods: None,
+        });
+    }
+    let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
+    let sum = total(rows().map(|row| row.value))?;
+    let pods = i64::try_from(rows().count())
+        .ok()
+        .filter(|pods| *pods > 0)?;
+    let (per_pod, request) = match (average, target.average_utilization) {
+        (Some(average), _) => (average, None),
+        (None, Some(percent)) => {
+            let mean = total(rows().map(|row| row.request))? / pods;
+            let is_same = rows().all(|row| row.request == Some(mean));
+            (
+                mean.checked_mul(percent.into())? / 100,
+                Some((mean, is_same)),
+            )
+        }
+        (None, None) => return None,
+    };
+    let of_pods = Some((rows().count(), request));
+    Some(Counted {
+        metric: step.index,
+        total: sum,
+        per_pod,
+        of_pods,
+    })
+}
+
+/// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
+fn dropped(case: &Case<'_>) -> Option<Dropped> {
+    /// As long as an API server keeps events by default.
+    const RECENT: SignedDuration = SignedDuration::from_hours(1);
+    /// Fewer are no loss.
+    const SEVERAL: i32 = 4;
+    let (rescales, _) = case.pass.input.rescales();
+    let is_drop = |pair: &&[Rescale]| {
+        let (from, to) = (pair[0].size, pair[1].size);
+        pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
+    };
+    let last = rescales.windows(2).rfind(is_drop)?;
+    let (
+        from,
+        Rescale {
+            size: to, time: at, ..
+        },
+    ) = (last[0].size, last[1]);
+    let has_returned = rescales.last()?.time > at;
+    (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })
+}
+
+impl Counted {
+    /// Returns the total, and the target for a pod.
+    fn amounts(&self, about: &About<'_>) -> [String; 2] {
+        let spec = about.spec(self.metric);
+        let format = match &about.target_of(self.metric).average_value {
+            Some(average) => average.format(),
+            None => format_of(spec.name()),
+        };
+        let of = |milli: i64| amount_of(Some(spec), &Quantity::from_milli(milli, format));
+        [self.total, self.per_pod].map(of)
+    }
+
+    /// Words the two, with where they come from.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let spec = about.spec(self.metric);
+        let [total, per_pod] = self.amounts(about);
+        let Some((pods, request)) = self.of_pods else {
+            return format!(
+                "{} is {total} in all, at {per_pod} per pod.",
+                about.label(self.metric)
+            );
+        };
+        let pods = count(pods, "pod");
+        let resource = if spec.is_resource() {
+            format!(" of {}", spec.name())
+        } else {
+            String::new()
+        };
+        let per_pod = match request {
+            Some((request, is_same)) => {
+                let request = amount(request, format_of(spec.name()));
+                let mean = if is_same { "" } else { " on average" };
+                let share = target(about.target_of(self.metric));
+                format!("{share} of a request of {request} is {per_pod} per pod{mean}")
+            }
+            None => format!("The target is {per_pod} per pod"),
+        };
+        format!("{per_pod}, and {pods} use {total}{resource}.")
+    }
+}
+
+/// What else than a higher maximum lets the metrics propose fewer.
+struct Lever {
+    /// What to raise, as it follows an alternative.
+    act: String,
+    /// What comes of it.
+    effect: String,
+    command: Command,
+}
+
+impl AtMax {
+    fn lever(&self, about: &About<'_>) -> Option<Lever> {
+        let proposal = self.proposal?;
+        let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
+        for (metric, room) in &self.rooms {
+            let resource = about.spec(*metric).name();
+            if let Some(OtherRequest {
+                container, request, ..
+            }) = &room.request
+            {
+                let word = shell_word(&format!("{container}={resource}={request}"));
+                what.push(format!("the {resource} request to {request}"));
+                values.push(format!("a {resource} request of {request}"));
+                flags.push(format!("--request {word}"));
+            } else if let Some(other) = &room.target {
+                let to = exact(&other.target);
+                what.push(format!("the target to {to}"));
+                values.push(format!("a target of {to} for {}", about.label(*metric)));
+                flags.push(about.target_flags(*metric, &to)?);
+            }
+        }
+        // The value is said, and the name of the container or metric is in the command.
+        let hint = flags
+            .first()?
+            .split(' ')
+            .next()
+            .map(|flag| about.try_it(flag));
+        let command = about.predict(&flags.join(" "));
+        Some(Lever {
+            act: format!(
+                "{} if a pod can carry more{}",
+                list(&what),
+                hint.filter(|_| about.pass.input.evidence.past.is_none())
+                    .unwrap_or_default()
+            ),
+            effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
+            command,
+        })
+    }
+
+    /// Returns what to do if nothing speaks against the metrics: the maximum, or what they are compared with.
+    fn raise(&self, about: &About<'_>, evidence: &mut Vec<String>) -> (Advice, Vec<Command>) {
+        /// A maximum is hardly raised further at once.
+        const MOST: i32 = 4;
+        let Bound {
+            asked, bound: max, ..
+        } = self.bound;
+        let raise = if about.assumes("maxReplicas") {
+            "Assume a higher maxReplicas".to_owned()
+        } else {
+            format!("Raise {}", about.field("maxReplicas"))
+        };
+        let flags = format!("--max {asked}");
+        // No maximum is named that the metrics exceed as well.
+        let (mut text, mut commands) = if asked <= max.saturating_mul(MOST) {
+            (
+                format!("{raise} if nodes can carry it{}", about.try_it(&flags)),
+                tried(about, &flags, &json!({ "maxReplicas": asked })),
+            )
+        } else {
+            (format!("{raise} as far as nodes can carry it"), Vec::new())
+        };
+        if let Some(Lever {
+            act,
+            effect,
+            command,
+        }) = self.lever(about)
+        {
+            text += &format!(", or {act}");
+            evidence.push(effect);
+            commands.push(command);
+        }
+        text.push('.');
+        if let Some(Dropped { from, to, at }) = self.dropped {
+            text += &format!(
+                " It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
+                distance(at, about.now()),
+                about.field_name("behavior")
+            );
+            if about.hpa().spec.behavior.is_none() {
+                let why = "Without behavior, nothing limits how many replicas go at once.";
+                evidence.push(why.to_owned());
+            }
+        }
+        (Remedy::RaiseMax.says(text), commands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+    use crate::findings::path::testing::{annotated_by_keda, at_max, memory, pods, queue_of};
+    use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
+    use crate::findings::{find_except, views};
+
+    /// Returns an HPA with a metric of this total and a target for it.
+    fn total_of(name: &str, target: &str, value: &str, replicas: usize) -> Vec<Value> {
+        let items = state(
+            &[build::external(name, &build::value(target))],
+            &vec!["50m"; replicas],
+        );
+        let values = [json!({"metricName": name, "value": value})];
+        [items, vec![build::external_values(values)]].concat()
+    }
+
+    /// If the bound decides only because of what another finding reports, the bound is not what to change.
+    #[test]
+    fn a_bound_decides_only_because_of_something_else() {
+        let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
+        let paused = json!({"autoscaling.keda.sh/paused": "true"});
+        let busy = most(pods("90m"), 7);
+        for (items, prior) in [
+            (busy.clone(), None),
+            (annotated_by_keda(&busy, &json!({})), None),
+            (annotated_by_keda(&busy, &paused), Some(Code::PausedByKeda)),
+            // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
+            (
+                most(queue_of(&build::value("75"), "225", 4), 7),
+                Some(Code::ValueMultiplies),
+            ),
+            // A time falls with the replicas, so more of them may be what is needed.
+            (most(total_of("latency", "75m", "100m", 4), 5), None),
+            // As an average, 900 needs 12 pods in any case.
+            (most(queue_of(&build::average("75"), "900", 4), 7), None),
+            (
+                most(queue_of(&build::average("10m"), "40", 4), 5),
+                Some(Code::SuspectUnit),
+            ),
+        ] {
+            let all = found(&items);
+            let bounds = all.iter().filter_map(|it| match &it.facts {
+                Facts::AtMax(_) => Some((it.follows, it.severity)),
+                _ => None,
+            });
+            let severity = if prior.is_some() {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            assert_eq!(bounds.collect::<Vec<_>>(), [(prior, severity)]);
+            assert_eq!(all[0].code(), prior.unwrap_or(Code::AtMax));
+        }
+    }
+
+    /// Pods that have only just started use most of what is above the maximum: their start is what to look at.
+    #[test]
+    fn a_maximum_beside_hot_pods_that_start_follows_them() {
+        let pods = |young: &str| {
+            let mut items = state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &["90m", "90m", "300m", "300m"],
+            );
+            for name in ["web-2", "web-3"] {
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["status"]["startTime"] = json!(young);
+                pod["metadata"]["creationTimestamp"] = json!(young);
+                pod["status"]["conditions"] =
+                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+            }
+            with_spec(&items, &json!({"maxReplicas": 4}))
+        };
+        let told = |items: &[Value]| -> Vec<_> {
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity, it.follows))
+                .collect()
+        };
+        // Without them, two pods at 180% need 8 replicas of 4, which is still more than the maximum.
+        let young = told(&pods("2026-11-21T05:58:45Z"));
+        assert_eq!(
+            young,
+            [
+                (Code::StartingPods, Severity::Warning, None),
+                (Code::AtMax, Severity::Info, Some(Code::StartingPods))
+            ]
+        );
+        assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
+    }
+
+    /// What the metrics count is named in absolute terms, and what else would be enough is found by playing it.
+    #[test]
+    fn a_maximum_is_not_the_only_lever() {
+        let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
+        let of = |facts: &AtMax| {
+            let values = facts.rooms.iter().map(|(metric, room)| {
+                let request = room.request.as_ref().map(|it| it.request.to_string());
+                let target = room
+                    .target
+                    .as_ref()
+                    .and_then(|it| it.target.average_value.clone());
+                (
+                    *metric,
+                    request.or(target.map(|it| it.to_string())).unwrap(),
+                )
+            });
+            (values.collect::<Vec<_>>(), facts.proposal)
+        };
+        // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
+        let busy = at_max(&most(&pods("90m"), 4));
+        let own = Counted {
+            metric: 0,
+            total: 360,
+            per_pod: 50,
+            of_pods: Some((4, Some((100, true)))),
+        };
+        assert_eq!((busy.counted.clone(), busy.beside), (vec![own], None));
+        assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
+        // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
+        let long = at_max(&most(&queue_of(&build::average("75"), "900", 4), 6));
+        let own = Counted {
+            metric: 0,
+            total: 900_000,
+            per_pod: 75_000,
+            of_pods: None,
+        };
+        assert_eq!(long.counted, [own]);
+        let (values, proposal) = of(&long);
+        assert_eq!((values.len(), proposal), (1, Some(5)));
+        // One of two metrics is above the maximum, or both are.
+        let metrics = [
+            build::resource("cpu", &build::utilization(50)),
+            build::resource("memory", &build::utilization(80)),
+        ];
+        let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
+        let one = at_max(&two("60Mi"));
+        assert_eq!(
+            (one.counted.len(), one.beside, one.rooms.len()),
+            (1, Some((1, 3)), 1)
+        );
+        let both = at_max(&two("160Mi"));
+        assert_eq!(
+            (both.counted.len(), both.beside, both.rooms.len()),
+            (2, None, 2)
+        );
+        assert!(both.proposal < Some(6), "{both:?}");
+    }
+
+    /// A load that returns after most replicas were removed at once had better kept some.
+    #[test]
+    fn a_drop_in_one_step_is_named_while_the_load_is_back() {
+        let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));
+        let dropped = |sizes: &[(i32, &str, &str)]| {
+            let events = sizes.iter().map(|(size, side, time)| {
+                let message = format!("New size: {size}; reason: cpu resource utilization {side} target");
+                json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("e{time}"), "namespace": "default"},
+                    "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                    "reason": "SuccessfulRescale", "message": message, "type": "Normal", "count": 1,
+                    "firstTimestamp": format!("2026-11-21T{time}Z"), "lastTimestamp": format!("2026-11-21T{time}Z")})
+            });
+            at_max(&busy.iter().cloned().chain(events).collect::<Vec<_>>())
+                .dropped
+                .map(|it| (it.from, it.to))
+        };
+        let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), down, up]),
+            Some((20, 1))
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), down]),
+            None,
+            "nothing was added since"
+        );
+        assert_eq!(
+            dropped(&[(4, "above", "05:10:00"), down, up]),
+            None,
+            "3 are few"
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "03:10:00"), (1, "below", "04:40:00"), up]),
+            None,
+            "long ago"
+        );
+        assert_eq!(
+            dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]),
+            None
+        );
+    }
+
+    /// What is not shown is no reason to take a bound lightly.
+    #[test]
+    fn a_bound_beside_a_finding_that_is_ignored() {
+        let queue = [
+            state(
+                &[build::external("queue", &build::value("75"))],
+                &["50m"; 4],
+            ),
+            vec![build::queue(&["225"])],
+        ];
+        let items = with(
+            &queue.concat(),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 7}}),
+        );
+        let told = |ignored: &[Code]| {
+            let pass = pass(&items);
+            let all = views(&pass, &find_except(&pass, ignored));
+            let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+            (bound.severity, bound.text.advice.text())
+        };
+        let raise = "Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 150 if a pod can carry \
+                     more (predict --target)."
+            .to_owned();
+        let follow = "Follow the advice of value-multiplies.".to_owned();
+        assert_eq!(told(&[]), (Severity::Info, follow.clone()));
+        assert_eq!(told(&[Code::WithinTolerance]), (Severity::Info, follow));
+        assert_eq!(told(&[Code::ValueMultiplies]), (Severity::Warning, raise));
+    }
+
+    /// A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
+    #[test]
+    fn a_share_above_all_that_is_requested() {
+        let evidence = |limit: Value| {
+            let container = build::with(
+                build::requesting("app", "100m"),
+                &json!({"resources": {"limits": {"cpu": limit}}}),
+            );
+            let items = with(
+                &state(&[cpu()], &["150m"; 4]),
+                "Pod",
+                &json!({"spec": {"containers": [container]}}),
+            );
+            let items = with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": 4}}),
+            );
+            let all = said(Code::AtMax, &items).evidence;
+            all.into_iter()
+                .find(|it| it.contains("share of the request"))
+        };
+        let told = "150% is a share of the request, 100m per pod";
+        assert_eq!(
+            evidence(json!("1")),
+            Some(format!("{told}, not of the limit, 1."))
+        );
+        assert_eq!(
+            evidence(Value::Null),
+            Some(format!("{told}; no limit is set."))
+        );
+        // At the limit, both are the same.
+        assert_eq!(evidence(json!("100m")), None);
+    }
+
+    /// What the metrics count is told in absolute terms, and what else would be enough.
+    #[test]
+    fn both_levers_of_a_maximum() {
+        let most = |items: &[Value], max: i32| {
+            with(
+                items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": max}}),
+            )
+        };
+        let text = said(Code::AtMax, &most(&state(&[cpu()], &["90m"; 4]), 4));
+        assert_eq!(
+            text.summary,
+            "the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4"
+        );
+        for want in [
+            "50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.",
+            "With a cpu request of 240m, the metrics propose 3.",
+        ] {
+            assert!(
+                text.evidence.iter().any(|it| it == want),
+                "{want}: {text:?}"
+            );
+        }
+        // More than four times the maximum, no maximum is named; the target is what there is.
+        let queue = [
+            state(
+                &[build::external("queue", &build::average("10")), cpu()],
+                &["50m"; 4],
+            ),
+            vec![build::queue(&["400"])],
+        ];
+        let text = said(Code::AtMax, &most(&queue.concat(), 6));
+        assert_eq!(
+            text.summary,
+            "the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Raise maxReplicas as far as nodes can carry it, or the target to 80 if a pod can carry more (predict \
+             --target)."
+        );
+        assert_eq!(
+            text.commands,
+            ["kubectl hpa predict web -n default --target queue=80"]
+        );
+        assert!(
+            text.evidence.contains(&"cpu alone proposes 4.".to_owned()),
+            "{text:?}"
+        );
+    }
+}

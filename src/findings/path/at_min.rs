@@ -1,0 +1,213 @@
+//! The finding `at-min`.
+
+use super::bound::{Bound, bound, bounded, least, leave, suspected};
+use super::{NOTHING_TO_DO, proposed};
+use crate::findings::prelude::*;
+use crate::snapshot::surroundings::ScaledObjectSpec;
+
+/// `minReplicas` decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtMin {
+    /// The bound.
+    pub bound: Bound,
+    /// The lowest number that `minReplicas` may have.
+    pub least: i32,
+}
+
+impl Kind for AtMin {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "at-min";
+    const WHEN: &'static str = "The metrics propose fewer than `minReplicas`.";
+    const REMEDY: &'static str = "Nothing to do.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let bound = bound(case, "TooFewReplicas")?;
+        let least = least(case);
+        let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
+        Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        if self.bound.is_disabled {
+            return others.any(Code::DirectionDisabled);
+        }
+        // Fewer replicas are an offer only if nothing is wrong with what is proposed.
+        others
+            .beyond(self.bound.asked, self.bound.bound)
+            .or_else(|| others.doubt())
+            .or_else(|| others.any(Code::BelowMin))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { bound, least } = self;
+        let Bound {
+            asked, bound: min, ..
+        } = *bound;
+        let (advice, commands) = match about.hpa().scaled_object() {
+            _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
+            _ if bound.suspicion.is_some() => suspected(about, bound),
+            _ if about.hpa().spec.max_replicas == min => (
+                Remedy::Nothing.says(format!(
+                    "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
+                    about.field_name("minReplicas"),
+                    about.field("maxReplicas")
+                )),
+                Vec::new(),
+            ),
+            _ if asked.max(*least) < min => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
+            Some(owner) => (
+                Remedy::LeaveToKeda.says(match about.object_of(owner).map(|it| &it.spec) {
+                    Some(ScaledObjectSpec { min_replica_count: Some(0), cooldown_period, .. }) => {
+                        format!(
+                            "Nothing to do: KEDA itself scales to 0 when no trigger has been active for \
+                             {}s.",
+                            cooldown_period.unwrap_or(COOLDOWN)
+                        )
+                    }
+                    _ => "Nothing to do: KEDA itself scales to 0 while no trigger is active, if \
+                          minReplicaCount is 0."
+                        .to_owned(),
+                }),
+                vec![about.scaled_object(owner)],
+            ),
+            None => (
+                Remedy::Nothing.says(
+                    "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of \
+                     type Object or External.",
+                ),
+                Vec::new(),
+            ),
+        };
+        let mut evidence = bounded(about, bound, "minReplicas");
+        let idle = bound
+            .metric
+            .filter(|metric| about.spec(*metric).is_resource());
+        evidence.extend(idle.map(|metric| {
+            format!(
+                "If the service is slow, {} is not what limits it.",
+                about.label(metric)
+            )
+        }));
+        Text {
+            summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+/// How many seconds after a trigger was active KEDA scales to 0, by default (`defaultCooldownPeriod`).
+const COOLDOWN: i32 = 300;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+    use crate::findings::path::testing::{annotated_by_keda, at_once, pods, queue_of};
+    use crate::findings::testing::{cpu, found, said, state, with, with_spec};
+
+    #[test]
+    fn a_minimum_that_cannot_be_lower() {
+        let idle = |keda: bool, gate: bool| {
+            let items = queue_of(&build::average("10"), "0", 1);
+            let items = if keda {
+                annotated_by_keda(&items, &json!({}))
+            } else {
+                items
+            };
+            let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
+            with(&items, "ControllerState", &gates)
+        };
+        for (items, least) in [
+            (idle(false, false), 1),
+            (idle(false, true), 0),
+            (idle(true, false), 1),
+            (idle(true, true), 1),
+        ] {
+            let all = found(&items);
+            let [Facts::AtMin(facts)] = all.iter().map(|it| &it.facts).collect::<Vec<_>>()[..]
+            else {
+                panic!("{all:?}")
+            };
+            assert_eq!(
+                (facts.least, facts.bound.bound, facts.bound.asked),
+                (least, 1, 0)
+            );
+        }
+    }
+
+    /// Fewer replicas are offered only if what is counted is in order.
+    #[test]
+    fn a_minimum_beside_a_finding_about_what_is_counted_follows_it() {
+        let spec = with_spec(&pods("10m"), &at_once(&json!({})));
+        let least = with_spec(&spec, &json!({"minReplicas": 3}));
+        let follows = |items: &[Value]| {
+            let all = found(items);
+            let own = all.iter().find(|it| it.code() == Code::AtMin);
+            own.unwrap_or_else(|| panic!("{all:?}")).follows
+        };
+        assert_eq!(follows(&least), None);
+        // One of the pods is of something else.
+        let mut foreign = least;
+        for (number, kind) in [
+            (0, "StatefulSet"),
+            (1, "ReplicaSet"),
+            (2, "ReplicaSet"),
+            (3, "ReplicaSet"),
+        ] {
+            let name = format!("web-{number}");
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+            let pod = foreign.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["labels"]["pod-template-hash"] = json!("5d");
+            pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": kind,
+                "name": "web-5d", "controller": true}]);
+        }
+        assert_eq!(follows(&foreign), Some(Code::ForeignPods));
+    }
+
+    /// What keeps the replicas on purpose asks for nothing, and a tolerance that cannot be set has a target instead.
+    #[test]
+    fn what_may_be_on_purpose() {
+        let pinned = |items: &[Value]| {
+            let spec = json!({"spec": {"minReplicas": 4, "maxReplicas": 4}});
+            said(Code::AtMin, &with(items, "HorizontalPodAutoscaler", &spec))
+        };
+        let text = pinned(&state(&[cpu()], &["10m"; 4]));
+        assert_eq!(
+            text.advice.text(),
+            "Nothing to do if it is pinned on purpose: minReplicas and maxReplicas are both 4."
+        );
+        assert!(text.commands.is_empty(), "{text:?}");
+        let old = |cpu: &str| {
+            let items = state(&[self::cpu()], &[cpu]);
+            let version = json!({"kubernetesVersion": "v1.30.0"});
+            said(
+                Code::WithinTolerance,
+                &with(&items, "ControllerState", &version),
+            )
+        };
+        let text = old("52m");
+        // 52 is more than 1.1 times 47, and not of 48.
+        assert_eq!(
+            text.advice.text(),
+            "Nothing to do; with a target of 47%, it proposes 2 at this load."
+        );
+        assert_eq!(
+            text.commands,
+            ["kubectl hpa predict web -n default --target cpu=47%"]
+        );
+        assert!(
+            text.evidence.iter().all(|it| !it.contains("fewer")),
+            "{text:?}"
+        );
+        // One replica cannot become fewer.
+        assert_eq!(old("48m").advice.text(), "Nothing to do.");
+    }
+}

@@ -1,0 +1,32 @@
+//! The finding `below-min`.
+
+use super::corrected::{Correction, MIN, corrected};
+use crate::findings::prelude::*;
+
+/// There are fewer replicas than `minReplicas`, or there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BelowMin(pub Correction);
+
+impl Kind for BelowMin {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "below-min";
+    const WHEN: &'static str = "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
+             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+             or rate limits.";
+    const REMEDY: &'static str = "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
+             purpose, there is nothing to do.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        corrected(case, Direction::Down, |it| Self(it).into())
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        self.0.cause(others)
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        MIN.correction(about, &self.0)
+    }
+}

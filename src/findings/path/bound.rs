@@ -1,0 +1,325 @@
+//! A bound that decides, and what speaks against the metric that asks for more or less.
+
+use super::{Limited, limit, winner};
+use crate::findings::prelude::*;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
+
+/// A bound that decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The bound.
+    pub bound: i32,
+    /// The count proposed without it.
+    pub asked: i32,
+    /// Since when the status has said the same.
+    pub since: Option<Timestamp>,
+    /// Whether scaling in that direction is disabled as well.
+    pub is_disabled: bool,
+    /// The metric with the highest proposal, by index in the spec.
+    pub metric: Option<usize>,
+    /// Current over target of that metric.
+    pub ratio: Option<f64>,
+    /// What speaks against that metric, if it is no resource.
+    pub suspicion: Option<Suspicion>,
+}
+
+/// What speaks against a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Suspicion {
+    /// It is the higher the older a pod is.
+    Counter,
+    /// The pods use this part of the cpu that they request: hardly any where it asks for more replicas, or more than
+    /// that where it asks for fewer.
+    Cpu(f64),
+}
+
+/// Returns a bound that decides, for the controller's reason.
+pub(crate) fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
+    let limited = limit(case).filter(|it| it.reason == is)?;
+    let is_disabled = limited.is_only_disabled(case);
+    let Limited {
+        desired: asked,
+        result,
+        ..
+    } = limited;
+    let status = &case.snapshot().hpa.status.conditions;
+    let since = status
+        .iter()
+        .find(|it| it.type_ == "ScalingLimited" && it.reason == is);
+    let winner = winner(case);
+    Some(Bound {
+        bound: result,
+        asked,
+        is_disabled,
+        since: since.and_then(|condition| condition.last_transition_time),
+        metric: winner.map(|(metric, _)| metric.index),
+        ratio: winner.map(|(_, proposal)| proposal.ratio),
+        suspicion: winner.and_then(|(metric, proposal)| suspicion(case, metric, proposal.ratio)),
+    })
+}
+
+/// Returns what speaks against a metric that is no resource.
+fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
+    /// Shares of the requests that say that pods are idle, or busy.
+    const IDLE: f64 = 0.1;
+    const BUSY: f64 = 1.0;
+    if step.is_resource() {
+        return None;
+    }
+    if ratio > 1.0 && rises_with_age(case, step) {
+        return Some(Suspicion::Counter);
+    }
+    let share = case.cpu_share()?;
+    let speaks = if ratio > 1.0 {
+        share <= IDLE
+    } else {
+        share >= BUSY
+    };
+    speaks.then_some(Suspicion::Cpu(share))
+}
+
+/// Whether the values of a metric are in the order of the ages of its pods, and far apart, as those of a counter are
+/// that begins at 0 with each pod.
+fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
+    let values = step
+        .pods
+        .iter()
+        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)));
+    let mut values: Vec<(Timestamp, i64)> = values.collect();
+    values.sort_by_key(|(created, _)| *created);
+    let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
+    values.len() >= 3
+        && values.windows(2).all(falls)
+        && values[0].1 / 2 >= values[values.len() - 1].1
+}
+
+/// Returns the lowest number that `minReplicas` may have.
+pub(crate) fn least(case: &Case<'_>) -> i32 {
+    let Snapshot {
+        hpa, controller, ..
+    } = case.snapshot();
+    let may_be_zero = controller.gates.scale_to_zero
+        && hpa.scaled_object().is_none()
+        && hpa.spec.metrics.iter().any(MetricSpec::is_total);
+    i32::from(!may_be_zero)
+}
+
+/// Words a bound that decides.
+pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
+    let mut evidence = Vec::new();
+    if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
+        evidence.push(format!(
+            "{} is at {} of its target.",
+            about.label(metric),
+            percent(ratio)
+        ));
+    }
+    if let Some(since) = bound.since {
+        evidence.push(format!(
+            "The status has said so since {}.",
+            time(about.now(), since)
+        ));
+    }
+    evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
+    evidence.extend(about.running(field));
+    let owner = about
+        .hpa()
+        .scaled_object()
+        .filter(|_| field == "minReplicas");
+    evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
+    evidence.extend(
+        about
+            .without()
+            .map(|without| format!("Without {field}: {without}.")),
+    );
+    evidence
+}
+
+/// Returns what to do about a bound that decides while another bound would change nothing.
+pub(crate) fn leave(field: &str) -> Advice {
+    Remedy::Nothing.says(format!(
+        "Leave it: with scaling disabled in this direction, another {field} changes nothing."
+    ))
+}
+
+/// Returns what to do about a bound if something speaks against the metric.
+pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
+    let Some(metric) = bound.metric else {
+        return (Advice::default(), Vec::new());
+    };
+    let label = about.label(metric);
+    let advice = match bound.suspicion {
+        Some(Suspicion::Counter) => Remedy::UseRate.says(format!(
+            "Use a rate of {label}: like a counter, it rises with the age of a pod."
+        )),
+        Some(Suspicion::Cpu(share)) => Remedy::LookAtMetric.says(format!(
+            "Look at {label} first: the pods use {} of the cpu that they request.",
+            percent(share)
+        )),
+        None => Advice::default(),
+    };
+    (advice, vec![about.ask(metric)])
+}
+
+impl About<'_> {
+    /// Returns a sentence about the bound of the running HPA, if another one is assumed.
+    pub(crate) fn running(&self, field: &str) -> Option<String> {
+        let running = &self
+            .pass
+            .input
+            .observed
+            .as_ref()
+            .filter(|_| self.assumes(field))?
+            .spec;
+        let own = match field {
+            "maxReplicas" => running.max_replicas,
+            _ => running.min_replicas.unwrap_or(1),
+        };
+        Some(format!("The HPA itself has {field} {own}."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::build;
+    use crate::findings::about::Text;
+
+    use crate::findings::testing::{cpu, pass, said, state, with};
+    use crate::findings::{Code, find, views};
+    use crate::pass::Pass;
+    use crate::snapshot::hpa::HpaSpec;
+
+    /// Returns the text about a code in a state, if another spec than the running one is assumed.
+    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text<String> {
+        let mut input = pass(items).input;
+        input.observed = Some(input.snapshot.hpa.clone());
+        assume(&mut input.snapshot.hpa.spec);
+        let pass = Pass::run(input);
+        let views = views(&pass, &find(&pass));
+        views
+            .into_iter()
+            .find(|view| view.code == code)
+            .expect("the code")
+            .text
+    }
+
+    /// No command changes a bound that the running HPA does not have.
+    #[test]
+    fn a_bound_that_is_assumed() {
+        let busy = state(&[cpu()], &["90m"; 4]);
+        let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
+        let disabled = with(&busy, "HorizontalPodAutoscaler", &disabled);
+        let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+        let idle = with(
+            &state(&[cpu()], &["10m"; 4]),
+            "HorizontalPodAutoscaler",
+            &quick,
+        );
+        let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
+        assert_eq!(
+            text.advice.text(),
+            "Assume a higher maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can \
+             carry more (predict --request)."
+        );
+        assert!(
+            text.evidence
+                .contains(&"The HPA itself has maxReplicas 20.".to_owned())
+        );
+        let of = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
+        assert_eq!(text.commands, [of("--max 8"), of("--request app=cpu=240m")]);
+        let text = said_assuming(Code::AtMin, &idle, |spec| spec.min_replicas = Some(4));
+        assert_eq!(text.advice.text(), "Nothing to do.");
+        assert!(
+            text.evidence
+                .contains(&"The HPA itself has minReplicas 1.".to_owned())
+        );
+        assert_eq!(text.commands, Vec::<String>::new());
+        let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| {
+            spec.max_replicas = 4;
+        });
+        assert_eq!(
+            text.advice.text(),
+            "If that is not meant, remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas."
+        );
+        assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
+        // Only the other bound is assumed.
+        let at_most = with(
+            &busy,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 4}}),
+        );
+        let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
+        assert_eq!(text.commands.len(), 3, "{:?}", text.commands);
+        assert!(
+            text.advice.text().starts_with("Raise maxReplicas if"),
+            "{text:?}"
+        );
+    }
+
+    /// A bound is not what to change where something speaks against the metric.
+    #[test]
+    fn what_speaks_against_the_metric_of_a_bound() {
+        let queue = |value: &str, cpu: &[&str]| {
+            let items = state(&[build::external("queue", &build::average("1"))], cpu);
+            [
+                with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}})),
+                vec![build::queue(&[value])],
+            ]
+            .concat()
+        };
+        let served = |values: [&str; 3]| {
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": "served"}, "target": build::average("10")}});
+            let items = state(&[metric], &["90m"; 3]);
+            let most = json!({"spec": {"maxReplicas": 5}});
+            let mut items = with(&items, "HorizontalPodAutoscaler", &most);
+            let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");
+            for (pod, created) in pods.zip(["03", "04", "05"]) {
+                pod["metadata"]["creationTimestamp"] =
+                    json!(format!("2026-11-21T{created}:00:00Z"));
+            }
+            let value = |(number, value): (usize, &str)| {
+                json!({
+                    "describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                    "metric": {"name": "served"}, "timestamp": build::NOW, "value": value,
+                })
+            };
+            let values: Vec<Value> = values.into_iter().enumerate().map(value).collect();
+            items.push(json!({
+                "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": values,
+            }));
+            items
+        };
+        let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
+        let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
+        for (code, items, want) in [
+            (Code::AtMax, queue("90", &["50m"; 4]), raise),
+            (
+                Code::AtMax,
+                queue("90", &["5m"; 4]),
+                "Look at queue first: the pods use 5% of the cpu that they request.",
+            ),
+            (Code::AtMin, queue("1", &["50m"; 4]), "Nothing to do."),
+            (
+                Code::AtMin,
+                queue("1", &["190m"; 4]),
+                "Look at queue first: the pods use 190% of the cpu that they request.",
+            ),
+            (Code::AtMax, served(["90", "60", "10"]), counter),
+            // Not in the order of their ages, or not far apart.
+            (
+                Code::AtMax,
+                served(["60", "90", "10"]),
+                "Raise maxReplicas if",
+            ),
+            (Code::AtMax, served(["90", "80", "70"]), "Raise maxReplicas"),
+        ] {
+            let advice = said(code, &items).advice.text();
+            assert!(advice.starts_with(want), "{advice}");
+        }
+    }
+}

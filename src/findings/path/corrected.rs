@@ -1,0 +1,826 @@
+//! Replicas beyond a bound, which this pass or an earlier one corrects without using metrics.
+
+use serde_json::Map;
+
+use super::bound::bound;
+use super::{NOTHING_TO_DO, tried};
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::engine::decision::{Path, Step};
+use crate::findings::Alternative;
+use crate::findings::last_pass::LastPass;
+use crate::findings::prelude::*;
+use crate::snapshot::evidence::Event;
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+
+/// Replicas that are corrected to a bound without using metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// By this pass.
+    Due(Corrected),
+    /// By an earlier pass, which is the last that has scaled.
+    Done(CorrectedBefore),
+}
+
+/// Replicas that an earlier pass has corrected to a bound that still holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CorrectedBefore {
+    /// The bound, and the replicas since then.
+    pub bound: i32,
+    /// The replicas before that pass, if the status or an event of the target says so.
+    pub from: Option<i32>,
+    /// When it was.
+    pub at: Timestamp,
+    /// What had changed.
+    pub changed: Changed,
+    /// What the metrics propose, if the bound still keeps the replicas from it.
+    pub asked: Option<i32>,
+}
+
+impl CorrectedBefore {
+    /// Returns another bound: what the replicas were, or what the metrics ask for within reason.
+    pub fn earlier(&self) -> Option<i32> {
+        let is_near = |asked: &i32| (1..=self.bound.saturating_mul(4)).contains(asked);
+        self.from.or(self.asked.filter(is_near))
+    }
+}
+
+/// What had changed before a pass that corrected replicas to a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// The HPA was created.
+    Created,
+    /// The HPA, by the field manager that has written the bound.
+    Bound,
+    /// The replicas: the HPA was not changed for long.
+    Replicas,
+    /// One of the two.
+    Unknown,
+}
+
+/// Replicas that this pass corrects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Corrected {
+    /// The replicas before the pass.
+    pub current: i32,
+    /// The bound.
+    pub bound: i32,
+    /// How it has come to that.
+    pub cause: Cause,
+}
+
+/// Why replicas are beyond a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The bound is assumed; the HPA has this one, which allows the replicas.
+    Assumed(i32),
+    /// The replicas are assumed; the target has this many.
+    AssumedReplicas(i32),
+    /// The HPA is new: it has no status yet.
+    NewHpa,
+    /// The controller itself left these replicas, so the bound was changed after that.
+    Changed,
+    /// A person set them, as `other-writer` says.
+    Person,
+    /// A program set them, as `other-writer` says.
+    Program,
+    /// Unknown.
+    Unknown,
+}
+
+impl Cause {
+    /// Whether no one has set the replicas: the bound is new, or they are assumed.
+    fn is_expected(self) -> bool {
+        let is_assumed = matches!(self, Self::Assumed(_) | Self::AssumedReplicas(_));
+        is_assumed || matches!(self, Self::NewHpa | Self::Changed)
+    }
+}
+
+/// The longest time in which a pass follows a change of the HPA or of the replicas, and the target follows the pass.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+
+/// Whether something happens within that time.
+fn is_soon(after: SignedDuration) -> bool {
+    (SignedDuration::ZERO..=SETTLED).contains(&after)
+}
+
+/// Looks for a correction to a bound: to `maxReplicas` (up) or `minReplicas` (down).
+pub(super) fn corrected(
+    case: &Case<'_>,
+    beyond: Direction,
+    facts: fn(Correction) -> Facts,
+) -> Option<Finding> {
+    let (path, current, min, max) = case.decision().trace.iter().find_map(|step| match step {
+        Step::ChoosePath {
+            path,
+            current,
+            min,
+            max,
+        } => Some((*path, *current, *min, *max)),
+        _ => None,
+    })?;
+    let bound = match (path, beyond) {
+        (Path::AboveMax, Direction::Up) => max,
+        (Path::BelowMin, Direction::Down) => min,
+        (Path::Metrics, _) if current == max || current == min => {
+            return corrected_before(case, current, beyond, facts);
+        }
+        _ => return None,
+    };
+    let cause = cause(case, current, beyond);
+    let severity = if cause.is_expected() {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    let due = Correction::Due(Corrected {
+        current,
+        bound,
+        cause,
+    });
+    let without = with_bound(case, beyond, current);
+    Some(Finding::explaining(severity, facts(due)).without(without))
+}
+
+/// Returns the result of the pass with another bound.
+fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
+    case.without(|snapshot| match beyond {
+        Direction::Up => snapshot.hpa.spec.max_replicas = bound,
+        Direction::Down => snapshot.hpa.spec.min_replicas = Some(bound),
+    })
+}
+
+/// Looks for the correction to a bound that led to the present replicas.
+fn corrected_before(
+    case: &Case<'_>,
+    current: i32,
+    beyond: Direction,
+    facts: fn(Correction) -> Facts,
+) -> Option<Finding> {
+    let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
+    let max = case.snapshot().hpa.spec.max_replicas;
+    let (field, reason) = match beyond {
+        Direction::Up if current == max => (SpecField::MaxReplicas, "TooManyReplicas"),
+        Direction::Down if current < max => (SpecField::MinReplicas, "TooFewReplicas"),
+        Direction::Up | Direction::Down => return None,
+    };
+    let done = CorrectedBefore {
+        bound: current,
+        from,
+        at,
+        changed: changed(case, field, at),
+        asked: bound(case, reason).map(|it| it.asked),
+    };
+    let severity = match (beyond, done.asked, done.changed) {
+        // The bound keeps replicas away that are needed.
+        (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
+            Severity::Warning
+        }
+        _ => Severity::Info,
+    };
+    let without = done.earlier().map(|it| with_bound(case, beyond, it));
+    Some(Finding {
+        without,
+        ..Finding::explaining(severity, facts(Correction::Done(done)))
+    })
+}
+
+/// Returns what had changed before a correction to the bound in a field.
+fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
+    let written = &case.snapshot().hpa.written;
+    let before = |time: Timestamp| at.duration_since(time);
+    let by_writer = written
+        .last_writer(field)
+        .and_then(|it| it.time)
+        .map(before);
+    match (by_writer, written.spec.map(before)) {
+        _ if written.created.map(before).is_some_and(is_soon) => Changed::Created,
+        (Some(before), _) if is_soon(before) => Changed::Bound,
+        (_, Some(before)) if before > SETTLED => Changed::Replicas,
+        _ => Changed::Unknown,
+    }
+}
+
+/// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
+/// them, if nothing has been scaled since then: by its newest event, or by the status of the last pass.
+fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
+    /// As long as an API server keeps events by default.
+    const RECENT: SignedDuration = SignedDuration::from_hours(1);
+    let hpa = &case.snapshot().hpa;
+    let evidence = &case.pass.input.evidence;
+    let own = evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let newest = own
+        .max_by_key(|it| it.last)
+        .filter(|it| it.new_size() == Some(current));
+    let told = newest.and_then(|it| Some((it.corrects()?, it.last?)));
+    let status = LastPass::of(&hpa.status, current).filter(|it| it.scaled && it.to == current);
+    let (beyond, at) = told.or_else(|| {
+        let HpaSpec {
+            min_replicas,
+            max_replicas,
+            ..
+        } = hpa.spec;
+        let beyond = match status?.from {
+            from if from > max_replicas => Direction::Up,
+            from if from > 0 && from < min_replicas.unwrap_or(1) => Direction::Down,
+            _ => return None,
+        };
+        Some((beyond, hpa.status.last_scale_time?))
+    })?;
+    let follows = |it: &&Event| it.last.is_some_and(|last| is_soon(last.duration_since(at)));
+    let mut followed = evidence
+        .scaled
+        .iter()
+        .filter(follows)
+        .filter_map(Event::followed);
+    let from = followed
+        .find(|(_, to)| *to == current)
+        .and_then(|(from, _)| from);
+    let from = status.map(|it| it.from).or(from);
+    let is_beyond = |from: &i32| match beyond {
+        Direction::Up => *from > current,
+        Direction::Down => *from < current,
+    };
+    (case.since(at)? <= RECENT).then_some((beyond, from.filter(is_beyond), at))
+}
+
+/// Takes away the bound that replicas are beyond, so that a pass reads its metrics.
+pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
+    match beyond {
+        Direction::Up => spec.max_replicas = i32::MAX,
+        Direction::Down => spec.min_replicas = Some(1),
+    }
+}
+
+/// Returns why these replicas are beyond the maximum (up) or the minimum (down).
+fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> Cause {
+    let Hpa { status, .. } = &case.snapshot().hpa;
+    if let Some(observed) = &case.pass.input.observed {
+        let own = match beyond {
+            Direction::Up => observed.spec.max_replicas,
+            Direction::Down => observed.spec.min_replicas.unwrap_or(1),
+        };
+        let allows = if beyond == Direction::Up {
+            current <= own
+        } else {
+            current >= own
+        };
+        if allows {
+            return Cause::Assumed(own);
+        }
+    }
+    if let Some(own) = case.pass.input.observed_replicas {
+        return Cause::AssumedReplicas(own);
+    }
+    let other = case.shown().find_map(|it| match &it.facts {
+        Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
+        _ => None,
+    });
+    match other.map(|it| (&it.owner, &it.writer)) {
+        Some((Some(_), _)) => return Cause::Program,
+        Some((None, Some(writer))) if writer.by.repeats() => return Cause::Program,
+        Some((None, Some(_))) => return Cause::Person,
+        Some((None, None)) | None => {}
+    }
+    // A pass sets what is beyond a bound to the bound, if it can.
+    let mut conditions = status.conditions.iter();
+    let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
+    let is_new = *status == HpaStatus::default();
+    // Of a past pass, no status is known.
+    if is_new && case.pass.input.evidence.past.is_none() {
+        Cause::NewHpa
+    } else if !is_new && status.desired_replicas == current && is_able {
+        Cause::Changed
+    } else {
+        Cause::Unknown
+    }
+}
+
+/// The words for a bound that replicas are beyond.
+pub(super) struct BoundWords {
+    field: &'static str,
+    owned: SpecField,
+    beyond: &'static str,
+    other: &'static str,
+    change: &'static str,
+    flag: &'static str,
+}
+
+pub(super) const MAX: BoundWords = BoundWords {
+    field: "maxReplicas",
+    owned: SpecField::MaxReplicas,
+    beyond: "above",
+    other: "more",
+    change: "raise",
+    flag: "--max",
+};
+
+pub(super) const MIN: BoundWords = BoundWords {
+    field: "minReplicas",
+    owned: SpecField::MinReplicas,
+    beyond: "below",
+    other: "fewer",
+    change: "lower",
+    flag: "--min",
+};
+
+impl BoundWords {
+    /// Words a correction to the bound.
+    pub(super) fn correction(&self, about: &About<'_>, correction: &Correction) -> Text {
+        match correction {
+            Correction::Due(due) => due_text(about, *due, self),
+            Correction::Done(done) => done_text(about, done, self),
+        }
+    }
+
+    /// Returns who has written the bound last. KEDA writes those of its HPAs, for somebody else.
+    fn writer<'a>(&self, about: &About<'a>) -> Option<&'a ManagedFieldsEntry> {
+        let hpa = about.hpa();
+        let entry = hpa.written.last_writer(self.owned);
+        entry.filter(|it| !it.manager.is_empty() && hpa.scaled_object().is_none())
+    }
+
+    /// Words who has written the bound last.
+    fn written(&self, about: &About<'_>) -> Option<String> {
+        let ManagedFieldsEntry {
+            manager, time: at, ..
+        } = self.writer(about)?;
+        let (field, now) = (self.field, about.now());
+        Some(match at {
+            Some(at) => format!(
+                "The field manager {manager} wrote {field}, and last changed the HPA at {} ({} ago).",
+                time(now, *at),
+                distance(*at, now)
+            ),
+            None => format!("The field manager {manager} wrote {field}."),
+        })
+    }
+}
+
+/// Words replicas that were beyond a bound, and that an earlier pass has corrected.
+fn done_text(about: &About<'_>, done: &CorrectedBefore, words: &BoundWords) -> Text {
+    let BoundWords {
+        field,
+        beyond,
+        other,
+        change,
+        flag,
+        ..
+    } = words;
+    let CorrectedBefore {
+        bound,
+        from,
+        at,
+        changed,
+        asked: _,
+    } = *done;
+    let ago = distance(at, about.now());
+    let were = match from {
+        Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
+        Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
+        None => format!("there were {other} replicas than {field} ({bound})"),
+    };
+    let writer = words.writer(about).filter(|_| changed == Changed::Bound);
+    let by = writer.map_or_else(String::new, |it| format!(", which {} wrote", it.manager));
+    let mut evidence = vec![format!(
+        "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
+        time(about.now(), at)
+    )];
+    evidence.extend(words.written(about));
+    evidence.extend(
+        match changed {
+            Changed::Created => Some("The HPA had just been created."),
+            Changed::Bound => None,
+            Changed::Replicas => Some(
+                "The HPA had not been changed for long, so something else had scaled the target.",
+            ),
+            Changed::Unknown => {
+                Some("Either the HPA was changed, or something else had scaled the target.")
+            }
+        }
+        .map(str::to_owned),
+    );
+    let earlier = done.earlier();
+    let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
+    evidence.extend(
+        earlier
+            .zip(about.without())
+            .map(|(earlier, without)| format!("With {field} {earlier}: {without}.")),
+    );
+    let hint = flags
+        .as_ref()
+        .map_or_else(String::new, |flags| about.try_it(flags));
+    let to = about.field(field);
+    if changed == Changed::Created && about.finding.severity == Severity::Info {
+        return Text {
+            summary: format!(
+                "{were} when the HPA was created, so the controller set {bound} {ago} ago and ignored \
+                 the metrics"
+            ),
+            evidence,
+            advice: Remedy::Nothing.says(NOTHING_TO_DO),
+            commands: Vec::new(),
+            objects: [about.own(), vec![about.target()]].concat(),
+        };
+    }
+    let advice = match changed {
+        Changed::Created => format!("If {bound} is not meant, {change} {to}{hint}."),
+        Changed::Replicas => format!("Find out what scaled the target, or {change} {to}{hint}."),
+        Changed::Bound | Changed::Unknown => {
+            format!("If {bound} is not meant, {change} {to} again{hint}.")
+        }
+    };
+    let mut commands = Vec::new();
+    if let (Some(flags), Some(earlier)) = (&flags, earlier) {
+        let patch = Map::from_iter([((*field).to_owned(), earlier.into())]);
+        commands = tried(about, flags, &patch.into());
+    }
+    if about.hpa().written.last_writer(words.owned).is_none() {
+        commands.push(about.kubectl("get hpa", "-o yaml --show-managed-fields"));
+    }
+    Text {
+        summary: format!(
+            "{were}{by}, so the controller set {bound} {ago} ago and ignored the metrics"
+        ),
+        evidence,
+        advice: Remedy::ChangeBound.says(advice),
+        commands,
+        objects: [about.own(), vec![about.target()]].concat(),
+    }
+}
+
+/// Words replicas beyond a bound.
+fn due_text(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Text {
+    let BoundWords {
+        field,
+        beyond,
+        flag,
+        ..
+    } = *words;
+    let Corrected {
+        current,
+        bound,
+        cause,
+    } = corrected;
+    let mut evidence = Vec::new();
+    evidence.extend(match cause {
+        Cause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
+        Cause::AssumedReplicas(own) => Some(format!(
+            "{} has {}.",
+            about.hpa().reference(),
+            count(own, "replica")
+        )),
+        Cause::NewHpa => Some("The HPA has no status yet.".to_owned()),
+        Cause::Changed => Some(format!(
+            "The last pass left {}, so {field} was changed after it.",
+            count(current, "replica")
+        )),
+        Cause::Person | Cause::Program | Cause::Unknown => None,
+    });
+    evidence.extend(words.written(about).filter(|_| cause == Cause::Changed));
+    let without = about.without();
+    evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
+    let patch = Map::from_iter([(field.to_owned(), current.into())]);
+    let commands = tried(about, &format!("{flag} {current}"), &patch.into());
+    let (advice, commands) = match cause {
+        Cause::AssumedReplicas(_) => (
+            Remedy::AssumeBound.says(format!(
+                "Add {flag} {current} to see what the metrics propose."
+            )),
+            vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
+        ),
+        // The HPA itself allows the replicas.
+        Cause::Assumed(_) => (
+            Remedy::AssumeBound.says(format!("Use another {field} if {current} is right.")),
+            commands,
+        ),
+        Cause::Unknown => (
+            Remedy::ChangeBound.says(format!(
+                "Find out what scaled it to {current}, or change {}.",
+                about.field(field)
+            )),
+            commands,
+        ),
+        _ => (
+            Remedy::ChangeBound.says(format!(
+                "Change {} if {current} is right.",
+                about.field(field)
+            )),
+            commands,
+        ),
+    };
+    Text {
+        summary: format!(
+            "{} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
+            match current {
+                1 => "1 replica is".to_owned(),
+                _ => format!("{current} replicas are"),
+            }
+        ),
+        evidence,
+        advice,
+        commands,
+        objects: [about.own(), vec![about.target()]].concat(),
+    }
+}
+
+impl Correction {
+    /// Returns the finding that it follows from.
+    pub(super) fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        match self {
+            Self::Due(due) if due.cause == Cause::Program => others.any(Code::OtherWriter),
+            Self::Due(_) => None,
+            Self::Done(_) => others
+                .whole_pause()
+                .or_else(|| others.any(Code::OtherWriter)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::path::above_max::AboveMax;
+
+    use crate::findings::path::below_min::BelowMin;
+    use crate::findings::path::testing::{left, pods};
+    use crate::findings::testing::{cpu, found, pass, said, set_by, state, with, with_spec};
+    use crate::findings::{find_except, views};
+
+    /// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
+    #[test]
+    fn a_bound_that_has_changed_is_no_trouble() {
+        let least = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
+        let most = with_spec(&pods("50m"), &json!({"maxReplicas": 3}));
+        let told = |items: &[Value]| -> Vec<_> {
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity))
+                .collect()
+        };
+        for (items, code) in [(least, Code::BelowMin), (most, Code::AboveMax)] {
+            for (items, severity) in [
+                // A new HPA.
+                (items.clone(), Severity::Info),
+                (left(&items, 4, "ReadyForNewScale"), Severity::Info),
+                // The controller could not scale.
+                (left(&items, 4, "FailedUpdateScale"), Severity::Warning),
+                (left(&items, 5, "ReadyForNewScale"), Severity::Warning),
+            ] {
+                assert_eq!(told(&items), [(code, severity)]);
+            }
+        }
+    }
+
+    /// Four replicas at a maximum of 4 or a minimum of 4, with an event of a minute and an HPA that was written then.
+    #[test]
+    fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
+        let event = |message: &str, at: &str| {
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+                "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                "reason": "SuccessfulRescale", "message": message, "count": 1,
+                "firstTimestamp": at, "lastTimestamp": at})
+        };
+        let above = "New size: 4; reason: Current number of replicas above Spec.MaxReplicas";
+        let below = "New size: 4; reason: Current number of replicas below Spec.MinReplicas";
+        let written = |at: &str| {
+            json!({"metadata": {"managedFields": [{"manager": "argocd-controller", "operation": "Update",
+                "time": at, "fieldsV1": {"f:spec": {"f:maxReplicas": {}, "f:minReplicas": {}}}}]}})
+        };
+        let most = |cpu: &str| with_spec(&pods(cpu), &json!({"maxReplicas": 4}));
+        let least = |cpu: &str| with_spec(&pods(cpu), &json!({"minReplicas": 4}));
+        let hpa = "HorizontalPodAutoscaler";
+        let just = "2026-11-21T05:58:50Z";
+        let at = "2026-11-21T05:59:00Z";
+        let up = |severity, changed, asked| Some((Code::AboveMax, severity, changed, asked));
+        let info = Severity::Info;
+        for (about, items, events, want) in [
+            (
+                "lowered",
+                with(&most("90m"), hpa, &written(just)),
+                vec![event(above, at)],
+                up(Severity::Warning, Changed::Bound, Some(8)),
+            ),
+            (
+                "lowered, and enough",
+                with(&most("50m"), hpa, &written(just)),
+                vec![event(above, at)],
+                up(info, Changed::Bound, None),
+            ),
+            (
+                "scaled",
+                with(&most("90m"), hpa, &written("2026-11-20T05:58:50Z")),
+                vec![event(above, at)],
+                up(info, Changed::Replicas, Some(8)),
+            ),
+            (
+                "unknown",
+                most("90m"),
+                vec![event(above, at)],
+                up(Severity::Warning, Changed::Unknown, Some(8)),
+            ),
+            (
+                "raised",
+                with(&least("50m"), hpa, &written(just)),
+                vec![event(below, at)],
+                Some((Code::BelowMin, info, Changed::Bound, None)),
+            ),
+            (
+                "created",
+                with(
+                    &least("50m"),
+                    hpa,
+                    &json!({"metadata": {"creationTimestamp": just}}),
+                ),
+                vec![event(below, at)],
+                Some((Code::BelowMin, info, Changed::Created, None)),
+            ),
+            (
+                "long ago",
+                most("90m"),
+                vec![event(above, "2026-11-21T04:59:00Z")],
+                None,
+            ),
+            (
+                "another bound",
+                with_spec(&pods("50m"), &json!({"maxReplicas": 5})),
+                vec![event(above, at)],
+                None,
+            ),
+            (
+                "scaled since",
+                most("90m"),
+                vec![
+                    event(above, at),
+                    event(
+                        "New size: 4; reason: All metrics below target",
+                        "2026-11-21T05:59:30Z",
+                    ),
+                ],
+                None,
+            ),
+        ] {
+            let of = |it: &Finding| match &it.facts {
+                Facts::AboveMax(AboveMax(Correction::Done(done)))
+                | Facts::BelowMin(BelowMin(Correction::Done(done))) => {
+                    Some((it.code(), it.severity, done.changed, done.asked))
+                }
+                _ => None,
+            };
+            let all = found(&[items, events].concat());
+            assert_eq!(all.iter().find_map(of), want, "{about}");
+            // What the bound keeps away is a matter of the bound.
+            let follows = all
+                .iter()
+                .find(|it| it.code() == Code::AtMax)
+                .map(|it| it.follows);
+            if let Some(follows) = follows {
+                assert_eq!(follows, want.map(|_| Code::AboveMax), "{about}");
+            }
+        }
+        // The status of the last pass says the same, with the replicas before it.
+        let status = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
+            "lastScaleTime": at, "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+        let all = found(&with(&most("90m"), hpa, &status));
+        let earlier = all.iter().find_map(|it| match &it.facts {
+            Facts::AboveMax(AboveMax(Correction::Done(done))) => done.earlier(),
+            _ => None,
+        });
+        assert_eq!(earlier, Some(9));
+    }
+
+    /// A correction refers to what scaled the target, unless a person did, or that is not shown.
+    #[test]
+    fn replicas_beyond_a_bound_that_a_program_sets() {
+        let advice = |manager: &str, ignored: &[Code]| {
+            let writer = json!({"manager": manager, "operation": "Update"});
+            let pass = pass(&set_by(&writer, 1));
+            let all = views(&pass, &find_except(&pass, ignored));
+            let below = all
+                .into_iter()
+                .find(|it| it.code == Code::BelowMin)
+                .unwrap();
+            (below.text.advice.text(), below.text.commands.len())
+        };
+        let ignored = [Code::OtherWriter];
+        let own = "Change minReplicas if 1 is right.".to_owned();
+        let other = "Follow the advice of other-writer.".to_owned();
+        let unknown = "Find out what scaled it to 1, or change minReplicas.".to_owned();
+        assert_eq!(advice("helm", &[]), (other, 0));
+        assert_eq!(advice("kubectl-edit", &[]), (own, 2));
+        assert_eq!(advice("helm", &ignored), (unknown, 2));
+    }
+
+    /// A bound that has changed is what to change, and not what something scaled the target to.
+    #[test]
+    fn a_bound_that_has_changed() {
+        let least = json!({"spec": {"minReplicas": 6}});
+        let items = with(
+            &state(&[cpu()], &["50m"; 4]),
+            "HorizontalPodAutoscaler",
+            &least,
+        );
+        let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+        let left = |replicas: i32| {
+            let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
+            let status = build::with(status, &json!({"desiredReplicas": replicas}));
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({ "status": status }),
+            )
+        };
+        let change = "Change minReplicas if 4 is right.";
+        for (items, advice, evidence) in [
+            (items.clone(), change, Some("The HPA has no status yet.")),
+            (
+                left(4),
+                change,
+                Some("The last pass left 4 replicas, so minReplicas was changed after it."),
+            ),
+            (
+                left(5),
+                "Find out what scaled it to 4, or change minReplicas.",
+                None,
+            ),
+        ] {
+            let text = said(Code::BelowMin, &items);
+            assert_eq!(text.advice.text(), advice);
+            let with = "With minReplicas 4: 4 replicas.";
+            let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
+            assert_eq!(text.evidence, want);
+        }
+    }
+
+    /// Who has lowered the maximum, and what to raise it to, by the status and the fields of a GitOps tool.
+    #[test]
+    fn a_maximum_that_was_lowered_names_its_writer() {
+        let at = "2026-11-21T05:59:00Z";
+        let lowered = |manager: &Value| {
+            json!({"metadata": {"managedFields": manager}, "spec": {"maxReplicas": 4},
+                "status": {"currentReplicas": 9, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}})
+        };
+        let text = |manager: &Value| {
+            let items = state(&[cpu()], &["90m"; 4]);
+            said(
+                Code::AboveMax,
+                &with(&items, "HorizontalPodAutoscaler", &lowered(manager)),
+            )
+        };
+        let writer = json!([{"manager": "argocd-controller", "operation": "Update",
+            "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
+        let told = text(&writer);
+        assert_eq!(
+            told.summary,
+            "9 replicas were above maxReplicas (4), which argocd-controller wrote, so the controller set 4 \
+             60s ago and ignored the metrics"
+        );
+        assert_eq!(
+            told.evidence,
+            [
+                "The controller corrected that at 05:59:00Z without considering metrics, stabilization or rate \
+                 limits.",
+                "The field manager argocd-controller wrote maxReplicas, and last changed the HPA at 05:58:50Z \
+                 (70s ago).",
+                "With maxReplicas 9: 8 replicas.",
+            ]
+        );
+        let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
+        assert_eq!(
+            told.advice.text(),
+            format!("{again} Argo CD writes hpa/web: change it in Git.")
+        );
+        assert_eq!(told.commands.len(), 1);
+        // Without managed fields, a command shows them.
+        let unknown = text(&json!([]));
+        assert_eq!(unknown.advice.text(), again);
+        let fields = "kubectl get hpa web -n default -o yaml --show-managed-fields";
+        assert_eq!(unknown.commands.last().map(String::as_str), Some(fields));
+    }
+
+    /// Before the HPA was created, there was one replica, and that is in order.
+    #[test]
+    fn a_minimum_of_a_new_hpa() {
+        let at = "2026-11-21T05:59:00Z";
+        let created = |created: &str| {
+            let items = state(&[cpu()], &["50m"; 4]);
+            let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
+                "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+            said(
+                Code::BelowMin,
+                &with(&items, "HorizontalPodAutoscaler", &hpa),
+            )
+            .advice
+            .text()
+        };
+        assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
+        let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";
+        assert_eq!(created("2026-11-20T05:58:50Z"), again);
+    }
+}

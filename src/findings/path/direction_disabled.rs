@@ -1,0 +1,268 @@
+//! The finding `direction-disabled`.
+
+use serde_json::Map;
+
+use super::{Limited, limit, proposed, rules, tried, verb};
+use crate::findings::prelude::*;
+
+/// The direction in which the metrics propose to scale is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectionDisabled {
+    /// The direction.
+    pub direction: Direction,
+    /// The replicas after stabilization.
+    pub desired: i32,
+    /// What is allowed.
+    pub result: i32,
+    /// Another value of the bound, if the replicas are at it, which would keep them there as well.
+    pub bound: Option<i32>,
+}
+
+impl Kind for DirectionDisabled {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "direction-disabled";
+    const WHEN: &'static str =
+        "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.";
+    const REMEDY: &'static str = "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
+             well.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
+        let bound = limited.is_bound().then(|| limited.wider(case));
+        let Limited {
+            desired,
+            result,
+            rate,
+            ..
+        } = limited;
+        let direction = rate?.direction;
+        let facts = DirectionDisabled {
+            direction,
+            desired,
+            result,
+            bound,
+        };
+        let without = case.without(|snapshot| {
+            let spec = &mut snapshot.hpa.spec;
+            let rules = spec.behavior.as_mut().and_then(|rules| match direction {
+                Direction::Up => rules.scale_up.as_mut(),
+                Direction::Down => rules.scale_down.as_mut(),
+            });
+            if let Some(rules) = rules {
+                rules.select_policy = Some("Max".to_owned());
+            }
+            match (bound, direction) {
+                (Some(bound), Direction::Up) => spec.max_replicas = bound,
+                (Some(bound), Direction::Down) => spec.min_replicas = Some(bound),
+                (None, _) => {}
+            }
+        });
+        Some(Finding::explaining(Severity::Info, facts).without(without))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.first(|it| match &it.facts {
+            Facts::PausedByKeda(pause) => pause.may_disable(self.direction),
+            _ => false,
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let direction = self.direction;
+        let field = format!("behavior.{}.selectPolicy", rules(direction));
+        let (bound, flag, change, further) = match direction {
+            Direction::Up => ("maxReplicas", "--max", "raise", "higher"),
+            Direction::Down => ("minReplicas", "--min", "lower", "lower"),
+        };
+        let behavior = json!({ rules(direction): { "selectPolicy": null } });
+        let mut patch = Map::from_iter([("behavior".to_owned(), behavior)]);
+        let mut flags = format!("--set {field}=null");
+        let (mut policy, mut all) = ("the default, Max".to_owned(), about.field(&field));
+        if let Some(to) = self.bound {
+            patch.insert(bound.to_owned(), to.into());
+            flags += &format!(" {flag} {to}");
+            policy += &format!(", and {bound} {to}");
+            let change = if about.assumes(bound) {
+                format!("assume a {further} {bound}")
+            } else {
+                format!("{change} {}", about.field(bound))
+            };
+            all = format!("{} and {change}", about.field_name(&field));
+        }
+        let without = about
+            .without()
+            .map(|without| format!("With {policy}: {without}."));
+        let mut evidence = Vec::from_iter(without);
+        if direction == Direction::Down {
+            // No longer window is valid.
+            let window = "A stabilizationWindowSeconds of up to 3600 also keeps replicas, for that time only.";
+            evidence.push(window.to_owned());
+        }
+        Text {
+            summary: format!(
+                "{}, but {field} is Disabled, so the HPA never scales {}",
+                proposed(about, self.desired),
+                verb(direction)
+            ),
+            evidence,
+            advice: Remedy::EnableDirection.says(format!("If that is not meant, remove {all}.")),
+            commands: tried(about, &flags, &patch.into()),
+            objects: about.own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::path::testing::{at_once, pods, queue_of};
+    use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
+    use crate::findings::{find_except, views};
+
+    /// Where scaling in a direction is disabled, another bound would change nothing. It is still a bound that decides.
+    #[test]
+    fn at_a_bound_a_disabled_direction_comes_first() {
+        let disabled = |way: &str| {
+            let rules = json!({way: {"selectPolicy": "Disabled"}});
+            at_once(&rules)
+        };
+        let most = |cpu: &str, rules: &Value| {
+            with_spec(&with_spec(&pods(cpu), rules), &json!({"maxReplicas": 4}))
+        };
+        let least = |cpu: &str, rules: &Value| {
+            with_spec(&with_spec(&pods(cpu), rules), &json!({"minReplicas": 4}))
+        };
+        let (at_max, at_min, first) = (Code::AtMax, Code::AtMin, Code::DirectionDisabled);
+        let (info, warning) = (Severity::Info, Severity::Warning);
+        let wider = with_spec(
+            &most("90m", &disabled("scaleUp")),
+            &json!({"maxReplicas": 5}),
+        );
+        for (items, want) in [
+            (
+                most("90m", &disabled("scaleUp")),
+                vec![(first, info, None), (at_max, info, Some(first))],
+            ),
+            (
+                most("90m", &disabled("scaleDown")),
+                vec![(at_max, warning, None)],
+            ),
+            (wider, vec![(first, info, None)]),
+            (
+                least("10m", &disabled("scaleDown")),
+                vec![(first, info, None), (at_min, info, Some(first))],
+            ),
+            (
+                least("10m", &disabled("scaleUp")),
+                vec![(at_min, info, None)],
+            ),
+            // No lower bound is allowed.
+            (
+                with_spec(
+                    &queue_of(&build::average("10"), "0", 1),
+                    &disabled("scaleDown"),
+                ),
+                vec![(at_min, info, None)],
+            ),
+        ] {
+            let all = found(&items);
+            let told: Vec<_> = all
+                .iter()
+                .map(|it| (it.code(), it.severity, it.follows))
+                .collect();
+            assert_eq!(told, want);
+        }
+    }
+
+    /// With scaling disabled, another bound is no remedy, whether or not a finding says so.
+    #[test]
+    fn a_bound_in_a_disabled_direction() {
+        let spec = json!({"spec": {"maxReplicas": 4,
+            "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
+        let items = with(
+            &state(&[cpu()], &["90m"; 4]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        );
+        let pass = pass(&items);
+        let told = |ignored: &[Code]| {
+            let all = views(&pass, &find_except(&pass, ignored));
+            let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+            (
+                bound.severity,
+                bound.text.advice.text(),
+                bound.text.commands.len(),
+            )
+        };
+        let leave = "Leave it: with scaling disabled in this direction, another maxReplicas changes nothing.";
+        let follow = "Follow the advice of direction-disabled.";
+        assert_eq!(told(&[]), (Severity::Info, follow.to_owned(), 0));
+        assert_eq!(
+            told(&[Code::DirectionDisabled]),
+            (Severity::Info, leave.to_owned(), 0)
+        );
+    }
+
+    /// At a bound, both have to change.
+    #[test]
+    fn a_disabled_direction_at_a_bound() {
+        let at = |cpu: &str, way: &str, spec: Value| {
+            let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+            let disabled = json!({way: {"selectPolicy": "Disabled"}});
+            let behavior = json!({"behavior": build::with(behavior, &disabled)});
+            let items = with(
+                &state(&[self::cpu()], &[cpu; 4]),
+                "HorizontalPodAutoscaler",
+                &json!({ "spec": behavior }),
+            );
+            with(&items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
+        };
+        for (items, advice, flags, patch, without) in [
+            (
+                at("90m", "scaleUp", json!({"maxReplicas": 4})),
+                "If that is not meant, remove behavior.scaleUp.selectPolicy and raise maxReplicas.",
+                "--set behavior.scaleUp.selectPolicy=null --max 8",
+                json!({"behavior": {"scaleUp": {"selectPolicy": null}}, "maxReplicas": 8}),
+                "With the default, Max, and maxReplicas 8: 8 replicas.",
+            ),
+            (
+                at("10m", "scaleDown", json!({"minReplicas": 4})),
+                "If that is not meant, remove behavior.scaleDown.selectPolicy and lower minReplicas.",
+                "--set behavior.scaleDown.selectPolicy=null --min 1",
+                json!({"behavior": {"scaleDown": {"selectPolicy": null}}, "minReplicas": 1}),
+                "With the default, Max, and minReplicas 1: 1 replica.",
+            ),
+            (
+                at("90m", "scaleUp", json!({"maxReplicas": 5})),
+                "If that is not meant, remove behavior.scaleUp.selectPolicy.",
+                "--set behavior.scaleUp.selectPolicy=null",
+                json!({"behavior": {"scaleUp": {"selectPolicy": null}}}),
+                "With the default, Max: a proposal of 8, and 5 replicas after stabilization and limits.",
+            ),
+        ] {
+            let text = said(Code::DirectionDisabled, &items);
+            assert_eq!(text.advice.text(), advice);
+            assert_eq!(text.evidence[0], without);
+            let has_window = text.evidence[1..]
+                .iter()
+                .any(|it| it.contains("up to 3600"));
+            assert_eq!(has_window, flags.contains("scaleDown"));
+            assert_eq!(
+                text.commands,
+                [
+                    format!("kubectl hpa predict web -n default {flags}"),
+                    format!(
+                        "kubectl patch hpa web -n default --type=merge -p '{}'",
+                        json!({"spec": patch})
+                    ),
+                ]
+            );
+        }
+    }
+}

@@ -1,0 +1,520 @@
+//! The finding `held-by-window`.
+
+use super::{Held, Limited, held, limit, policy, rules, tried, verb, winner};
+use crate::calendar::Calendar;
+use crate::findings::Next;
+use crate::findings::prelude::*;
+use crate::memory::ground::{Ground, Running};
+use crate::pass::Origin;
+use crate::snapshot::hpa::ScalingPolicy;
+use crate::snapshot::memory::Recommendation;
+
+/// A recommendation inside the window decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldByWindow {
+    /// The direction that it holds back.
+    pub against: Direction,
+    /// What the metrics propose.
+    pub desired: i32,
+    /// The result.
+    pub result: i32,
+    /// The recommendation that decides; the latest of equal ones.
+    pub held_by: Recommendation,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// How long a recommendation counts.
+    pub window: SignedDuration,
+    /// The controller's default, in seconds, if the window is longer: somebody may want to scale sooner.
+    pub shorter: Option<i64>,
+    /// Whether each pod may have work of its own, of which the controller knows nothing.
+    pub busy: bool,
+    /// Since when the controller has led, if that is within the window: its history is no older.
+    pub leads_since: Option<Timestamp>,
+    /// What follows, if the metrics keep proposing the same.
+    pub next: Option<Next>,
+    /// Whether the earlier recommendation adds replicas, instead of only keeping them.
+    pub adds: bool,
+    /// What limits the passes after the window, if it takes several to reach what the metrics propose.
+    pub then: Option<Then>,
+}
+
+impl Kind for HeldByWindow {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "held-by-window";
+    const WHEN: &'static str = "A recommendation within the stabilization window decides. The controller uses the \
+             highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
+             not pause after scaling.";
+    const REMEDY: &'static str = "Wait until the recommendation leaves the window. A window that is longer than by default can be \
+             shortened to scale down sooner.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let pass = case.pass;
+        let Held {
+            desired,
+            result,
+            up_window,
+            down_window,
+            held_by,
+        } = held(case)?;
+        let against = if held_by.replicas > desired {
+            Direction::Down
+        } else {
+            Direction::Up
+        };
+        let window = match against {
+            Direction::Up => up_window.unwrap_or_default(),
+            Direction::Down => down_window,
+        };
+        // The latest of equal recommendations holds longest.
+        let remembered = pass.remembered.likely.recommendations.iter();
+        let equal = remembered.filter(|other| other.replicas == held_by.replicas);
+        let held_by = equal
+            .copied()
+            .max_by_key(|other| other.time)
+            .unwrap_or(held_by);
+        let now = case.snapshot().now;
+        let leads_since = pass
+            .remembered
+            .grounds
+            .iter()
+            .find_map(|ground| match ground {
+                Ground::Controller(Running::Leads(since))
+                    if now.duration_since(*since) < window =>
+                {
+                    Some(*since)
+                }
+                _ => None,
+            });
+        let facts = HeldByWindow {
+            against,
+            desired,
+            result,
+            held_by,
+            origin: pass.origin(&held_by),
+            window,
+            shorter: shorter(case, against, window),
+            busy: against == Direction::Down && has_own_work(case),
+            leads_since,
+            next: case.next(),
+            adds: against == Direction::Down
+                && case.decision().replicas_after() > case.decision().replicas_before(),
+            then: then(case, desired, against, window),
+        };
+        let without = case.without_history();
+        let is_held_anyway = |it: Limited| it.is_bound() || it.is_disabled();
+        if without.replicas == case.answer().replicas && limit(case).is_some_and(is_held_anyway) {
+            return None;
+        }
+        // If a limit would hold them as well, the end of the window changes nothing.
+        let finding = if without.replicas == case.answer().replicas {
+            Finding::aside(Severity::Info, facts)
+        } else {
+            Finding::explaining(Severity::Info, facts)
+        };
+        Some(finding.without(without))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // While something else sets the replicas, neither a window nor a policy decides what they are.
+        let flaps = || {
+            others
+                .any(Code::Flapping)
+                .filter(|_| self.desired < self.result)
+        };
+        others
+            .beyond(self.desired, self.result)
+            .or_else(flaps)
+            .or_else(|| others.writer())
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let (past, now) = (self.held_by, about.now());
+        let window = duration(self.window);
+        let replicas = past.replicas;
+        let mut evidence = Vec::new();
+        let what = match self.origin {
+            Origin::Start | Origin::NoneStated | Origin::Assumed => {
+                evidence.push(
+                    "At its first pass, the controller takes the current replicas as a \
+                     recommendation."
+                        .to_owned(),
+                );
+                format!("the current {replicas} count for {window}")
+            }
+            Origin::Inferred => {
+                format!("{replicas} was recommended in the last {window}")
+            }
+            Origin::Known => format!(
+                "{replicas} was recommended {} ago and holds for {window}",
+                distance(past.time, now)
+            ),
+        };
+        if let Some(since) = self.leads_since {
+            evidence.push(format!(
+                "The controller manager has led since {}, less than {window} ago: it started with \
+                 the replicas of that time as its only recommendation.",
+                time(now, since)
+            ));
+        }
+        if self.origin == Origin::Known {
+            let until = past.time.plus(self.window);
+            evidence.push(format!("It holds until {}.", future(now, until)));
+        }
+        evidence.extend(self.next.and_then(|next| about.next(next)));
+        evidence.push(format!(
+            "The controller uses the {} recommendation of the window; this is not a pause after \
+             scaling.",
+            if self.against == Direction::Down {
+                "highest"
+            } else {
+                "lowest"
+            }
+        ));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("Without it: {without}.")),
+        );
+        if self.adds {
+            return self.returns(about, evidence);
+        }
+        let after = match &self.then {
+            Some(Then { policies, reached }) => {
+                evidence.push(format!(
+                    "After the window, the policies decide: {} at {}.",
+                    count(self.desired, "replica"),
+                    future(now, *reached)
+                ));
+                let fields = about.field(&format!("behavior.{}", rules(self.against)));
+                evidence.push(format!("Both are in {fields}."));
+                let all: Vec<String> = policies.iter().map(policy).collect();
+                format!("; after that, at most {}", all.join(" or "))
+            }
+            None => String::new(),
+        };
+        let (advice, commands) = self.advice(about);
+        Text {
+            summary: format!("the metrics propose {}, but {what}{after}", self.desired),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+/// How the replicas reach what the metrics propose once a window has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Then {
+    /// The policies.
+    pub policies: Vec<ScalingPolicy>,
+    /// When the last pass gets there.
+    pub reached: Timestamp,
+}
+
+/// Returns the controller's default in seconds, if a window is longer.
+fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Option<i64> {
+    let default = match against {
+        Direction::Up => SignedDuration::ZERO,
+        Direction::Down => case.snapshot().controller.downscale_stabilization,
+    };
+    (default < window).then_some(default.as_secs())
+}
+
+/// Whether the metric that decides is a total of which each pod is to have at most one, as of jobs in a queue.
+fn has_own_work(case: &Case<'_>) -> bool {
+    let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else {
+        return false;
+    };
+    step.target
+        .average_value
+        .as_ref()
+        .is_some_and(|it| it.milli_value() <= 1000)
+}
+
+/// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
+/// the window.
+fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuration) -> Option<Then> {
+    let behavior = case.snapshot().hpa.spec.behavior.as_ref()?;
+    let rules = match against {
+        Direction::Up => behavior.scale_up.as_ref(),
+        Direction::Down => behavior.scale_down.as_ref(),
+    };
+    let upcoming = &case.pass.outlook.upcoming;
+    let mut changes = upcoming
+        .windows(2)
+        .filter(|pair| pair[0].replicas != pair[1].replicas);
+    let takes_several = changes.nth(1).is_some();
+    let last = upcoming
+        .last()
+        .filter(|last| takes_several && last.replicas == desired)?;
+    // Policies that take no longer than the window are not worth a word.
+    let ends = upcoming
+        .iter()
+        .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
+    if last.time.duration_since(ends.time) <= window {
+        return None;
+    }
+    let policies = rules?.policies.clone()?;
+    Some(Then {
+        policies,
+        reached: last.time,
+    })
+}
+
+impl HeldByWindow {
+    /// Returns what to do: to wait, or to shorten a window that is longer than by default.
+    fn advice(&self, about: &About<'_>) -> (Advice, Vec<Command>) {
+        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
+        let until = end.map_or_else(String::new, |end| {
+            format!("until {}", time(about.now(), end))
+        });
+        if self.busy {
+            let own = if about.hpa().scaled_object().is_some() {
+                "a ScaledJob"
+            } else {
+                "Jobs"
+            };
+            let jobs = format!(
+                "The controller does not know which pods are busy: for long jobs, use {own}, or let them end \
+                 within terminationGracePeriodSeconds."
+            );
+            let wait = Remedy::WaitForWindow.waits(until);
+            let is_past = about.pass.input.evidence.past.is_some();
+            let wait = if is_past {
+                String::new()
+            } else {
+                format!("{} ", wait.text())
+            };
+            return (Remedy::KeepBusy.says(format!("{wait}{jobs}")), Vec::new());
+        }
+        let Some(shorter) = self.shorter else {
+            return (Remedy::WaitForWindow.waits(until), Vec::new());
+        };
+        let rules_of = rules(self.against);
+        let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
+        let sooner = match self.then {
+            Some(_) => "change the window and the policies".to_owned(),
+            None => format!(
+                "shorten {field} ({}s) to scale {} sooner",
+                self.window.as_secs(),
+                verb(self.against)
+            ),
+        };
+        let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
+        (
+            Remedy::ShortenWindow.waits(until).or(sooner),
+            Vec::from_iter(about.predict_for("10m", &flags)),
+        )
+    }
+
+    /// Words an earlier recommendation that adds replicas, as only happens without `behavior`
+    /// (`stabilizeRecommendation`).
+    fn returns(&self, about: &About<'_>, evidence: Vec<String>) -> Text {
+        let (replicas, seconds) = (self.held_by.replicas, self.window.as_secs());
+        let mut evidence = evidence;
+        evidence.push(
+            "Without behavior, an earlier recommendation adds replicas; with it, it only keeps them."
+                .to_owned(),
+        );
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": seconds}});
+        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={seconds}");
+        Text {
+            summary: format!(
+                "the metrics propose {}, but the controller goes back towards {replicas}, which was \
+                 recommended in the last {}",
+                self.desired,
+                duration(self.window)
+            ),
+            evidence,
+            advice: Remedy::AddBehavior.says(format!(
+                "Set any {}, such as a scaleDown window of {seconds}s.",
+                about.field("behavior")
+            )),
+            commands: tried(about, &flags, &json!({ "behavior": behavior })),
+            objects: about.own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::path::testing::{pods, queue_of, recommended};
+    use crate::findings::testing::{found, of_keda, said, state, with, with_spec};
+
+    /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
+    #[test]
+    fn a_recommendation_from_before_reaches_no_limit() {
+        let before = |spec: Value, replicas: i32| {
+            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
+            let items = with_spec(&pods("10m"), &spec);
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            )
+        };
+        let slowly = json!({"behavior": {"scaleUp": {"policies": [
+            {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+        let told = |items: &[Value]| -> Vec<_> {
+            let adds = |it: &Finding| match &it.facts {
+                Facts::HeldByWindow(facts) => Some(facts.adds),
+                _ => None,
+            };
+            found(items)
+                .iter()
+                .map(|it| (it.code(), it.severity, adds(it)))
+                .collect()
+        };
+        let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
+        for (items, want) in [
+            // At the maximum, and above it after the maximum was lowered.
+            (before(json!({"maxReplicas": 4}), 6), held(false)),
+            (before(json!({"maxReplicas": 4}), 4), held(false)),
+            // Without behavior, the recommendation adds replicas: two, four as the doubling allows, and up to the maximum.
+            (before(json!({}), 6), held(true)),
+            (before(json!({}), 20), held(true)),
+            (before(json!({"maxReplicas": 5}), 6), held(true)),
+            // With any behavior, it adds none.
+            (before(slowly, 6), held(false)),
+        ] {
+            assert_eq!(told(&items), want, "{}", items[0]["spec"]);
+        }
+        // What is proposed now is limited as before.
+        let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 6}));
+        let recommendations = json!([{"replicas": 12, "time": "2026-11-21T05:58:00Z"}]);
+        let busy = with(
+            &busy,
+            "ControllerState",
+            &json!({ "recommendations": recommendations }),
+        );
+        let all = found(&busy);
+        let Facts::AtMax(facts) = &all[0].facts else {
+            panic!("{all:?}")
+        };
+        assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
+    }
+
+    #[test]
+    fn where_a_limit_holds_as_well_the_window_explains_nothing() {
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        let items = with_spec(
+            &recommended(&pods("10m"), "2026-11-21T05:56:00Z"),
+            &disabled,
+        );
+        let all = found(&items);
+        let codes: Vec<_> = all.iter().map(|it| (it.code(), it.explains)).collect();
+        assert_eq!(codes[0], (Code::DirectionDisabled, true));
+        assert!(
+            !codes.iter().any(|(code, _)| *code == Code::HeldByWindow),
+            "{codes:?}"
+        );
+        let Facts::DirectionDisabled(facts) = all[0].facts else {
+            panic!("{codes:?}")
+        };
+        assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
+        // Where a bound decides, it says nothing.
+        let least = json!({"minReplicas": 4});
+        let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();
+        let recommended = |replicas: i32| {
+            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
+            let items = with_spec(&pods("10m"), &least);
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            )
+        };
+        assert_eq!(codes(&recommended(2)), [Code::AtMin]);
+        assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
+    }
+
+    /// Only a window that is longer than by default is more than what everybody has.
+    #[test]
+    fn a_shorter_window_is_the_default() {
+        let shorter = |rules: &Value, items: &[Value]| {
+            let recommended = recommended(items, "2026-11-21T05:59:30Z");
+            let all = found(&with_spec(&recommended, &json!({ "behavior": rules })));
+            all.into_iter().find_map(|it| match it.facts {
+                Facts::HeldByWindow(it) => Some(it.shorter),
+                _ => None,
+            })
+        };
+        let window = |direction: &str, seconds: i32| json!({ direction: {"stabilizationWindowSeconds": seconds} });
+        assert_eq!(
+            shorter(&window("scaleDown", 3600), &pods("10m")),
+            Some(Some(300))
+        );
+        assert_eq!(
+            shorter(&window("scaleDown", 301), &pods("10m")),
+            Some(Some(300))
+        );
+        assert_eq!(shorter(&window("scaleDown", 300), &pods("10m")), Some(None));
+        assert_eq!(shorter(&json!({}), &pods("10m")), Some(None));
+        // Scaling up has none by default.
+        assert_eq!(
+            shorter(&window("scaleUp", 60), &pods("200m")),
+            Some(Some(0))
+        );
+    }
+
+    /// A total of which each pod is to have one is work of its own.
+    #[test]
+    fn jobs_are_work_of_each_pod() {
+        let busy = |per_pod: &str| {
+            let items = recommended(
+                &queue_of(&build::average(per_pod), "2", 6),
+                "2026-11-21T05:59:30Z",
+            );
+            found(&items).into_iter().find_map(|it| match it.facts {
+                Facts::HeldByWindow(it) => Some(it.busy),
+                _ => None,
+            })
+        };
+        assert_eq!((busy("1"), busy("2")), (Some(true), Some(false)));
+    }
+
+    /// Which pods are busy, the controller does not know: a window only delays their end.
+    #[test]
+    fn a_hold_of_pods_with_work_of_their_own() {
+        let held = |per_pod: &str, owner: bool| {
+            let items = [
+                state(
+                    &[build::external("queue", &build::average(per_pod))],
+                    &["50m"; 6],
+                ),
+                vec![build::queue(&["2"])],
+            ];
+            let recommendations = json!([{"replicas": 6, "time": "2026-11-21T05:59:30Z"}]);
+            let items = with(
+                &items.concat(),
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            );
+            let items = if owner {
+                of_keda(&items, &json!({}))
+            } else {
+                items
+            };
+            let text = said(Code::HeldByWindow, &items);
+            (text.advice.text(), text.commands.len())
+        };
+        let jobs = |own: &str| {
+            format!(
+                "Wait until 06:04:30Z. The controller does not know which pods are busy: for long jobs, use {own}, or let \
+                 them end within terminationGracePeriodSeconds."
+            )
+        };
+        assert_eq!(held("1", true), (jobs("a ScaledJob"), 0));
+        assert_eq!(held("1", false), (jobs("Jobs"), 0));
+        assert_eq!(held("2", true), ("Wait until 06:04:30Z.".to_owned(), 0));
+    }
+}

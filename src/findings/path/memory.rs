@@ -1,0 +1,318 @@
+//! Memory that keeps the replicas at any load.
+
+use super::value;
+use crate::findings::prelude::*;
+use crate::findings::requests::is_alike;
+use crate::findings::targets::{More, Room, room};
+use crate::whatif::thresholds::{Borders, Scale};
+
+/// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
+/// keeps replicas, of which any other metrics need at most half.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlikeMemory {
+    /// The place of the metric in the spec, from 0.
+    pub metric: usize,
+    /// How its values are counted.
+    pub scale: Scale,
+    /// The metric, in the unit of its target.
+    pub now: i64,
+    /// The highest value at which it proposes fewer replicas.
+    pub at: i64,
+    /// One pod fewer.
+    pub fewer: i32,
+    /// Whether there are other metrics, which propose far fewer.
+    pub has_others: bool,
+    /// What would let fewer pods be enough.
+    pub room: Room,
+}
+
+/// Returns what memory that does not fall with the load means for one replica fewer, if it alone keeps the replicas.
+pub(crate) fn alike_memory<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    borders: Borders,
+    current: i32,
+) -> Option<AlikeMemory> {
+    let proposal = metric.proposal().filter(|it| it.filled.is_none())?;
+    let is_counted = proposal
+        .counted
+        .is_some_and(|it| usize::try_from(current) == Ok(it.ready));
+    let mut others = case.metrics().filter(|it| it.index != metric.index);
+    let needs = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas > current / 2);
+    let fewer = current - 1;
+    let fits = proposal.ratio * f64::from(current) <= f64::from(fewer);
+    if !is_counted || fits || !is_baseline(case, metric) || others.any(needs) {
+        return None;
+    }
+    let Borders {
+        scale,
+        now,
+        fewer: at,
+        ..
+    } = borders;
+    Some(AlikeMemory {
+        metric: metric.index,
+        scale,
+        now: now?,
+        at: at?,
+        fewer,
+        has_others: case.metrics().count() > 1,
+        room: room(case, metric, fewer),
+    })
+}
+
+/// Whether a metric is memory of which all pods use about as much.
+pub(crate) fn is_baseline<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+    metric.name == "memory" && is_alike(case, metric)
+}
+
+/// Words what keeps the replicas: memory that is not shared, with the rule as evidence, or else the rule.
+pub(crate) fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Text {
+    let Some(memory) = memory else { return rule };
+    let AlikeMemory {
+        metric,
+        scale,
+        now,
+        at,
+        fewer,
+        has_others,
+        room,
+    } = memory;
+    let More { act, commands, .. } = room.more(about, *metric);
+    let instead = if *has_others {
+        "drop the metric"
+    } else {
+        "scale on load"
+    };
+    let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
+    evidence.extend(rule.evidence);
+    Text {
+        summary: format!(
+            "for {}, {} must be {} or less; it is {}",
+            count(*fewer, "replica"),
+            about.label(*metric),
+            value(scale, *at),
+            value(scale, *now)
+        ),
+        evidence,
+        advice: Remedy::LeaveRoom.says(format!(
+            "Pods seldom free memory: {}, {act}, or {instead}.",
+            about.for_fewer(room)
+        )),
+        commands,
+        objects: rule.objects,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::build;
+    use crate::findings::path::testing::memory;
+    use crate::findings::testing::{found, said, state, with, with_spec};
+    use crate::findings::{Code, Facts};
+
+    /// A target of 80%: fewer pods cannot share what each needs.
+    #[test]
+    fn memory_that_each_pod_needs_keeps_the_replicas() {
+        let state = |metrics: &[Value], cpu: &str, usages: [&str; 4]| {
+            memory(metrics, cpu, usages, &json!({}))
+        };
+        let memory = || build::resource("memory", &build::utilization(80));
+        let cpu = || build::resource("cpu", &build::utilization(50));
+        let kept = |items: &[Value]| {
+            found(items).into_iter().find_map(|it| match it.facts {
+                Facts::Rounding(it) => Some((Code::Rounding, it.memory)),
+                Facts::WithinTolerance(it) => Some((Code::WithinTolerance, it.memory)),
+                _ => None,
+            })
+        };
+        for (about, items, code, want) in [
+            // At 60%, 3 pods are enough, and 78 is 60% of 130.
+            (
+                "within",
+                state(&[memory()], "10m", ["78Mi"; 4]),
+                Code::WithinTolerance,
+                Some((60, false, "130Mi")),
+            ),
+            // 70 of 120 is 58%, which is 0.725 of 80%: 2.9 of 4 pods.
+            (
+                "rounded",
+                state(&[memory()], "10m", ["70Mi"; 4]),
+                Code::Rounding,
+                Some((60, false, "120Mi")),
+            ),
+            (
+                "beside",
+                state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
+                Code::Rounding,
+                Some((60, true, "120Mi")),
+            ),
+            (
+                "shared",
+                state(&[memory()], "10m", ["78Mi", "78Mi", "96Mi", "60Mi"]),
+                Code::WithinTolerance,
+                None,
+            ),
+            (
+                "above",
+                state(&[memory()], "10m", ["82Mi"; 4]),
+                Code::WithinTolerance,
+                None,
+            ),
+            (
+                "with cpu",
+                state(&[memory(), cpu()], "40m", ["70Mi"; 4]),
+                Code::Rounding,
+                None,
+            ),
+            // Cpu needs 3 of the 4.
+            (
+                "beside busy pods",
+                state(&[memory(), cpu()], "30m", ["70Mi"; 4]),
+                Code::Rounding,
+                None,
+            ),
+            (
+                "at the minimum",
+                with_spec(
+                    &state(&[memory()], "10m", ["78Mi"; 4]),
+                    &json!({"minReplicas": 4}),
+                ),
+                Code::WithinTolerance,
+                None,
+            ),
+        ] {
+            let (told, memory) = kept(&items).unwrap();
+            let memory = memory.map(|it| {
+                let request = it.room.request.map(|it| it.request.to_string());
+                (it.at, it.has_others, request)
+            });
+            let want = want.map(|(one, others, request)| (one, others, Some(request.to_owned())));
+            assert_eq!((told, memory), (code, want), "{about}");
+        }
+    }
+
+    /// What leaves memory room is found by playing it, and is nothing that the limits do not allow.
+    #[test]
+    fn room_for_memory_is_what_the_pods_may_have() {
+        let share = || build::resource("memory", &build::utilization(80));
+        let amount = || build::resource("memory", &build::average("80Mi"));
+        let limit = |limit: &str| json!({"limits": {"memory": limit}});
+        let restarted = |items: &[Value]| {
+            let statuses = json!([{"name": "app", "restartCount": 3}]);
+            with(
+                items,
+                "Pod",
+                &json!({"status": {"containerStatuses": statuses}}),
+            )
+        };
+        let of =
+            |metric: Value, resources: &Value| memory(&[metric], "10m", ["78Mi"; 4], resources);
+        let none = json!({});
+        for (about, items, request, target, is_tight) in [
+            ("a share", of(share(), &none), Some("130Mi"), None, false),
+            // A container cannot request more than its limit.
+            (
+                "below a limit",
+                of(share(), &limit("128Mi")),
+                None,
+                None,
+                false,
+            ),
+            ("at a limit", of(share(), &limit("86Mi")), None, None, true),
+            (
+                "restarted",
+                restarted(&of(share(), &none)),
+                Some("130Mi"),
+                None,
+                true,
+            ),
+            // 78 × 4 of 104 are 3.
+            ("an amount", of(amount(), &none), None, Some("110Mi"), false),
+            (
+                "an amount above the limit",
+                of(amount(), &limit("104Mi")),
+                None,
+                None,
+                false,
+            ),
+            (
+                "an amount at the limit",
+                of(amount(), &limit("86Mi")),
+                None,
+                None,
+                true,
+            ),
+            (
+                "an amount, restarted",
+                restarted(&of(amount(), &none)),
+                None,
+                None,
+                true,
+            ),
+        ] {
+            let all = found(&items);
+            let room = all.iter().find_map(|it| match &it.facts {
+                Facts::WithinTolerance(it) => it.memory.as_ref().map(|it| it.room.clone()),
+                _ => None,
+            });
+            let room = room.unwrap_or_else(|| panic!("{about}: {all:?}"));
+            let amount = room.target.and_then(|it| it.target.average_value);
+            assert_eq!(
+                (
+                    room.request.map(|it| it.request.to_string()).as_deref(),
+                    amount.map(|it| it.to_string()).as_deref(),
+                    room.is_tight
+                ),
+                (request, target, is_tight),
+                "{about}"
+            );
+        }
+    }
+
+    /// Pods that have restarted may have lacked memory: a request alone would not give them more.
+    #[test]
+    fn memory_of_pods_that_have_restarted() {
+        let told = |metric: Value, restarts: i32| {
+            let container = build::with(
+                build::requesting("app", "100m"),
+                &json!({"resources": {"requests": {"memory": "100Mi"}}}),
+            );
+            let statuses = json!([{"name": "app", "restartCount": restarts}]);
+            let pod = json!({"spec": {"containers": [container]}, "status": {"containerStatuses": statuses}});
+            let items = with(&state(&[metric], &["10m"; 4]), "Pod", &pod);
+            let containers = json!([{"name": "app", "usage": {"memory": "78Mi"}}]);
+            let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
+            let advice = said(Code::WithinTolerance, &items).advice.text();
+            advice.split_once("free memory: ").unwrap().1.to_owned()
+        };
+        let share = || build::resource("memory", &build::utilization(80));
+        let amount = || build::resource("memory", &build::average("80Mi"));
+        for (metric, restarts, want) in [
+            (
+                share(),
+                0,
+                "for 3 instead of 4, raise the memory request to 130Mi (predict --request), or scale on load.",
+            ),
+            (
+                share(),
+                1,
+                "for 3 instead of 4, raise memory request and limit (predict --request), or scale on load.",
+            ),
+            (
+                amount(),
+                0,
+                "for 3 instead of 4, raise the target (predict --target memory=110Mi), or scale on load.",
+            ),
+            (
+                amount(),
+                1,
+                "for fewer, raise the memory limit and the target, or scale on load.",
+            ),
+        ] {
+            assert_eq!(told(metric, restarts), want);
+        }
+    }
+}

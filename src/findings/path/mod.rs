@@ -1,0 +1,388 @@
+//! Findings about the way from the metrics to the replicas: tolerance, rounding, holds, rate limits,
+//! bounds, and a target without replicas.
+
+pub mod above_max;
+pub mod at_max;
+pub mod at_min;
+pub mod below_min;
+pub mod bound;
+pub mod corrected;
+pub mod direction_disabled;
+pub mod held_by_window;
+pub mod memory;
+pub mod rate_limited;
+pub mod rounding;
+pub mod switched_off;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod within_tolerance;
+
+use serde_json::Value;
+
+use self::bound::least;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::{Because, Decision, MetricResult, Path, Proposal, RateLimit, Step};
+use crate::findings::prelude::*;
+use crate::findings::targets::Room;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
+use crate::snapshot::memory::Recommendation;
+use crate::snapshot::surroundings::{ScaleDown, Workload};
+use crate::whatif::thresholds::{Scale, Unit};
+use crate::words::in_unit;
+
+/// Returns the metric with the highest proposal, if the pass follows metrics.
+fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
+    let decision = case.decision();
+    let winner = decision
+        .winner()
+        .filter(|_| decision.path() == Some(Path::Metrics))?;
+    match &winner.result {
+        MetricResult::Proposal(proposal) => Some((winner, proposal)),
+        MetricResult::Error(_) | MetricResult::Unread(_) => None,
+    }
+}
+
+/// Returns the metric that decides, with its ratio, if the tolerance is what keeps the replicas.
+pub(crate) fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
+    let (winner, proposal) = winner(case)?;
+    let ratio = match proposal.because {
+        Because::WithinTolerance => proposal.ratio,
+        Because::FilledWithinTolerance => proposal.filled?.ratio,
+        _ => return None,
+    };
+    let is_kept = case.decision().proposal == case.decision().replicas_before();
+    (is_kept && ratio != 1.0).then_some((winner, ratio))
+}
+
+/// Returns the side of the target on which a ratio is.
+fn side_of(ratio: f64) -> Direction {
+    if ratio > 1.0 {
+        Direction::Up
+    } else {
+        Direction::Down
+    }
+}
+
+/// Returns the direction in which the replicas would change without the tolerance, if that is what keeps
+/// them.
+pub(crate) fn tolerated(case: &Case<'_>) -> Option<Direction> {
+    let (_, ratio) = within(case)?;
+    Some(side_of(ratio))
+}
+
+/// Returns the side of its target on which the metric with the highest proposal is.
+pub(crate) fn side(case: &Case<'_>) -> Option<Direction> {
+    let (_, proposal) = winner(case)?;
+    Some(side_of(proposal.ratio))
+}
+
+/// Returns the path of the field `tolerance` of a direction.
+pub(crate) fn tolerance_of(side: Direction) -> &'static str {
+    match side {
+        Direction::Up => "spec.behavior.scaleUp.tolerance",
+        Direction::Down => "spec.behavior.scaleDown.tolerance",
+    }
+}
+
+/// Sets the field `tolerance` of a direction.
+pub(crate) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance: Quantity) {
+    let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
+    let rules = match side {
+        Direction::Up => &mut behavior.scale_up,
+        Direction::Down => &mut behavior.scale_down,
+    };
+    rules.get_or_insert_default().tolerance = Some(tolerance);
+}
+
+/// How stabilization changes the proposal, if a recommendation does.
+struct Held {
+    desired: i32,
+    result: i32,
+    up_window: Option<SignedDuration>,
+    down_window: SignedDuration,
+    held_by: Recommendation,
+}
+
+fn held(case: &Case<'_>) -> Option<Held> {
+    case.decision().trace.iter().find_map(|step| match step {
+        Step::Stabilize {
+            desired,
+            result,
+            up_window,
+            down_window,
+            held_by,
+            ..
+        } if desired != result => Some(Held {
+            desired: *desired,
+            result: *result,
+            up_window: *up_window,
+            down_window: *down_window,
+            held_by: (*held_by)?,
+        }),
+        _ => None,
+    })
+}
+
+/// A limit that changes the replicas.
+struct Limited {
+    desired: i32,
+    result: i32,
+    rate: Option<RateLimit>,
+    reason: &'static str,
+}
+
+impl Limited {
+    fn is_bound(&self) -> bool {
+        matches!(self.reason, "TooManyReplicas" | "TooFewReplicas")
+    }
+
+    fn is_disabled(&self) -> bool {
+        self.rate.as_ref().is_some_and(RateLimit::is_disabled)
+    }
+
+    /// Returns the bound with which the replicas would come nearest to what is desired.
+    fn wider(&self, case: &Case<'_>) -> i32 {
+        if self.desired > self.result {
+            self.desired
+        } else {
+            self.desired.max(least(case))
+        }
+    }
+
+    /// Whether a direction is disabled that could be enabled to some effect: at the lowest bound it could not.
+    fn is_only_disabled(&self, case: &Case<'_>) -> bool {
+        self.is_disabled() && !(self.is_bound() && self.wider(case) == self.result)
+    }
+}
+
+/// Returns the last limit on the replicas, if it changes what the metrics propose. A recommendation that holds them
+/// may hide a limit that would hold them as well.
+fn limit(case: &Case<'_>) -> Option<Limited> {
+    let of = |decision: &Decision| {
+        decision.trace.iter().find_map(|step| match step {
+            Step::Limit {
+                desired,
+                result,
+                rate,
+                reason,
+                ..
+            } if desired != result => {
+                let rate = rate.clone();
+                Some(Limited {
+                    desired: *desired,
+                    result: *result,
+                    rate,
+                    reason,
+                })
+            }
+            _ => None,
+        })
+    };
+    let Some(held) = held(case) else {
+        return of(case.decision());
+    };
+    // What only a recommendation from before is beyond would not limit what the metrics propose now.
+    let limits_metrics = |limit: &Limited| {
+        if limit.desired > limit.result {
+            held.desired > limit.result
+        } else {
+            held.desired < limit.result
+        }
+    };
+    let own = of(case.decision()).filter(limits_metrics);
+    let own = own.map(|limit| Limited {
+        desired: held.desired,
+        ..limit
+    });
+    own.or_else(|| {
+        let after = case.decision().replicas_after();
+        of(case.forgotten()).filter(|limit| Some(limit.result) == after)
+    })
+}
+
+/// Returns the Rollout that has its template from the target, and may keep that at 0.
+pub(crate) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+    let target = case.workload()?;
+    case.surroundings()
+        .workloads
+        .iter()
+        .find(|it| target.is_template_of(it))
+}
+
+/// Returns the workload that Flagger runs instead of the target, by the name that it gives
+/// (`Canary.GetPrimaryName`).
+pub(crate) fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+    let target = case.target();
+    let name = format!("{}-primary", target.name);
+    let mut workloads = case.surroundings().workloads.iter();
+    workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name)
+}
+
+/// `scaleUp`, `scaleDown`
+pub(crate) fn rules(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "scaleUp",
+        Direction::Down => "scaleDown",
+    }
+}
+
+fn verb(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
+    }
+}
+
+/// Returns a value of the metric, with what it counts.
+pub(crate) fn value(scale: &Scale, value: i64) -> String {
+    let text = in_unit(value, scale.unit, scale.format);
+    if scale.divided {
+        format!("a total of {text}")
+    } else {
+        text
+    }
+}
+
+/// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
+/// fewer digits are shown, and what is shown is on the same side.
+fn threshold(scale: &Scale, at: i64, side: Direction) -> String {
+    let (least, base, parts) = match scale.format {
+        Format::BinarySI => (1000.0, 1024.0, 10.0),
+        _ => (1e9, 1000.0, 1000.0),
+    };
+    if scale.unit == Unit::Percent || (at as f64) < least {
+        return value(scale, at);
+    }
+    let mut unit = least;
+    while at as f64 >= unit * base {
+        unit *= base;
+    }
+    let shown = at as f64 / unit * parts;
+    let shown = if side == Direction::Down {
+        shown.floor()
+    } else {
+        shown.ceil()
+    };
+    value(scale, (shown / parts * unit).round() as i64)
+}
+
+pub(crate) fn target(target: &MetricTarget) -> String {
+    match (
+        target.average_utilization,
+        &target.average_value,
+        &target.value,
+    ) {
+        (Some(percent), ..) => format!("{percent}%"),
+        (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
+        (None, None, None) => String::new(),
+    }
+}
+
+/// The advice where nothing is wrong.
+pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
+
+/// Words a policy: `2 pods per 60s`, `1 pod per 20m`.
+pub(crate) fn policy(policy: &ScalingPolicy) -> String {
+    let value = match &*policy.type_ {
+        "Percent" => format!("{}%", policy.value),
+        _ => count(policy.value, "pod"),
+    };
+    let period = match policy.period_seconds {
+        seconds if seconds <= 180 => format!("{seconds}s"),
+        seconds => duration(SignedDuration::from_secs(seconds.into())),
+    };
+    format!("{value} per {period}")
+}
+
+/// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
+fn proposed(about: &About<'_>, replicas: i32) -> String {
+    if about.pass.decision.proposal == Some(replicas) {
+        format!("the metrics propose {replicas}")
+    } else {
+        format!("stabilization leaves {replicas}")
+    }
+}
+
+/// Returns how to predict a change of the spec, and how to make it.
+fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
+    [about.predict(flags)]
+        .into_iter()
+        .chain(about.patch_spec(patch))
+        .collect()
+}
+
+/// Words what a rate limit allows, policy by policy.
+fn policies(limit: &RateLimit) -> Vec<String> {
+    let allows = |it: &crate::engine::decision::PolicyLimit| {
+        format!(
+            "{}, counted from {} at the start of the period, allows {}",
+            policy(&it.policy),
+            it.period_start,
+            it.replicas
+        )
+    };
+    limit.policies.iter().map(allows).collect()
+}
+
+/// Words what a Rollout does with the replicas of the workload that has its template.
+pub(crate) fn scales_down(
+    rollout: &CrossVersionObjectReference,
+    when: Option<ScaleDown>,
+) -> String {
+    let does = match when {
+        Some(ScaleDown::Progressively) => "scales that down as the Rollout scales up",
+        Some(ScaleDown::OnSuccess) => "scales that to 0 once the Rollout is healthy",
+        Some(ScaleDown::Never) | None => "never scales that down itself",
+    };
+    let stated = when.map_or("not stated", ScaleDown::as_str);
+    format!("spec.workloadRef.scaleDown of {rollout} is {stated}: Argo Rollouts {does}.")
+}
+
+impl About<'_> {
+    /// Words what room for pods leads to: `for 5 instead of 6`.
+    pub(crate) fn for_fewer(&self, room: &Room) -> String {
+        let now = self.pass.decision.replicas_after();
+        let both = room.proposal().zip(now).filter(|(other, now)| other < now);
+        both.map_or("for fewer".to_owned(), |(other, now)| {
+            format!("for {other} instead of {now}")
+        })
+    }
+
+    /// Words how the HPA scales up, as far as `behavior` states it: `It scales up by 100% per 15s, with a window of 0s.`
+    pub(crate) fn scales_up(&self) -> Option<String> {
+        let rules = self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?;
+        let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
+        let by = if all.is_empty() {
+            String::new()
+        } else {
+            format!(" by {}", all.join(" or "))
+        };
+        let window = rules.stabilization_window_seconds.unwrap_or_default();
+        Some(format!("It scales up{by}, with a window of {window}s."))
+    }
+
+    /// Returns a sentence about a window of scaling up that holds no earlier recommendation, because there is none in it.
+    pub(crate) fn short_window(&self) -> Option<String> {
+        let sync = self.pass.input.snapshot.controller.sync_period;
+        let seconds = self
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()?
+            .scale_up
+            .as_ref()?
+            .stabilization_window_seconds?;
+        let is_short = seconds > 0 && i64::from(seconds) < sync.as_secs();
+        is_short.then(|| {
+            format!(
+                "{} ({seconds}s) has no effect: passes are {} apart.",
+                self.field("behavior.scaleUp.stabilizationWindowSeconds"),
+                duration(sync)
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! The finding `rate-limited`.
+
+use super::{Limited, limit, policies, proposed, rules, winner};
+use crate::engine::decision::RateLimit;
+use crate::findings::Next;
+use crate::findings::prelude::*;
+use crate::snapshot::hpa::ScalingPolicy;
+
+/// A policy or the built-in doubling decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateLimited {
+    /// The replicas after stabilization.
+    pub desired: i32,
+    /// What is allowed.
+    pub result: i32,
+    /// The replicas before the pass.
+    pub current: i32,
+    /// The limit.
+    pub limit: RateLimit,
+    /// What follows, if the metrics keep proposing the same.
+    pub next: Option<Next>,
+    /// The metric with the highest proposal, by index in the spec.
+    pub metric: Option<usize>,
+}
+
+impl Kind for RateLimited {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "rate-limited";
+    const WHEN: &'static str = "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
+             pass may change.";
+    const REMEDY: &'static str =
+        "Wait for the next passes, or change the policies in the behavior of the HPA.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let Limited {
+            desired,
+            result,
+            rate,
+            reason,
+        } = limit(case).filter(|it| !it.is_disabled())?;
+        let limit = rate?;
+        let current = case.decision().replicas_before()?;
+        let next = case.next();
+        matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
+            let metric = winner(case).map(|(metric, _)| metric.index);
+            let facts = RateLimited {
+                desired,
+                result,
+                current,
+                limit,
+                next,
+                metric,
+            };
+            Finding::explaining(Severity::Info, facts)
+        })
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let is_up = self.desired > self.result;
+        others
+            .beyond(self.desired, self.result)
+            .or_else(|| others.prior_to_more(self.metric).filter(|_| is_up))
+            .or_else(|| others.writer())
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            desired,
+            result,
+            current,
+            limit,
+            next,
+            metric,
+        } = self;
+        let direction = limit.direction;
+        let mut evidence: Vec<String> = policies(limit)
+            .iter()
+            .map(|policy| sentence(&format!("{policy}.")))
+            .collect();
+        if limit.select_policy.is_none() {
+            evidence.push(format!(
+                "The built-in limit of a pass is the larger of 4 and twice the {current} replicas."
+            ));
+        }
+        let sync = about.pass.input.snapshot.controller.sync_period;
+        let is_short = |own: &ScalingPolicy| i64::from(own.period_seconds) < sync.as_secs();
+        if limit.policies.iter().any(|it| is_short(&it.policy)) {
+            evidence.push(format!(
+                "A period below the {} between passes limits each pass, and nothing beyond it.",
+                duration(sync)
+            ));
+        }
+        evidence.extend(metric.and_then(|metric| about.of_requests(metric)));
+        evidence.extend(next.and_then(|next| about.next(next)));
+        let field = about.field(&format!("behavior.{}.policies", rules(direction)));
+        let (what, advice) = match &limit.select_policy {
+            None => (
+                format!("without behavior, one pass goes from {current} to at most {result}"),
+                format!("set {field}"),
+            ),
+            Some(select) => {
+                let which = match (limit.policies.len(), &**select) {
+                    (1, _) => "the policy allows".to_owned(),
+                    (_, "Min") => "the smallest change of the policies allows".to_owned(),
+                    _ => "the largest change of the policies allows".to_owned(),
+                };
+                let bound = if direction == Direction::Up {
+                    "at most"
+                } else {
+                    "no fewer than"
+                };
+                // What was changed within the period may be beyond what the policies allow.
+                let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
+                let what = if is_used_up && result == current {
+                    format!("the policies allow no change from {current} now")
+                } else {
+                    format!("{which} {bound} {result} now")
+                };
+                (what, format!("change {field}"))
+            }
+        };
+        let max = format!("--set behavior.{}.selectPolicy=Max", rules(direction));
+        let allowed = || limit.policies.iter().map(|it| it.replicas);
+        // The other choice allows more only if a policy does.
+        let is_smallest = limit.select_policy.as_deref() == Some("Min");
+        let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
+        let mut commands = Vec::from_iter(about.predict_for("5m", ""));
+        commands.extend(allows_more.then(|| about.predict(&max)));
+        let advice = Remedy::ChangePolicies
+            .waits("for the next passes")
+            .or(advice);
+        Text {
+            summary: format!("{}, but {what}", proposed(about, *desired)),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    use crate::findings::testing::{cpu, said, state, with};
+
+    /// Passes are 15 seconds apart, which a shorter period or window does not change.
+    #[test]
+    fn what_is_shorter_than_the_time_between_passes() {
+        let policy = |seconds: i32| {
+            let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
+            let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+            with(
+                &state(&[cpu()], &["90m"; 4]),
+                "HorizontalPodAutoscaler",
+                &spec,
+            )
+        };
+        let says = |items: &[Value]| {
+            let evidence = said(Code::RateLimited, items).evidence;
+            evidence
+                .into_iter()
+                .any(|it| it.starts_with("A period below the 15s"))
+        };
+        assert_eq!([says(&policy(10)), says(&policy(15))], [true, false]);
+        let window = |seconds: i32| {
+            let young = "2026-11-21T05:58:45Z";
+            let mut items = state(&[cpu()], &["50m", "50m", "300m", "300m"]);
+            for name in ["web-2", "web-3"] {
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["status"]["startTime"] = json!(young);
+                pod["status"]["conditions"] =
+                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+            }
+            let rules = json!({"stabilizationWindowSeconds": seconds});
+            let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
+            let evidence = said(
+                Code::StartingPods,
+                &with(&items, "HorizontalPodAutoscaler", &spec),
+            )
+            .evidence;
+            evidence.into_iter().find(|it| it.contains("has no effect"))
+        };
+        let none = "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
+        assert_eq!(
+            [window(10).as_deref(), window(0).as_deref()],
+            [Some(none), None]
+        );
+    }
+
+    /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.
+    #[test]
+    fn a_policy_that_is_used_up() {
+        let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
+        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+        let items = with(
+            &state(&[cpu()], &["90m"; 7]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        );
+        let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
+        let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
+        let text = said(Code::RateLimited, &items);
+        assert_eq!(
+            text.summary,
+            "the metrics propose 13, but the policies allow no change from 7 now"
+        );
+        let allows = "2 pods per 60s, counted from 3 at the start of the period, allows 5.";
+        assert_eq!(text.evidence[0], allows);
+    }
+}

@@ -1,0 +1,226 @@
+//! The finding `rounding`.
+
+use super::memory::{AlikeMemory, alike_memory, is_baseline, of_memory};
+use super::{NOTHING_TO_DO, target, threshold, value, winner};
+use crate::engine::decision::{Because, PodCounts, Step};
+use crate::findings::prelude::*;
+use crate::whatif::thresholds::Borders;
+
+/// A metric is below the tolerance, and rounding up keeps the replicas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rounding {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// The replicas.
+    pub replicas: i32,
+    /// The value that was rounded up.
+    pub exact: f64,
+    /// The number of replicas that share the same load in `one_fewer`.
+    pub fewer: i32,
+    /// The metric's value with one replica fewer, in the unit of the borders.
+    pub one_fewer: Option<i64>,
+    /// Where it would propose other replicas, if known.
+    pub borders: Option<Borders>,
+    /// The other metrics that propose as many, by index in the spec.
+    pub beside: Vec<usize>,
+    /// How long a higher recommendation holds back scaling down.
+    pub window: Option<SignedDuration>,
+    /// What keeps the replicas at any load, if it is memory.
+    pub memory: Option<AlikeMemory>,
+}
+
+impl Kind for Rounding {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "rounding";
+    const WHEN: &'static str = "A metric is below the tolerance, but its proposal is rounded up to the current \
+             replicas.";
+    const REMEDY: &'static str = "Nothing to do. If the metric is memory, all pods use about as much of it, and any other metrics need at \
+             most half of the replicas, then less load may never lead to fewer: raise the request, or scale on another metric.";
+    const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let (winner, proposal) = winner(case)?;
+        let current = case.decision().replicas_before()?;
+        let ratio = proposal
+            .filled
+            .map_or(proposal.ratio, |filled| filled.ratio);
+        let is_rounded = matches!(
+            proposal.because,
+            Because::RatioTimesReady | Because::RatioTimesFilled | Because::UsageOverTarget
+        );
+        let allowed = case.snapshot().hpa.spec.min_replicas.unwrap_or(1);
+        if !is_rounded || ratio >= 1.0 || proposal.replicas != current || current <= allowed {
+            return None;
+        }
+        let pods = match (proposal.filled, proposal.counted) {
+            (Some(filled), _) => filled.size as f64,
+            (None, Some(counted)) => counted.ready as f64,
+            (None, None) => f64::from(case.scale()?.status_replicas),
+        };
+        // More pods count than there are replicas, and need just as many.
+        let exact = ratio * pods;
+        if (exact - f64::from(current)).abs() < SHOWN {
+            return None;
+        }
+        let borders = Borders::find(case.pass, winner.index);
+        // The pods share what they use, but not a value of something else, nor memory that each needs. What pods use that
+        // do not count is unknown.
+        let is_shared =
+            proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
+        let counted = proposal.counted.as_ref().filter(|_| is_shared);
+        let shared = borders.and_then(|borders| borders.now).zip(counted);
+        let fewer = current - 1;
+        let one_fewer = |(now, counted): (i64, &PodCounts)| {
+            let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
+            i64::try_from(total.checked_div(fewer.into())?).ok()
+        };
+        let window = case.decision().trace.iter().find_map(|step| match step {
+            Step::Stabilize { down_window, .. } => Some(*down_window),
+            _ => None,
+        });
+        let also = |it: &&MetricStep| {
+            it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
+        };
+        let facts = Rounding {
+            metric: winner.index,
+            replicas: current,
+            exact,
+            fewer,
+            one_fewer: shared.and_then(one_fewer),
+            borders,
+            beside: case.metrics().filter(also).map(|it| it.index).collect(),
+            window,
+            memory: borders.and_then(|borders| alike_memory(case, winner, borders, current)),
+        };
+        Some(Finding::explaining(Severity::Info, facts))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.other_proposal()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let label = about.label(self.metric);
+        let mut evidence = Vec::new();
+        if let Some(borders) = &self.borders {
+            let scale = &borders.scale;
+            if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
+                let wanted = target(about.target_of(self.metric));
+                evidence.push(format!(
+                    "The same load on {} would be {}, target {wanted}.",
+                    count(self.fewer, "replica"),
+                    value(scale, with)
+                ));
+            }
+            if let Some(at) = borders.fewer {
+                let at = threshold(scale, at, Direction::Down);
+                let mut text = format!("At {at} or less, {label} proposes fewer replicas");
+                let window = self.window.filter(|window| !window.is_zero());
+                if let Some(window) = window.filter(|_| self.beside.is_empty()) {
+                    text += &format!(", which takes effect {} later", duration(window));
+                }
+                evidence.push(format!("{text}."));
+            }
+        }
+        evidence.extend(about.of_requests(self.metric));
+        let exact = number((self.exact * 100.0).round() / 100.0);
+        let also: Vec<String> = self
+            .beside
+            .iter()
+            .map(|metric| about.label(*metric))
+            .collect();
+        let propose = if also.len() == 1 {
+            "proposes"
+        } else {
+            "propose"
+        };
+        let advice = if also.is_empty() {
+            NOTHING_TO_DO.to_owned()
+        } else {
+            format!(
+                "Nothing to do: {} {propose} {} as well.",
+                list(&also),
+                self.replicas
+            )
+        };
+        let rule = Text {
+            summary: format!(
+                "{label} needs {exact} replicas for its target, which is rounded up to the current \
+                 {}",
+                self.replicas
+            ),
+            evidence,
+            advice: Remedy::Nothing.says(advice),
+            commands: Vec::new(),
+            objects: about.own(),
+        };
+        of_memory(about, self.memory.as_ref(), rule)
+    }
+}
+
+/// Half of the last digit of a number of replicas that is shown.
+const SHOWN: f64 = 0.005;
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::testing::{found, said, state, with};
+
+    /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. Nobody has asked for fewer.
+    #[test]
+    fn what_is_rounded_up_asks_for_nothing() {
+        let beside = |queue: &str| {
+            let metrics = [
+                build::resource("cpu", &build::utilization(50)),
+                build::external("queue", &build::average("10")),
+            ];
+            let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
+            let mut all = found(&items).into_iter().map(|it| it.facts);
+            let facts = all.find_map(|it| {
+                if let Facts::Rounding(it) = it {
+                    Some(it)
+                } else {
+                    None
+                }
+            });
+            facts.unwrap().beside
+        };
+        assert_eq!(beside("32"), vec![1]);
+        assert_eq!(beside("20"), Vec::<usize>::new());
+    }
+
+    /// 0.5 × 6 is 3, and 0.48 × 6 is 2.88.
+    #[test]
+    fn what_comes_to_a_whole_number_is_not_rounded() {
+        let surge = |cpu: &str| {
+            let items = state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &[cpu; 6],
+            );
+            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
+            found(&with(&items, "Scale", &scale))
+                .iter()
+                .any(|it| it.code() == Code::Rounding)
+        };
+        assert_eq!([surge("25m"), surge("24m")], [false, true]);
+    }
+
+    /// Bytes are shown with one decimal: a threshold that is rounded must still be on its side.
+    #[test]
+    fn thresholds_in_bytes_hold_as_they_are_shown() {
+        let metric = build::resource("memory", &build::average("77Mi"));
+        let items = state(&[metric], &["10m"; 4]);
+        let containers = json!([{"name": "app", "usage": {"memory": "60Mi"}}]);
+        let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
+        let evidence = said(Code::Rounding, &items).evidence;
+        let told = evidence.iter().find(|it| it.contains("or less")).unwrap();
+        // Three of four times 77Mi are 57.75Mi.
+        assert!(told.starts_with("At 57.7Mi or less"), "{told}");
+    }
+}

@@ -1,0 +1,431 @@
+//! The finding `switched-off`.
+
+use super::{primary, rollout, scales_down};
+use crate::apimachinery::managed_fields::SpecField;
+use crate::engine::decision::Path;
+use crate::findings::prelude::*;
+use crate::findings::writer::by;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::surroundings::{ScaleDown, Workload};
+
+/// The target has no replicas, and the HPA does not scale it up again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchedOff {
+    /// The replicas of the target, if having none is assumed.
+    pub observed: Option<i32>,
+    /// Who last wrote the replicas of the target, and when.
+    pub writer: Option<(String, Timestamp)>,
+    /// Why that keeps it at 0, if it is known to.
+    pub keeper: Option<Keeper>,
+    /// Whether the HPA allows zero replicas.
+    pub may_be_zero: bool,
+}
+
+impl Kind for SwitchedOff {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "switched-off";
+    const WHEN: &'static str = "The target has 0 replicas, and the controller ignores it until something else scales it \
+             up.";
+    const REMEDY: &'static str =
+        "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.";
+    const RANK: Rank = Rank::Rule;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        if case.decision().path() != Some(Path::Disabled) {
+            return None;
+        }
+        let observed = case.pass.input.observed_replicas;
+        let writer = case.surroundings().last_replicas_write(case.target());
+        let writer = writer.filter(|_| observed.is_none());
+        let hpa = &case.snapshot().hpa;
+        let keeper = match (rollout(case), writer) {
+            (Some(own), _) if observed.is_none() => {
+                let mut others = case.snapshot().stored_hpas();
+                let other = others.find(|it| it.hpa.reference() == own.reference());
+                Some(Keeper::Rollout {
+                    rollout: own.to_reference(),
+                    scale_down: own.scale_down,
+                    hpa: other.map(|it| it.hpa.name.clone()),
+                })
+            }
+            _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
+                Some(Keeper::Keda)
+            }
+            (_, Some((manager, _))) => Some(keeper(case, manager)),
+            // The name that Flagger gives says enough where no one says who wrote the replicas.
+            (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
+                primary: Some(own.reference()),
+            }),
+            (_, None) => None,
+        };
+        let facts = SwitchedOff {
+            observed,
+            keeper: keeper.clone(),
+            writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
+            may_be_zero: hpa.spec.min_replicas == Some(0),
+        };
+        // Scaling from zero is KEDA's part, and the pause has its own finding.
+        let severity = match (hpa.scaled_object(), keeper) {
+            (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts)) => Severity::Warning,
+            (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_)))
+                if observed.is_none() =>
+            {
+                Severity::Warning
+            }
+            _ => Severity::Info,
+        };
+        Some(Finding::explaining(severity, facts))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.whole_pause()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = about.hpa().reference();
+        let mut evidence = vec![match self.observed {
+            Some(own) => format!(
+                "{target} has {}; with 0, the controller does nothing (ScalingDisabled).",
+                count(own, "replica")
+            ),
+            None => format!(
+                "spec.replicas of {target} is 0, for which the controller does nothing \
+                 (ScalingDisabled)."
+            ),
+        }];
+        if let Some((manager, at)) = &self.writer {
+            evidence.push(format!(
+                "{manager} set the replicas last, {} ago.",
+                distance(*at, about.now())
+            ));
+        }
+        if self.may_be_zero {
+            evidence.push(
+                "minReplicas is 0, but the controller wakes the target only if it has scaled it to \
+                 zero itself."
+                    .to_owned(),
+            );
+        }
+        let owner = about.hpa().scaled_object();
+        let scale = format!(
+            "kubectl scale {} {} --replicas=1",
+            about.target(),
+            about.namespace()
+        );
+        let scale = || vec![scale.into()];
+        let (advice, commands) = match (owner, &self.keeper) {
+            _ if self.observed.is_some() => (Advice::default(), Vec::new()),
+            (_, Some(Keeper::Rollout { rollout, hpa: Some(hpa), .. })) => (
+                Remedy::Nothing.says(format!(
+                    "Nothing to do: the HPA {hpa} scales {rollout}, which runs the pods of this template."
+                )),
+                Vec::new(),
+            ),
+            (_, Some(Keeper::Rollout { rollout, scale_down, hpa: None })) => {
+                let patch = json!({"scaleTargetRef": {
+                    "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
+                }});
+                evidence.push(scales_down(rollout, *scale_down));
+                let advice = Remedy::PointAtRollout.says(format!(
+                    "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
+                    about.field("scaleTargetRef"),
+                    rollout.api_version
+                ));
+                (advice, about.patch_spec(&patch).into_iter().collect())
+            }
+            (_, Some(Keeper::Rollouts)) => (
+                Remedy::PointAtRollout.says(format!(
+                    "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
+                    about.field("scaleTargetRef")
+                )),
+                vec![format!("kubectl get rollouts.argoproj.io {}", about.namespace()).into()],
+            ),
+            (Some(owner), keeper) if !matches!(keeper, Some(Keeper::Flagger { .. })) => {
+                let object = about.object_of(owner);
+                evidence.extend(object.and_then(|it| about.activity(it)));
+                let is = |type_: &str| object.and_then(|it| it.condition(type_));
+                let name = &owner.name;
+                (
+                    match (is("Ready"), is("Active")) {
+                        (Some(false), _) => Remedy::LookAtScaledObject
+                            .says(format!("Find out why ScaledObject/{name} is not ready.")),
+                        (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
+                            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
+                        )),
+                        _ => Remedy::LeaveToKeda.waits(
+                            "for a trigger to become active; KEDA then scales the target up",
+                        ),
+                    },
+                    vec![about.scaled_object(owner)],
+                )
+            }
+            (_, Some(Keeper::Keda)) => (
+                Remedy::LeaveToKeda
+                    .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
+                vec![format!("kubectl get scaledobjects {}", about.namespace()).into()],
+            ),
+            (_, Some(Keeper::Owner(owner))) => (
+                Remedy::LookAtOwner.says(format!(
+                    "If it is meant to run, change {owner}: it owns {target} and sets its replicas."
+                )),
+                vec![format!("kubectl get {} {} -o yaml", about.target(), about.namespace()).into()],
+            ),
+            (_, Some(Keeper::Flagger { primary })) => {
+                let primary = primary.clone().unwrap_or_else(|| format!("{target}-primary"));
+                (
+                    Remedy::LeaveToFlagger.says(format!(
+                        "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
+                    )),
+                    vec![format!("kubectl get canaries.flagger.app {}", about.namespace()).into()],
+                )
+            }
+            (_, Some(Keeper::Manifest)) => (
+                Remedy::ScaleToOne.says(
+                    "If it is meant to run, take replicas out of its manifest, and scale it to 1.",
+                ),
+                scale(),
+            ),
+            (_, Some(Keeper::Other) | None) => (
+                Remedy::ScaleToOne.says(
+                    "If it is meant to run, scale the target to 1; the HPA takes over from there.",
+                ),
+                scale(),
+            ),
+        };
+        Text {
+            summary: match &self.writer {
+                Some((manager, _)) => {
+                    format!("{manager} set the target to 0 replicas, so the HPA is off")
+                }
+                None => "the target has 0 replicas, so the HPA is off, whatever the metrics say"
+                    .to_owned(),
+            },
+            evidence,
+            advice,
+            commands,
+            objects: vec![about.target()],
+        }
+    }
+}
+
+/// What keeps a target at 0 on purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keeper {
+    /// Flagger runs this workload instead of the target.
+    Flagger {
+        /// The workload, if it was read.
+        primary: Option<String>,
+    },
+    /// This Rollout runs the pods of the target, whose template it refers to.
+    Rollout {
+        /// The Rollout.
+        rollout: CrossVersionObjectReference,
+        /// When it scales down the target, if it says so.
+        scale_down: Option<ScaleDown>,
+        /// An HPA that scales the Rollout already.
+        hpa: Option<String>,
+    },
+    /// KEDA has no active trigger.
+    Keda,
+    /// Argo Rollouts: a Rollout that was not read runs pods of this template.
+    Rollouts,
+    /// The object that owns the target sets its replicas.
+    Owner(String),
+    /// A manifest states 0 replicas.
+    Manifest,
+    /// A person or a program.
+    Other,
+}
+
+/// Whether a ScaledObject scales the target beside the HPA, as one that takes it over once it has an HPA.
+fn is_scaled_by_keda(case: &Case<'_>) -> bool {
+    case.surroundings()
+        .scaled_objects
+        .iter()
+        .any(|it| it.is_of(case.target()))
+}
+
+/// Returns what the last writer of 0 replicas has done that for.
+fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
+    let manager = manager.to_lowercase();
+    if manager.contains("flagger") {
+        return Keeper::Flagger {
+            primary: primary(case).map(Workload::reference),
+        };
+    }
+    let managed = case
+        .workload()
+        .map_or(&[][..], |target| &target.metadata.managed_fields);
+    let last = managed
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .max_by_key(|it| it.time);
+    let owner = case
+        .workload()
+        .and_then(|target| target.metadata.controller());
+    match owner {
+        _ if manager.contains("keda") => Keeper::Keda,
+        _ if manager.contains("rollouts") => Keeper::Rollouts,
+        Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
+        None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
+        None => Keeper::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::path::testing::annotated_by_keda;
+    use crate::findings::testing::{cpu, found, of_keda, said, state};
+
+    #[test]
+    fn a_target_that_keda_scales_from_zero_is_in_order() {
+        let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
+        let told = |items: &[Value]| -> Vec<_> {
+            let told = |it: &Finding| (it.code(), it.severity);
+            found(items).iter().map(told).collect()
+        };
+        let paused = |key: &str, value: &str| annotated_by_keda(&none, &json!({key: value}));
+        assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
+        assert_eq!(
+            told(&annotated_by_keda(&none, &json!({}))),
+            [(Code::SwitchedOff, Severity::Info)]
+        );
+        for pause in [
+            paused("autoscaling.keda.sh/paused", "true"),
+            paused("autoscaling.keda.sh/paused-replicas", "0"),
+        ] {
+            let want = [
+                (Code::PausedByKeda, Severity::Warning),
+                (Code::SwitchedOff, Severity::Info),
+            ];
+            assert_eq!(told(&pause), want);
+            assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
+        }
+    }
+
+    /// Nobody is told to start what something else keeps at 0.
+    #[test]
+    fn a_target_that_is_kept_at_zero() {
+        let none = state(&[cpu()], &[]);
+        let deployment = |name: &str, more: &Value| {
+            let own = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": name, "namespace": "default", "uid": name},
+                "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 0}});
+            build::with(own, more)
+        };
+        let set_by = |manager: &str| {
+            json!({"metadata": {"managedFields": [{"manager": manager, "operation": "Update",
+                "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}})
+        };
+        let rollout = |scale_down: Option<&str>| {
+            let mut reference =
+                json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+            if let Some(own) = scale_down {
+                reference["scaleDown"] = json!(own);
+            }
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+                "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
+        };
+        let beside = |more: Vec<Value>| [none.clone(), more].concat();
+        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "App",
+            "name": "web", "uid": "s", "controller": true}]}});
+        let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
+        let scaled = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "other", "namespace": "default"}, "spec": {"scaleTargetRef": {"name": "web"}}});
+        // Their scales are their own.
+        let of_objects: Vec<Value> = none
+            .iter()
+            .filter(|it| it["kind"] != "Scale")
+            .cloned()
+            .collect();
+        let other_hpa = {
+            let reference =
+                json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+            let hpa = build::hpa(&json!({"scaleTargetRef": reference}));
+            build::with(
+                hpa,
+                &json!({"metadata": {"name": "of-rollout", "uid": "v"}}),
+            )
+        };
+        let own_scale = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+            "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+        let point = "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+                     (spec.workloadRef).";
+        for (items, want) in [
+            (
+                beside(vec![
+                    deployment("web", &json!({})),
+                    rollout(Some("progressively")),
+                ]),
+                point,
+            ),
+            (
+                [
+                    of_objects,
+                    vec![deployment("web", &json!({})), own_scale, other_hpa],
+                ]
+                .concat(),
+                "Nothing to do: the HPA of-rollout scales Rollout/web, which runs the pods of this template.",
+            ),
+            (
+                beside(vec![deployment("web", &set_by("rollouts-controller"))]),
+                "Leave it at 0: a Rollout runs its pods. Point scaleTargetRef at that Rollout.",
+            ),
+            (
+                beside(vec![owned]),
+                "If it is meant to run, change App/web: it owns Deployment/web and sets its replicas.",
+            ),
+            (
+                beside(vec![deployment("web", &set_by("kubectl")), scaled]),
+                "Leave it: KEDA keeps it at 0 while no trigger is active.",
+            ),
+            (
+                of_keda(
+                    &beside(vec![deployment("web-primary", &json!({}))]),
+                    &json!({"metadata": {
+                    "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+                ),
+                "Follow the advice of paused-by-keda.",
+            ),
+        ] {
+            let text = said(Code::SwitchedOff, &items);
+            assert_eq!(text.advice.text(), want);
+            assert!(
+                !text.commands.iter().any(|it| it.contains("kubectl scale")),
+                "{text:?}"
+            );
+        }
+        let stated = said(
+            Code::SwitchedOff,
+            &beside(vec![
+                deployment("web", &json!({})),
+                rollout(Some("progressively")),
+            ]),
+        );
+        let want = "spec.workloadRef.scaleDown of Rollout/web is progressively: Argo Rollouts scales that down as the \
+                    Rollout scales up.";
+        assert!(stated.evidence.iter().any(|it| it == want), "{stated:?}");
+        // Flagger's pause is left alone.
+        let paused = of_keda(
+            &beside(vec![deployment("web-primary", &json!({}))]),
+            &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+        );
+        let text = said(Code::PausedByKeda, &paused);
+        assert!(
+            text.advice.text().starts_with("Leave it: Flagger"),
+            "{text:?}"
+        );
+        assert!(
+            !text.commands.iter().any(|it| it.contains("annotate")),
+            "{text:?}"
+        );
+    }
+}

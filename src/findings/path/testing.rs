@@ -1,0 +1,97 @@
+//! States for the tests of this group.
+
+use serde_json::{Value, json};
+
+use super::at_max::AtMax;
+use crate::build;
+use crate::findings::Facts;
+use crate::findings::testing::{found, state, with};
+
+/// Returns four pods that request 100m each, with a target of 50%.
+pub(crate) fn pods(cpu: &str) -> Vec<Value> {
+    state(
+        &[build::resource("cpu", &build::utilization(50))],
+        &[cpu; 4],
+    )
+}
+
+/// Returns a state with a recommendation of 6 replicas at a time.
+pub(crate) fn recommended(items: &[Value], time: &str) -> Vec<Value> {
+    let recommendations = json!([{"replicas": 6, "time": time}]);
+    with(
+        items,
+        "ControllerState",
+        &json!({ "recommendations": recommendations }),
+    )
+}
+
+/// Returns a behavior that scales down at once, with more rules for a direction.
+pub(crate) fn at_once(rules: &Value) -> Value {
+    let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    json!({ "behavior": build::with(behavior, rules) })
+}
+
+/// Returns the same HPA, owned by a ScaledObject of KEDA with these annotations.
+pub(crate) fn annotated_by_keda(items: &[Value], annotations: &Value) -> Vec<Value> {
+    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+        "uid": "1", "controller": true}]);
+    let owned = json!({"metadata": {"ownerReferences": owner}});
+    let mut items = with(items, "HorizontalPodAutoscaler", &owned);
+    items.push(json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+    }));
+    items
+}
+
+/// Returns an HPA with a queue of this length and a target.
+pub(crate) fn queue_of(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
+    let items = state(&[build::external("queue", target)], &vec!["50m"; replicas]);
+    [items, vec![build::queue(&[length])]].concat()
+}
+
+/// Returns an HPA at its target whose last pass found and left that many replicas.
+pub(crate) fn left(items: &[Value], replicas: i32, able: &str) -> Vec<Value> {
+    let is_able = if able == "ReadyForNewScale" {
+        "True"
+    } else {
+        "False"
+    };
+    let status = json!({"currentReplicas": replicas, "desiredReplicas": replicas, "conditions": [
+        {"type": "AbleToScale", "status": is_able, "reason": able}]});
+    with(
+        items,
+        "HorizontalPodAutoscaler",
+        &json!({ "status": status }),
+    )
+}
+
+/// Returns four pods that request 100Mi of memory each, which they use so much of.
+pub(crate) fn memory(
+    metrics: &[Value],
+    cpu: &str,
+    usages: [&str; 4],
+    resources: &Value,
+) -> Vec<Value> {
+    let requests = build::with(
+        build::requesting("app", "100m"),
+        &json!({"resources": {"requests": {"memory": "100Mi"}}}),
+    );
+    let requests = json!([build::with(requests, &json!({ "resources": resources }))]);
+    let items = state(metrics, &[cpu; 4]);
+    let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+    let all = items.iter_mut().filter(|it| it["kind"] == "PodMetrics");
+    for (item, usage) in all.zip(usages) {
+        item["containers"][0]["usage"]["memory"] = json!(usage);
+    }
+    items
+}
+
+pub(crate) fn at_max(items: &[Value]) -> AtMax {
+    let all = found(items).into_iter();
+    let own = all.into_iter().find_map(|it| match it.facts {
+        Facts::AtMax(facts) => Some(facts),
+        _ => None,
+    });
+    own.expect("at-max")
+}

@@ -1,0 +1,246 @@
+//! The finding `within-tolerance`.
+
+use super::memory::{AlikeMemory, alike_memory, of_memory};
+use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::MetricResult;
+use crate::findings::about::exact;
+use crate::findings::prelude::*;
+use crate::findings::targets::{OtherTarget, other_target};
+use crate::whatif::thresholds::Borders;
+
+/// A metric is off its target but within the tolerance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WithinTolerance {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// Current over target.
+    pub ratio: f64,
+    /// The tolerance on the side on which the metric is off.
+    pub tolerance: f64,
+    /// Where it would propose other replicas, if known.
+    pub borders: Option<Borders>,
+    /// Whether values are assumed for pods that do not count.
+    pub is_filled: bool,
+    /// Whether the version has the field `tolerance`.
+    pub has_field: bool,
+    /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
+    pub narrower: Option<u8>,
+    /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and nothing is
+    /// wrong. Nobody has asked for fewer.
+    pub target: Option<OtherTarget>,
+    /// What keeps the replicas at any load, if it is memory.
+    pub memory: Option<AlikeMemory>,
+}
+
+impl Kind for WithinTolerance {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "within-tolerance";
+    const WHEN: &'static str =
+        "A metric is off its target, but within the tolerance, so the replicas stay.";
+    const REMEDY: &'static str = "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
+             or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.";
+    const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let (winner, ratio) = within(case)?;
+        let has_field = case.has_tolerance_field();
+        let side = side_of(ratio);
+        let spec = &case.snapshot().hpa.spec;
+        let current = case.decision().replicas_before();
+        let borders = Borders::find(case.pass, winner.index);
+        let fewer =
+            current.filter(|it| side == Direction::Down && *it > spec.min_replicas.unwrap_or(1));
+        let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
+        // Where something is wrong, a small change of a target is not what to look at.
+        let is_sound = case.shown().all(|it| it.severity == Severity::Info);
+        let more =
+            current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_sound);
+        let facts = WithinTolerance {
+            metric: winner.index,
+            ratio,
+            tolerance: if ratio > 1.0 {
+                winner.tolerance.up
+            } else {
+                winner.tolerance.down
+            },
+            borders,
+            is_filled: is_filled(winner),
+            has_field,
+            narrower: more
+                .filter(|_| has_field)
+                .and_then(|_| narrower(case, winner.index, ratio)),
+            target: more
+                .filter(|_| !has_field)
+                .and_then(|current| other_target(case, winner, current, side)),
+            memory,
+        };
+        Some(Finding::explaining(Severity::Info, facts))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.other_proposal()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let label = about.label(self.metric);
+        let side = if self.ratio > 1.0 { "above" } else { "below" };
+        let off = percent((self.ratio - 1.0).abs());
+        let tolerance = percent(self.tolerance);
+        let wanted = target(about.target_of(self.metric));
+        let mut evidence = Vec::new();
+        if !self.has_field {
+            evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
+        }
+        if let Some(Borders {
+            scale,
+            now,
+            fewer,
+            more,
+            ..
+        }) = &self.borders
+        {
+            // There is nothing below the one replica that is left.
+            let is_last = about.pass.decision.replicas_before() == Some(1);
+            let fewer = fewer.filter(|_| !is_last);
+            let fewer = fewer.map(|at| {
+                format!(
+                    "fewer replicas up to {}",
+                    threshold(scale, at, Direction::Down)
+                )
+            });
+            let what = if fewer.is_some() {
+                "more"
+            } else {
+                "more replicas"
+            };
+            let more =
+                more.map(|at| format!("{what} from {}", threshold(scale, at, Direction::Up)));
+            let parts: Vec<String> = fewer.into_iter().chain(more).collect();
+            if !parts.is_empty() {
+                let now =
+                    now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
+                evidence.push(format!("{label} proposes {}{now}.", list(&parts)));
+            }
+        }
+        evidence.extend(about.of_requests(self.metric));
+        let (advice, commands) = match (self.narrower, &self.target) {
+            (Some(hundredths), _) => {
+                let narrower = f64::from(hundredths) / 100.0;
+                let field = "behavior.scaleUp.tolerance";
+                (
+                    Remedy::SetTolerance.says(format!(
+                        "Nothing to do; to have it react, set {} to {narrower}.",
+                        about.field(field)
+                    )),
+                    vec![about.predict(&format!("--set {field}={narrower}"))],
+                )
+            }
+            (None, Some(other @ OtherTarget { proposal, .. })) => {
+                let to = exact(&other.target);
+                let flags = about.target_flags(self.metric, &to);
+                (
+                    Remedy::ChangeTarget.says(format!(
+                        "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
+                    )),
+                    flags.iter().map(|flags| about.predict(flags)).collect(),
+                )
+            }
+            (None, None) => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
+        };
+        let assumed = if self.is_filled {
+            ", with values assumed for pods that do not count,"
+        } else {
+            ""
+        };
+        let rule = Text {
+            summary: format!(
+                "{label}{assumed} is {off} {side} its target of {wanted}, within the tolerance of \
+                 {tolerance}"
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        };
+        of_memory(about, self.memory.as_ref(), rule)
+    }
+}
+
+/// Whether the ratio that decides includes values assumed for pods that do not count.
+fn is_filled(metric: &MetricStep) -> bool {
+    matches!(&metric.result, MetricResult::Proposal(it) if it.filled.is_some_and(|filled| filled.ratio != it.ratio))
+}
+
+/// Returns the widest tolerance in whole hundredths that does not include the ratio, if the metric then
+/// proposes something else.
+fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
+    // A ratio on the border is within it, however its difference from 1 is rounded.
+    let hundredths = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
+    if !(1.0..100.0).contains(&hundredths) {
+        return None;
+    }
+    let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
+    let current = case.decision().replicas_before()?;
+    let side = side_of(ratio);
+    let decision = case.decide(|snapshot| set_tolerance(snapshot, side, tolerance));
+    let proposal = decision.metric(metric)?.proposal()?.replicas;
+    // While another metric fails, fewer replicas would be no decision.
+    (proposal != current && decision.proposal.is_some()).then_some(hundredths as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::build;
+    use crate::findings::Facts;
+
+    use crate::findings::testing::{found, state, with};
+
+    /// The tolerance is a matter of more replicas only, and of nothing while something is wrong.
+    #[test]
+    fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
+        let offered = |items: &[Value]| {
+            found(items).into_iter().find_map(|it| match it.facts {
+                Facts::WithinTolerance(it) => Some((it.narrower, it.target.map(|it| it.proposal))),
+                _ => None,
+            })
+        };
+        let earlier = |items: &[Value]| {
+            with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": "v1.30.0"}),
+            )
+        };
+        // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
+        let pods = |cpu: &str| {
+            state(
+                &[build::resource("cpu", &build::utilization(50))],
+                &[cpu; 8],
+            )
+        };
+        assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
+        assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
+        assert_eq!(offered(&pods("46m")), Some((None, None)));
+        assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
+        // A pod that waits in an error is what to look at.
+        let mut stuck = pods("54m");
+        let start = json!("2026-11-21T05:00:00Z");
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-7";
+        let pod = stuck.iter_mut().find(is_it).unwrap();
+        pod["status"]["startTime"] = start.clone();
+        pod["status"]["conditions"] =
+            json!([{"type": "Ready", "status": "False", "lastTransitionTime": start}]);
+        pod["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+        assert!(
+            offered(&stuck).is_none_or(|it| it == (None, None)),
+            "{:?}",
+            offered(&stuck)
+        );
+    }
+}

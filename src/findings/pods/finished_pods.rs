@@ -1,0 +1,286 @@
+//! The finding `finished-pods`.
+
+use super::{filled, is_finished, pod_names};
+use crate::engine::decision::{Group, MetricResult};
+use crate::findings::prelude::*;
+use crate::snapshot::pod::Phase;
+
+/// Pods that have ended match the selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedPods {
+    /// Those that succeeded, by name.
+    pub succeeded: Vec<Box<str>>,
+    /// Those that failed, by name.
+    pub failed: Vec<Box<str>>,
+    /// The metrics that count the succeeded ones as pods without metrics, by index in the spec.
+    pub missing_in: Vec<usize>,
+    /// The first metric that fails, if none fails without these pods.
+    pub fails: Option<usize>,
+    /// The owner of one of them, as `Kind/name`, if it may still need it: it is no controller of replicas.
+    pub owner: Option<String>,
+}
+
+impl Kind for FinishedPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "finished-pods";
+    const WHEN: &'static str = "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
+             a succeeded pod counts as a pod without metrics. A finished pod without a request \
+             fails a utilization.";
+    const REMEDY: &'static str =
+        "Delete the finished pods, or give them labels that the selector does not match.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
+        let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
+        let looks_at_metrics = case.metrics().next().is_some();
+        if !looks_at_metrics || (succeeded.is_empty() && failed.is_empty()) {
+            return None;
+        }
+        let without = case.without_pods(is_finished);
+        let takes_as_missing = |step: &&MetricStep| {
+            let mut rows = step.pods.iter();
+            rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
+        };
+        let missing_in = case
+            .metrics()
+            .filter(takes_as_missing)
+            .map(|step| step.index)
+            .collect();
+        let mut failing = case
+            .metrics()
+            .filter(|it| matches!(it.result, MetricResult::Error(_)));
+        let mended = case.answer().proposal.is_none() && without.proposal.is_some();
+        let fails = failing.next().filter(|_| mended).map(|step| step.index);
+        // Those that keep a number of pods replace a finished one at once, and count it no more.
+        const OF_REPLICAS: [&str; 4] = [
+            "ReplicaSet",
+            "StatefulSet",
+            "ReplicationController",
+            "DaemonSet",
+        ];
+        let owners = case
+            .pods()
+            .filter(|pod| is_finished(pod))
+            .filter_map(|pod| pod.owner.as_deref());
+        let mut others = owners.filter(|owner| !OF_REPLICAS.contains(&&*owner.kind));
+        let owner = others
+            .next()
+            .map(|owner| format!("{}/{}", owner.kind, owner.name));
+        let facts = FinishedPods {
+            succeeded,
+            failed,
+            missing_in,
+            fails,
+            owner,
+        };
+        Some(case.weigh(facts, without, Severity::Info))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.foreign(self.succeeded.iter().chain(&self.failed))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: Vec<&str> = self
+            .succeeded
+            .iter()
+            .chain(&self.failed)
+            .map(|name| &**name)
+            .collect();
+        let pods = count(all.len(), "finished pod");
+        let verb = if all.len() == 1 { "matches" } else { "match" };
+        let effect = match (self.fails, &*self.missing_in) {
+            (Some(metric), _) => {
+                format!(
+                    ", and {} fails because of {}",
+                    about.label(metric),
+                    them(all.len())
+                )
+            }
+            (None, []) => String::new(),
+            (None, metrics) => {
+                let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
+                let counts = if self.succeeded.len() == 1 {
+                    "counts"
+                } else {
+                    "count"
+                };
+                format!(", and {counts} as missing for {}", list(&labels))
+            }
+        };
+        let of = |names: &[Box<str>], what: &str| {
+            (!names.is_empty()).then(|| format!("{what}: {}.", self::names(names)))
+        };
+        let mut evidence: Vec<String> = Vec::new();
+        evidence.extend(of(&self.succeeded, "Succeeded"));
+        evidence.extend(of(&self.failed, "Failed"));
+        evidence.extend(self.fails.and_then(|metric| metric_failure(about, metric)));
+        evidence.extend(
+            self.missing_in
+                .iter()
+                .filter_map(|metric| filled(about, *metric)),
+        );
+        if !self.missing_in.is_empty() {
+            evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
+        }
+        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
+        let (advice, commands) = match &self.owner {
+            Some(owner) => (
+                Remedy::DeleteByOwner.says(format!(
+                    "Give the pods of {owner} labels that the selector does not match."
+                )),
+                about.list_pods("--show-labels").into_iter().collect(),
+            ),
+            None => (
+                Remedy::DeleteFinished.says(format!(
+                    "Delete {}, or relabel {} so that {} not match.",
+                    first_of(&all),
+                    them(all.len()),
+                    if all.len() == 1 { "it does" } else { "they do" }
+                )),
+                vec![format!("kubectl delete pod {}", about.pods(&all)).into()],
+            ),
+        };
+        Text {
+            summary: format!(
+                "{pods} {verb} the target's selector{effect}{}",
+                about.cost()
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: pod_objects(&all),
+        }
+    }
+}
+
+/// The maximum number of pods named in a command; more are selected.
+const NAMED: usize = 5;
+
+/// Returns the error of a metric.
+fn metric_failure(about: &About<'_>, metric: usize) -> Option<String> {
+    match &about.step(metric)?.result {
+        MetricResult::Error(error) => Some(format!("{}: {}.", about.label(metric), error.message)),
+        MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
+    }
+}
+
+impl About<'_> {
+    /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
+    /// ones, by the selector of the target and their phase.
+    pub(crate) fn pods(&self, names: &[&str]) -> String {
+        let selector = self.selector().filter(|_| names.len() > NAMED);
+        let names = names
+            .iter()
+            .map(|name| shell_word(name))
+            .collect::<Vec<_>>()
+            .join(" ");
+        match selector {
+            Some(selector) => format!(
+                "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
+                 status.phase!=Unknown",
+                self.namespace()
+            ),
+            None => format!("{names} {}", self.namespace()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
+
+    #[test]
+    fn finished_pods() {
+        let two = unmeasured(state(&[cpu()], &["30m", "0"]), "web-1");
+        let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
+        let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
+            let (succeeded, failed) = (boxed(succeeded), boxed(failed));
+            FinishedPods {
+                succeeded,
+                failed,
+                missing_in: missing_in.to_vec(),
+                fails,
+                owner: None,
+            }
+        };
+        let new = |items: &[Value]| {
+            with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": "v1.38.0"}),
+            )
+        };
+        let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
+        check(
+            Code::FinishedPods,
+            vec![
+                ("runs", is("Running"), None),
+                // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
+                (
+                    "succeeded",
+                    is("Succeeded"),
+                    because(Severity::Warning, facts(&["web-1"], &[], &[0], None)),
+                ),
+                (
+                    "succeeded, in a version that leaves it out",
+                    new(&is("Succeeded")),
+                    beside(Severity::Info, facts(&["web-1"], &[], &[], None)),
+                ),
+                (
+                    "failed",
+                    is("Failed"),
+                    beside(Severity::Info, facts(&[], &["web-1"], &[], None)),
+                ),
+                (
+                    "failed without a request",
+                    with_pods(&is("Failed"), &["web-1"], &no_request),
+                    because(Severity::Error, facts(&[], &["web-1"], &[], Some(0))),
+                ),
+            ],
+        );
+    }
+
+    /// Pods of a Job are not deleted, as it may still need them.
+    #[test]
+    fn finished_pods_that_others_may_need() {
+        let done = |kind: &str| {
+            let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
+            let patch =
+                json!({"metadata": {"ownerReferences": owner}, "status": {"phase": "Failed"}});
+            let items = state(&[cpu()], &["50m", "50m"]).into_iter().map(|it| {
+                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
+                    build::with(it, &patch)
+                } else {
+                    it
+                }
+            });
+            said(Code::FinishedPods, &items.collect::<Vec<_>>())
+        };
+        for kind in ["Job", "Workflow"] {
+            let text = done(kind);
+            assert_eq!(
+                text.advice.text(),
+                format!("Give the pods of {kind}/build labels that the selector does not match.")
+            );
+            assert!(
+                !text.commands.iter().any(|it| it.contains("delete")),
+                "{text:?}"
+            );
+        }
+        assert!(
+            done("ReplicaSet")
+                .commands
+                .iter()
+                .any(|it| it.contains("delete pod web-1"))
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! Findings about pods that count but should not, or do not count but should.
+
+pub mod finished_pods;
+pub mod never_ready;
+pub mod replicas_without_pods;
+pub mod starting_pods;
+pub mod terminating_pods;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod uncounted_pods;
+pub mod unschedulable_pods;
+
+use std::collections::BTreeSet;
+
+use crate::calendar::Calendar;
+use crate::engine::decision::{Fill, MetricResult, Proposal};
+use crate::findings::prelude::*;
+use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
+
+/// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
+const LONG_START: SignedDuration = SignedDuration::from_mins(30);
+
+/// Returns the pods that a finding reports as stuck, or as starting.
+fn stuck_in(facts: &Facts) -> Option<BTreeSet<&str>> {
+    match facts {
+        Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
+        Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
+        Facts::StartingPods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
+        _ => None,
+    }
+}
+
+fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
+    pods.map(|pod| pod.name.clone()).collect()
+}
+
+fn is_finished(pod: &Pod) -> bool {
+    matches!(pod.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// Whether a pod is neither finished nor terminating.
+pub(crate) fn is_alive(pod: &Pod) -> bool {
+    !is_finished(pod) && pod.deletion_timestamp.is_none()
+}
+
+/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown
+/// age is.
+fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
+    let period = case.snapshot().controller.cpu_initialization_period;
+    case.age(pod)
+        .map_or(pod.phase == Phase::Pending, |age| age < period)
+}
+
+/// Whether a pod has certainly not been ready since it started. Its Ready condition first changes when
+/// the node accepts it.
+fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
+    let delay = case.snapshot().controller.initial_readiness_delay;
+    match (pod.phase, pod.ready, pod.start_time) {
+        (Phase::Pending, ready, _) => ready.is_none_or(|it| it.status != ConditionStatus::True),
+        (Phase::Running, Some(ready), Some(start)) => {
+            let changed = ready.last_transition_time.duration_since(start).abs();
+            ready.status == ConditionStatus::False && changed <= delay
+        }
+        _ => false,
+    }
+}
+
+/// Returns why a container is waiting, unless its start is being prepared.
+fn failure(status: &ContainerStatus) -> Option<&str> {
+    let reason = &*status.waiting.as_ref()?.reason;
+    (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
+}
+
+/// Returns a container of a pod that waits in an error, with the reason, unless the pod is on its way out.
+pub(crate) fn failing(pod: &Pod) -> Option<(&str, &str)> {
+    let mut all = pod.statuses.iter().filter(|_| is_alive(pod));
+    all.find_map(|status| Some((&*status.name, failure(status)?)))
+}
+
+/// Whether a pod was never ready and is too old for that: older than the period in which samples may be
+/// skipped, if it visibly fails, or else much older.
+fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
+    if !is_alive(pod) || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
+        return false;
+    }
+    let controller = &case.snapshot().controller;
+    let usual = controller
+        .cpu_initialization_period
+        .plus(controller.initial_readiness_delay);
+    let fails = |it: &ContainerStatus| failure(it).is_some() || has_restarted(pod, it);
+    let limit = if pod.statuses.iter().any(fails) {
+        usual
+    } else {
+        usual.max(LONG_START)
+    };
+    case.age(pod).is_some_and(|age| age > limit)
+}
+
+/// Whether a container has restarted that still matters: other init containers than sidecars are done once the pod
+/// runs.
+fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
+    let is_left = || pod.running(false).any(|own| own.name == status.name);
+    status.restart_count > 0 && (pod.phase == Phase::Pending || is_left())
+}
+
+/// Whether a pod has started, was never ready, and may still become ready.
+fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
+    is_alive(pod)
+        && pod.phase == Phase::Running
+        && was_never_ready(case, pod)
+        && !is_stuck(case, pod)
+}
+
+/// What to do about pods without a node.
+const ADD_NODES: &str = "Add nodes, or lower maxReplicas.";
+
+/// Words what a container waits for, and how often it has restarted.
+fn waiting(pod: &Pod) -> Option<String> {
+    pod.statuses.iter().find_map(|status| {
+        let reason = &status.waiting.as_ref()?.reason;
+        let restarts = count(status.restart_count, "restart");
+        Some(format!("{} waits: {reason}, {restarts}", status.name))
+    })
+}
+
+/// Words how the assumed values of a metric's pods affect its ratio.
+fn filled(about: &About<'_>, metric: usize) -> Option<String> {
+    let label = about.label(metric);
+    let Proposal {
+        ratio,
+        filled,
+        counted,
+        ..
+    } = about.proposal(metric)?;
+    let counted = counted.as_ref()?;
+    let Some(filled) = filled else {
+        return about.step(metric)?.is_total().then(|| {
+            format!(
+                "{label} multiplies its ratio of {} by {}.",
+                number(*ratio),
+                count(counted.ready, "ready pod")
+            )
+        });
+    };
+    let mut assumed = Vec::new();
+    let missing = count(counted.missing, "pod");
+    match (filled.missing, filled.missing_percent) {
+        (Fill::Zero, _) => assumed.push(format!("{missing} without metrics at 0")),
+        (Fill::Target, Some(percent)) => {
+            assumed.push(format!(
+                "{missing} without metrics at {percent}% of the request"
+            ));
+        }
+        (Fill::Target, None) => assumed.push(format!("{missing} without metrics at the target")),
+        (Fill::None, _) => {}
+    }
+    if filled.unready_as_zero {
+        assumed.push(format!("{} at 0", count(counted.unready, "unready pod")));
+    }
+    let with = list(&assumed);
+    let (before, after) = (number(*ratio), number(filled.ratio));
+    (!assumed.is_empty())
+        .then(|| format!("{label} assumes {with}, which takes its ratio from {before} to {after}."))
+}
+
+impl<'a> About<'a> {
+    /// Begins a sentence about some pods in another state: `With them ready`.
+    fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
+        let busy = if self.assumes_usage(pods) {
+            ", and as busy as the others on average"
+        } else {
+            ""
+        };
+        format!("With {} {state}{busy}", them(pods.len()))
+    }
+
+    pub(crate) fn proposal(&self, metric: usize) -> Option<&'a Proposal> {
+        match &self.step(metric)?.result {
+            MetricResult::Proposal(proposal) => Some(proposal),
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The finding `never-ready`.
+
+use super::{failure, has_restarted, is_stuck};
+use crate::findings::prelude::*;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::pod::ContainerStatus;
+
+/// Pods have been starting for longer than is usual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeverReady {
+    /// These pods.
+    pub pods: Vec<StuckPod>,
+    /// All of them belong to this revision, while the target has pods of others.
+    pub revision: Option<Box<str>>,
+}
+
+impl Kind for NeverReady {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "never-ready";
+    const WHEN: &'static str = "Pods have never been ready for longer than is usual: for longer than CPU samples may \
+             be skipped if a container waits or restarts, otherwise for more than 30 minutes.";
+    const REMEDY: &'static str =
+        "Find out why the pods do not become ready, or roll back the revision.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
+        let first = stuck.first()?;
+        let stuck_revision = first.revision();
+        let is_same = |pod: &&Pod| pod.revision() == stuck_revision;
+        let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
+        let about = |pod: &&Pod| {
+            let worst = |of: &dyn Fn(&ContainerStatus) -> bool| {
+                let all = pod.statuses.iter().filter(|status| of(status));
+                all.max_by_key(|status| status.restart_count)
+            };
+            let status =
+                worst(&|it| failure(it).is_some()).or_else(|| worst(&|it| has_restarted(pod, it)));
+            StuckPod {
+                name: pod.name.clone(),
+                since: pod.start_time.or(pod.created),
+                container: status.map(|it| it.name.clone()),
+                waiting: status.and_then(failure).map(Into::into),
+                restarts: status.map_or(0, |it| it.restart_count),
+            }
+        };
+        let facts = NeverReady {
+            pods: stuck.iter().map(about).collect(),
+            revision: stuck_revision.filter(|_| is_new).map(Into::into),
+        };
+        let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
+        let ready = case.if_ready(|pod| names.contains(&pod.name));
+        Some(case.weigh(facts, ready, Severity::Warning))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
+        let pods = first_of(&all);
+        let verb = if all.len() == 1 { "has" } else { "have" };
+        let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
+        let since = oldest.map_or_else(String::new, |since| {
+            format!(" in {}", distance(since, about.now()))
+        });
+        let state = |pod: &StuckPod| {
+            let container = pod.container.as_deref()?;
+            let restarts = count(pod.restarts, "restart");
+            Some(match &pod.waiting {
+                Some(reason) => format!("container {container} waits: {reason}, {restarts}"),
+                None => format!("container {container} runs after {restarts}"),
+            })
+        };
+        let state = |pod: &StuckPod| state(pod).unwrap_or_else(|| "never ready".to_owned());
+        let mut evidence: Vec<String> = Vec::new();
+        let shown = self.pods.iter().take(3);
+        evidence.extend(shown.map(|pod| {
+            let since = pod.since.map_or_else(String::new, |since| {
+                format!(", since {}", future(about.now(), since))
+            });
+            format!("{}: {}{since}.", pod.name, state(pod))
+        }));
+        evidence.extend(self.revision.as_ref().map(|revision| {
+            format!("All of them are of revision {revision}; the target has pods of others.")
+        }));
+        evidence.extend(about.otherwise(&about.with(&all, "ready")));
+        let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
+        let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let first = self
+            .pods
+            .iter()
+            .find(|pod| pod.restarts > 0)
+            .or(self.pods.first());
+        let mut commands = Vec::new();
+        if let Some(pod) = first {
+            commands.push(about.describe(&pod.name));
+            if let Some(container) = pod.container.as_deref().filter(|_| pod.restarts > 0) {
+                let (pod, container) = (shell_word(&pod.name), shell_word(container));
+                let namespace = about.namespace();
+                commands.push(
+                    format!("kubectl logs {pod} {namespace} -c {container} --previous").into(),
+                );
+            }
+        }
+        let advice = match self.revision {
+            Some(_) => Remedy::RollBack
+                .says("Fix the revision that does not become ready, or roll it back."),
+            None => Remedy::FindUnready.says(match all.len() {
+                1 => "Find out why it does not become ready.",
+                _ => "Find out why they do not become ready.",
+            }),
+        };
+        Text {
+            summary: format!(
+                "{pods} {verb} not become ready{since}{reason}{}",
+                about.cost_of(&all)
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: pod_objects(&all),
+        }
+    }
+}
+
+/// A pod that was never ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StuckPod {
+    /// Its name.
+    pub name: Box<str>,
+    /// When it started or, if it has not, was created.
+    pub since: Option<Timestamp>,
+    /// The container that is waiting or has restarted most.
+    pub container: Option<Box<str>>,
+    /// Why it is waiting, such as `CrashLoopBackOff`.
+    pub waiting: Option<Box<str>>,
+    /// How many times it has restarted.
+    pub restarts: i32,
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
+    use crate::findings::testing::{because, check, cpu, found, only, state, told, with, with_one};
+    use crate::findings::{Alternative, Code, Facts};
+
+    #[test]
+    fn pods_that_were_never_ready() {
+        let items = state(&[cpu()], &["80m", "80m", "80m"]);
+        let unready = |start| with_pods(&items, &["web-2"], &unready_since(start));
+        let stuck = |since: &str, container: Option<(&str, i32)>| {
+            let pods = vec![StuckPod {
+                name: "web-2".into(),
+                since: Some(since.parse().unwrap()),
+                container: container.map(|_| "app".into()),
+                waiting: container.map(|(reason, _)| reason.into()),
+                restarts: container.map_or(0, |(_, restarts)| restarts),
+            }];
+            let facts = NeverReady {
+                pods,
+                revision: None,
+            };
+            because(Severity::Warning, facts)
+        };
+        let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
+        let crashes = waiting("CrashLoopBackOff", 7);
+        let prepared = json!({"spec": {"initContainers": [{"name": "setup"}]},
+            "status": {"initContainerStatuses": [{"name": "setup", "restartCount": 3}]}});
+        let was_ready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
+        let code = Code::NeverReady;
+        check(
+            code,
+            vec![
+                ("are ready", items.clone(), None),
+                ("may still become ready", unready(late), None),
+                ("take too long", unready(early), stuck(early, None)),
+                (
+                    "crash",
+                    with_pods(&unready(late), &["web-2"], &crashes),
+                    stuck(late, Some(("CrashLoopBackOff", 7))),
+                ),
+                (
+                    "crash, but have only just started",
+                    with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+                    None,
+                ),
+                (
+                    "had to repeat what has been done since",
+                    with_pods(&unready(late), &["web-2"], &prepared),
+                    None,
+                ),
+                (
+                    "are being prepared",
+                    with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
+                    None,
+                ),
+                (
+                    "crash, and were ready once",
+                    with_pods(
+                        &with_pods(&items, &["web-2"], &was_ready),
+                        &["web-2"],
+                        &crashes,
+                    ),
+                    None,
+                ),
+            ],
+        );
+        let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
+        let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
+        let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
+        let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else {
+            panic!("no finding")
+        };
+        assert_eq!(facts.revision.as_deref(), Some("new"));
+    }
+
+    /// Before 1.33 a pod without a value fails a ContainerResource metric for all of them.
+    #[test]
+    fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
+        let metric = json!({"type": "ContainerResource", "containerResource": {
+            "name": "cpu", "container": "app", "target": build::utilization(50)}});
+        let start = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 9),
+        );
+        let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
+        let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
+        let answer = |replicas| {
+            Some(Alternative {
+                proposal: replicas,
+                replicas,
+            })
+        };
+        for (version, items, explains) in [
+            ("v1.30.5", &empty, true),
+            ("v1.30.5", &unmeasured(items.clone(), "web-3"), true),
+            ("v1.36.2", &empty, true),
+            // Its value is there, so that only its readiness is missing.
+            ("v1.30.5", &items, true),
+        ] {
+            let items = with(
+                items,
+                "ControllerState",
+                &json!({"kubernetesVersion": version}),
+            );
+            let finding = only(Code::NeverReady, &items).unwrap();
+            // 1.4 × 4 is 5.6.
+            assert_eq!(
+                (finding.explains, finding.without),
+                (explains, answer(Some(6))),
+                "{version}"
+            );
+        }
+        // An API that does not answer has no value of any pod.
+        let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
+        let finding = only(Code::NeverReady, &with(&items, "ControllerState", &failing)).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), None);
+    }
+
+    /// Pods that do not count because they never were ready are a consequence, also if their being ready would change
+    /// nothing.
+    #[test]
+    fn what_never_was_ready_comes_before_what_follows_from_it() {
+        let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);
+        let items = with_pods(
+            &items,
+            &["web-2", "web-3"],
+            &unready_since("2026-11-21T05:00:00Z"),
+        );
+        let codes: Vec<Code> = found(&items).iter().map(Finding::code).collect();
+        let never_ready = codes.iter().position(|code| *code == Code::NeverReady);
+        let uncounted = codes.iter().position(|code| *code == Code::UncountedPods);
+        assert!(uncounted.is_some() && never_ready < uncounted, "{codes:?}");
+        assert_eq!(never_ready, Some(0), "{codes:?}");
+    }
+}

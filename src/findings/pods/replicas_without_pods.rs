@@ -1,0 +1,319 @@
+//! The finding `replicas-without-pods`.
+
+use super::is_alive;
+use crate::apimachinery::metadata::Condition;
+use crate::engine::decision::MetricResult;
+use crate::findings::prelude::*;
+use crate::saved::assemble::resource_of;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::pod::{ConditionStatus, Phase};
+
+/// The target has fewer pods than replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicasWithoutPods {
+    /// `spec.replicas` of its scale.
+    pub replicas: i32,
+    /// `status.replicas` of its scale.
+    pub pods: i32,
+    /// Whether this has lasted for minutes, or the workload reports that it fails to create pods.
+    pub is_held_up: bool,
+    /// The workload's message about it.
+    pub failure: Option<Condition>,
+    /// The last event after which the pods should have existed.
+    pub since: Option<Timestamp>,
+    /// The metric that counts the pods and not the replicas, by index in the spec.
+    pub metric: Option<usize>,
+    /// The pod that a StatefulSet waits for before it creates the next one.
+    pub waits_for: Option<Box<str>>,
+    /// The workload that the target creates the pods with, and the replicas that this is set to, if they are fewer.
+    pub owned: Option<(CrossVersionObjectReference, i32)>,
+}
+
+impl Kind for ReplicasWithoutPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "replicas-without-pods";
+    const WHEN: &'static str = "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
+             reports that it cannot create them. Metrics are multiplied by pods, not by replicas.";
+    const REMEDY: &'static str =
+        "Find out what keeps the pods from being created: a quota, or admission.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let scale = case.scale()?;
+        let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
+        // Some kinds report only ready pods.
+        let there =
+            i32::try_from(case.pods().filter(|pod| is_alive(pod)).count()).unwrap_or(i32::MAX);
+        if pods.max(there) >= replicas {
+            return None;
+        }
+        let failure = case
+            .workload()
+            .and_then(|it| it.condition("ReplicaFailure"));
+        let failure = failure
+            .filter(|condition| condition.status == "True")
+            .cloned();
+        let written = case
+            .surroundings()
+            .last_replicas_write(case.target())
+            .map(|(_, time)| time);
+        let created = case.pods().filter_map(|pod| pod.created).max();
+        let scaled = case.snapshot().hpa.status.last_scale_time;
+        let since = [written, created, scaled].into_iter().flatten().max();
+        let is_late = since
+            .and_then(|it| case.since(it))
+            .is_some_and(|age| age >= CREATION);
+        // A workload that replaces all of its pods at once waits until the old ones are gone.
+        let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
+        // Without any pod, nothing can be computed, even if only for a moment.
+        let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
+        let fails =
+            |step: &MetricStep| matches!(step.result, MetricResult::Error(_)) && looks(step.index);
+        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
+        let is_held_up = failure.is_some() || (is_late && !is_replacing);
+        if !is_held_up && !lacks_all {
+            return None;
+        }
+        let counts = |step: &&MetricStep| match &step.result {
+            MetricResult::Proposal(proposal) => proposal.counted.is_some(),
+            MetricResult::Error(_) | MetricResult::Unread(_) => false,
+        };
+        let metric = case
+            .decision()
+            .winner()
+            .filter(counts)
+            .map(|step| step.index);
+        let is_unready = |pod: &&Pod| {
+            let is_ready = pod.ready.map(|ready| ready.status == ConditionStatus::True);
+            // A pod without a node has no condition Ready.
+            is_alive(pod) && (is_ready == Some(false) || pod.phase == Phase::Pending)
+        };
+        let mut unready = case
+            .pods()
+            .filter(is_unready)
+            .filter(|_| case.is_kind("StatefulSet"));
+        let waits_for = unready.next().map(|pod| pod.name.clone());
+        let target = case.target();
+        let owned = case
+            .surroundings()
+            .workloads
+            .controlled_by(&target.name)
+            .find(|it| {
+                let owner = it.metadata.controller();
+                owner.is_some_and(|it| it.kind == target.kind)
+                    && it.is_scalable()
+                    && it.wanted() < replicas
+            });
+        let owned = owned.filter(|it| it.kind != "ReplicaSet");
+        let owned = owned.map(|it| (it.to_reference(), it.wanted()));
+        let facts = ReplicasWithoutPods {
+            replicas,
+            pods,
+            is_held_up,
+            failure,
+            since,
+            metric,
+            waits_for,
+            owned,
+        };
+        Some(if lacks_all && case.answer().proposal.is_none() {
+            Finding::explaining(Severity::Error, facts)
+        } else {
+            case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
+        })
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let pod = self.waits_for.as_ref()?;
+        others.first(|it| match &it.facts {
+            Facts::NeverReady(it) => it.pods.iter().any(|own| own.name == *pod),
+            _ => false,
+        })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { replicas, pods, .. } = self;
+        let target = about.hpa().reference();
+        let mut evidence = Vec::new();
+        if let Some(failure) = &self.failure {
+            evidence.push(format!(
+                "{target}: {}: {}.",
+                failure.reason, failure.message
+            ));
+        }
+        evidence.extend(self.since.map(|since| {
+            format!(
+                "No pod has been created since {}.",
+                future(about.now(), since)
+            )
+        }));
+        if let Some(metric) = self.metric
+            && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
+        {
+            evidence.push(format!(
+                "{} counts the {}, not {replicas} replicas.",
+                about.label(metric),
+                count(
+                    counted.ready + counted.unready + counted.missing,
+                    "existing pod"
+                )
+            ));
+        }
+        let all = count(*replicas, "pod");
+        evidence.extend(about.otherwise(&format!("With {all} of the same usage")));
+        if let Some(pod) = &self.waits_for {
+            evidence.push(format!(
+                "A StatefulSet creates its pods one after another, unless podManagementPolicy is \
+                 Parallel, and {pod} is not ready."
+            ));
+        }
+        let (advice, commands) = match (&self.owned, &self.waits_for) {
+            (Some((owned, set)), _) => (
+                Remedy::LookAtOwner.says(format!(
+                    "Find out why {target} sets {owned} to {}: its operator does not pass on spec.replicas.",
+                    count(*set, "replica")
+                )),
+                vec![about.kubectl_for(
+                    &owned.name,
+                    &format!("get {}", shell_word(&resource_of(owned.group(), &owned.kind))),
+                    "",
+                )],
+            ),
+            (None, Some(pod)) if self.failure.is_none() => (
+                Remedy::FindUnready.says(format!("Find out why {pod} is not ready.")),
+                vec![about.describe(pod)],
+            ),
+            _ => (
+                if self.is_held_up { Remedy::FindQuota.says(
+                        "Find out what keeps the pods from being created: a quota, or admission.",
+                    ) } else { Remedy::WaitForPods.waits("until the pods are created") },
+                vec![
+                    format!("kubectl describe resourcequota {}", about.namespace()).into(),
+                    format!(
+                        "kubectl get events {} --field-selector=reason=FailedCreate",
+                        about.namespace()
+                    )
+                    .into(),
+                ],
+            ),
+        };
+        Text {
+            summary: format!(
+                "{target} has {} for {}{}{}",
+                count(*pods, "pod"),
+                count(*replicas, "replica"),
+                match (self.is_held_up, &self.failure) {
+                    (true, Some(failure)) => format!(", and creates no more ({})", failure.reason),
+                    (true, None) => ", and creates no more".to_owned(),
+                    (false, _) => String::new(),
+                },
+                about.cost()
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: vec![about.target()],
+        }
+    }
+}
+
+/// How long a workload may take to create its pods, if nothing prevents it.
+const CREATION: SignedDuration = SignedDuration::from_mins(2);
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{because, check, cpu, state, with};
+
+    #[test]
+    fn replicas_without_pods() {
+        let three = state(&[cpu()], &["80m", "80m", "80m"]);
+        let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
+        let scaled = |at: &str| {
+            with(
+                &lacks,
+                "HorizontalPodAutoscaler",
+                &json!({"status": {"lastScaleTime": at}}),
+            )
+        };
+        let long_ago = "2026-11-21T05:50:00Z";
+        let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
+            replicas: 6,
+            pods: 3,
+            is_held_up: true,
+            failure,
+            since: since.map(|it| it.parse().unwrap()),
+            metric: Some(0),
+            waits_for: None,
+            owned: None,
+        };
+        let deployment = |status: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}},
+                "status": {"replicas": 3, "conditions": [{"type": "ReplicaFailure", "status": status,
+                    "reason": "FailedCreate", "message": "exceeded quota"}]}})
+        };
+        let fails = |status| [&lacks[..], &[deployment(status)]].concat();
+        let failure = Condition {
+            type_: "ReplicaFailure".to_owned(),
+            status: "True".to_owned(),
+            reason: "FailedCreate".to_owned(),
+            message: "exceeded quota".to_owned(),
+            last_transition_time: None,
+        };
+        let warning = |facts: ReplicasWithoutPods| because(Severity::Warning, facts);
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
+        none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
+        let all = ReplicasWithoutPods {
+            pods: 0,
+            is_held_up: false,
+            metric: None,
+            ..facts(None, None)
+        };
+        let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
+        let unreported = with(&scaled(long_ago), "Scale", &unreported);
+        let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+        let set = with(&scaled(long_ago), "HorizontalPodAutoscaler", &set);
+        let flaps = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
+        // A pod without a node has no condition Ready.
+        let homeless = json!({"status": {"phase": "Pending", "startTime": null, "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
+        let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
+        let set = with_pods(&set, &["web-2"], &flaps);
+        let waits = ReplicasWithoutPods {
+            waits_for: Some("web-2".into()),
+            ..facts(None, Some(long_ago))
+        };
+        check(
+            Code::ReplicasWithoutPods,
+            vec![
+                ("are all there", three.clone(), None),
+                ("since an unknown time", lacks.clone(), None),
+                ("were scaled just now", scaled("2026-11-21T05:59:00Z"), None),
+                (
+                    "for minutes",
+                    scaled(long_ago),
+                    warning(facts(None, Some(long_ago))),
+                ),
+                (
+                    "are being replaced",
+                    with_pods(&scaled(long_ago), &["web-2"], &deleted),
+                    None,
+                ),
+                ("fail", fails("True"), warning(facts(Some(failure), None))),
+                ("are there, and not reported", unreported, None),
+                ("are all missing", none, because(Severity::Error, all)),
+                ("no longer fail", fails("False"), None),
+                ("wait for another one", set, warning(waits.clone())),
+                ("wait for one without a node", homeless, warning(waits)),
+            ],
+        );
+    }
+}

@@ -1,0 +1,416 @@
+//! The finding `starting-pods`.
+
+use super::{filled, is_starting, is_young, pod_names};
+use crate::engine::decision::{Group, PodRow};
+use crate::findings::prelude::*;
+use crate::snapshot::by_name::Names;
+use crate::words::metric_format;
+
+/// Pods that are still starting decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartingPods {
+    /// These pods, by name.
+    pub pods: Vec<Box<str>>,
+    /// When the oldest of them started.
+    pub since: Timestamp,
+    /// The metric that counts them, by index in the spec.
+    pub metric: usize,
+    /// How they count.
+    pub how: Starting,
+}
+
+impl Kind for StartingPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "starting-pods";
+    const WHEN: &'static str = "Pods that have only just started, or are not ready yet, count and change the answer: \
+             they use much more than the other pods, or they are not ready and the metric counts \
+             them nevertheless.";
+    const REMEDY: &'static str =
+        "Add a startup probe, or lengthen the stabilization window of scaling up.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let (step, pods, how) = case
+            .metrics()
+            .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
+        let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
+        let without = case.without_pods(|pod| names.contains(&pod.name));
+        let answer = case.answer();
+        if without == answer || without.proposal.is_none() {
+            return None;
+        }
+        // Pods with high usage can only raise the proposal.
+        let asks_for_fewer = answer.proposal < case.decision().replicas_before();
+        if matches!(how, Starting::Hot { .. })
+            && (asks_for_fewer || answer.proposal < without.proposal)
+        {
+            return None;
+        }
+        let since = pods
+            .iter()
+            .filter_map(|pod| pod.start_time.or(pod.created))
+            .min()?;
+        let facts = StartingPods {
+            pods: pod_names(pods.iter().copied()),
+            since,
+            metric: step.index,
+            how,
+        };
+        let mut finding = case.weigh(facts, without, Severity::Info);
+        let is_slow = |pod: &&Pod| !is_young(case, pod);
+        if matches!(how, Starting::NotReady { .. }) && !pods.iter().any(is_slow) {
+            finding.severity = Severity::Info;
+        }
+        Some(finding)
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let n = self.pods.len();
+        let (label, pods, effect) = (
+            about.label(self.metric),
+            count(n, "starting pod"),
+            about.cost(),
+        );
+        let since = future(about.now(), self.since);
+        let mut evidence = vec![match n {
+            1 => format!("Started {since}: {}.", names(&self.pods)),
+            _ => format!("The first started {since}: {}.", names(&self.pods)),
+        }];
+        let rules = about
+            .hpa()
+            .spec
+            .behavior
+            .as_ref()
+            .and_then(|it| it.scale_up.as_ref());
+        let present = rules
+            .and_then(|it| it.stabilization_window_seconds)
+            .unwrap_or(0);
+        evidence.extend(about.short_window());
+        // At the maximum, nothing is left to hold back.
+        let may_grow = about.pass.decision.replicas_before() < Some(about.hpa().spec.max_replicas);
+        let longer_window = self
+            .longer_window(present, about.now())
+            .filter(|_| may_grow);
+        let longer_window = longer_window.and_then(|seconds| {
+            about.patch_spec(&serde_json::json!({
+                "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
+            }))
+        });
+        let (summary, advice, commands) = match self.how {
+            Starting::NotReady { assumed } => {
+                let counts = if n == 1 { "counts" } else { "count" };
+                let first = first_of(&self.pods);
+                let summary = format!("{pods} ({first}) {counts} for {label} although never ready");
+                match (assumed, longer_window) {
+                    (0, Some(longer_window)) => (
+                        summary,
+                        Remedy::LengthenUpWindow
+                            .says("Lengthen the scale-up window to cover the start of the pods."),
+                        vec![longer_window],
+                    ),
+                    (0, None) => (
+                        summary,
+                        Remedy::FindUnready
+                            .says("Find out why the pods take so long to become ready."),
+                        self.pods
+                            .first()
+                            .map(|name| about.describe(name))
+                            .into_iter()
+                            .collect(),
+                    ),
+                    _ => {
+                        evidence.extend(filled(about, self.metric));
+                        (
+                            summary,
+                            Remedy::WaitForPods
+                                .waits("until the pods are ready")
+                                .or("have them start faster"),
+                            about.list_pods("").into_iter().collect(),
+                        )
+                    }
+                }
+            }
+            Starting::Hot { usage, others } => {
+                let format = about
+                    .step(self.metric)
+                    .map(metric_format)
+                    .unwrap_or_default();
+                let (usage, others) = (amount(usage, format), amount(others, format));
+                let uses = if n == 1 { "uses" } else { "use" };
+                (
+                    format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
+                    match longer_window {
+                        Some(_) => Remedy::LengthenUpWindow.says(
+                            "Add a startup probe for the warm-up, or lengthen the scale-up window.",
+                        ),
+                        None => {
+                            Remedy::AddStartupProbe.says("Add a startup probe for the warm-up.")
+                        }
+                    },
+                    longer_window.into_iter().collect(),
+                )
+            }
+        };
+        evidence.extend(about.otherwise(&format!("Without {}", them(n))));
+        Text {
+            summary: format!("{summary}{effect}"),
+            evidence,
+            advice,
+            commands,
+            objects: pod_objects(&self.pods),
+        }
+    }
+}
+
+/// How long after it became ready a pod may still warm up.
+const WARM: SignedDuration = SignedDuration::from_mins(2);
+
+/// The factor by which a pod that is still warming up exceeds other pods.
+const WARMING_UP: f64 = 1.5;
+
+impl StartingPods {
+    /// Whether they use more than the others.
+    pub(crate) fn is_hot(&self) -> bool {
+        matches!(self.how, Starting::Hot { .. })
+    }
+
+    /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
+    /// been starting, if the API server accepts it.
+    pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
+        let started = now.duration_since(self.since).as_secs();
+        let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
+        [300, 600, 900, 1800, 3600].into_iter().find(covers)
+    }
+}
+
+/// How pods that are still starting count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starting {
+    /// They are not ready, but count anyway.
+    NotReady {
+        /// How many of them have no metric, and count with an assumed value.
+        assumed: usize,
+    },
+    /// They are ready, and use more than the others, on average and in thousandths.
+    Hot {
+        /// Their usage.
+        usage: i64,
+        /// The usage of the others.
+        others: i64,
+    },
+}
+
+/// Returns the pods that a metric counts although they are not ready yet: with their usage, as all
+/// metrics except CPU do, or, after a while, with an assumed value.
+fn not_ready_yet<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+    let counts = |row: &&PodRow| {
+        let pod = case.pod_of(row);
+        row.counted.is_some()
+            && is_starting(case, pod)
+            && match row.group {
+                Group::Ready => true,
+                Group::Missing => !is_young(case, pod),
+                Group::Unready | Group::Ignored => false,
+            }
+    };
+    let rows: Vec<&PodRow> = step.pods.iter().filter(counts).collect();
+    let assumed = rows
+        .iter()
+        .filter(|row| row.group == Group::Missing)
+        .count();
+    let pods: Vec<&Pod> = rows.into_iter().map(|row| case.pod_of(row)).collect();
+    (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
+}
+
+/// Returns the ready pods that started only recently, if they use much more than the others.
+fn hot<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+    let period = case.snapshot().controller.cpu_initialization_period;
+    let is_new = |row: &&PodRow| {
+        let pod = case.pod_of(row);
+        let ready = pod
+            .ready
+            .and_then(|ready| case.since(ready.last_transition_time));
+        case.age(pod)
+            .is_some_and(|age| age < period.saturating_mul(2))
+            && ready.is_none_or(|since| since < WARM)
+    };
+    let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
+    let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
+        step.pods.iter().filter(counts).partition(is_new);
+    // A pod's usage as a share of its request, if that is what counts.
+    let share = |rows: &[&PodRow]| {
+        let sum = |of: fn(&PodRow) -> Option<i64>| {
+            rows.iter()
+                .filter_map(|row| of(row))
+                .map(|it| it as f64)
+                .sum::<f64>()
+        };
+        let requested = sum(|row| row.request);
+        let all = if requested > 0.0 {
+            requested
+        } else {
+            rows.len() as f64
+        };
+        sum(|row| row.value) / all
+    };
+    let mean = |rows: &[&PodRow]| {
+        let sum: i128 = rows
+            .iter()
+            .filter_map(|row| row.value)
+            .map(i128::from)
+            .sum();
+        i64::try_from(sum / i128::try_from(rows.len()).unwrap_or(1)).unwrap_or(i64::MAX)
+    };
+    if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
+        return None;
+    }
+    let how = Starting::Hot {
+        usage: mean(&new),
+        others: mean(&others),
+    };
+    Some((
+        step,
+        new.into_iter().map(|row| case.pod_of(row)).collect(),
+        how,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::{rps, unready_since, values, with_pods};
+    use crate::findings::testing::{because, boxed, check, cpu, said, state};
+
+    #[test]
+    fn starting_pods() {
+        let started = |start: &str, ready: &str| {
+            json!({
+                "metadata": {"creationTimestamp": start},
+                "status": {"startTime": start, "conditions": [
+                    {"type": "Ready", "status": "True", "lastTransitionTime": ready}]},
+            })
+        };
+        let warm = state(&[cpu()], &["50m", "50m", "150m"]);
+        let start = "2026-11-21T05:57:00Z";
+        let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:58:30Z"));
+        let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
+        let facts = |since: &str, how| {
+            let since = since.parse().unwrap();
+            StartingPods {
+                pods: boxed(&["web-2"]),
+                since,
+                metric: 0,
+                how,
+            }
+        };
+        let hot = facts(
+            start,
+            Starting::Hot {
+                usage: 150,
+                others: 50,
+            },
+        );
+        let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
+        queue.push(values(&[15]));
+        let slow = "2026-11-21T05:45:00Z";
+        let assumed = StartingPods {
+            pods: boxed(&["web-1", "web-2"]),
+            since: slow.parse().unwrap(),
+            metric: 0,
+            how: Starting::NotReady { assumed: 2 },
+        };
+        // 1.5 times one pod is 2; with two more at 0, the ratio is 0.5, and the 3 stay.
+        let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
+        let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
+        counted.push(values(&[10, 10, 30]));
+        let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
+        let used = facts(slow, Starting::NotReady { assumed: 0 });
+        let briefly = facts(start, Starting::NotReady { assumed: 0 });
+        check(
+            Code::StartingPods,
+            vec![
+                ("use more, but are old", warm.clone(), None),
+                ("use more", new(&warm), because(Severity::Warning, hot)),
+                (
+                    "use more, and have been ready for minutes, as a canary",
+                    settled(&warm),
+                    None,
+                ),
+                (
+                    "use as much",
+                    new(&state(&[cpu()], &["80m", "80m", "80m"])),
+                    None,
+                ),
+                ("have no metrics for long", two(slow), {
+                    because(Severity::Warning, assumed)
+                }),
+                ("have no metrics yet", two(start), None),
+                ("count without being ready", unready(&counted, slow), {
+                    because(Severity::Warning, used)
+                }),
+                ("count before they are ready", unready(&counted, start), {
+                    because(Severity::Info, briefly)
+                }),
+                ("count and are ready", counted.clone(), None),
+            ],
+        );
+        for (since, present, want) in [
+            ("2026-11-21T05:57:00Z", 0, Some(300)),
+            ("2026-11-21T05:57:00Z", 300, Some(600)),
+            ("2026-11-21T05:35:00Z", 0, Some(1800)),
+            ("2026-11-21T05:35:00Z", 3600, None),
+            ("2026-11-21T05:00:00Z", 0, None),
+        ] {
+            let pods = StartingPods {
+                pods: boxed(&["web-2"]),
+                since: since.parse().unwrap(),
+                metric: 0,
+                how: Starting::NotReady { assumed: 0 },
+            };
+            let now = build::NOW.parse().unwrap();
+            assert_eq!(pods.longer_window(present, now), want, "{since} {present}");
+        }
+    }
+
+    /// Pods that have been starting for long: waiting comes first, as `Advice::of_past` needs it.
+    #[test]
+    fn pods_that_take_long_to_start() {
+        let rps = json!({"type": "Pods", "pods": {
+            "metric": {"name": "rps"}, "target": build::average("10")}});
+        let since = json!("2026-11-21T05:45:00Z");
+        let mut items = state(&[rps], &["1m"; 3]);
+        for name in ["web-1", "web-2"] {
+            let pod = items
+                .iter_mut()
+                .find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
+            let pod = pod.unwrap();
+            pod["metadata"]["creationTimestamp"] = since.clone();
+            pod["status"]["startTime"] = since.clone();
+            pod["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
+        }
+        items.push(
+            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": [{"describedObject": {"kind": "Pod", "name": "web-0",
+                "namespace": "default"}, "metric": {"name": "rps"}, "timestamp": build::NOW,
+                "value": "15"}]}),
+        );
+        let advice = said(Code::StartingPods, &items).advice;
+        assert_eq!(
+            advice.text(),
+            "Wait until the pods are ready, or have them start faster."
+        );
+        assert_eq!(advice.of_past().text(), "Have them start faster.");
+    }
+}

@@ -1,0 +1,119 @@
+//! The finding `terminating-pods`.
+
+use super::{filled, pod_names};
+use crate::engine::decision::Group;
+use crate::findings::prelude::*;
+
+/// Ready pods that are being deleted still count for a metric with one value for all pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminatingPods {
+    /// These pods, by name.
+    pub pods: Vec<Box<str>>,
+    /// The first such metric, by index in the spec.
+    pub metric: usize,
+    /// When the last of them is due to be gone.
+    pub last: Timestamp,
+}
+
+impl Kind for TerminatingPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "terminating-pods";
+    const WHEN: &'static str = "Ready pods that are being deleted count for Object and External metrics with a `Value` \
+             target.";
+    const REMEDY: &'static str = "Use an `AverageValue` target.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let mut totals = case.metrics().filter(|step| step.is_total());
+        let (metric, pods) = totals.find_map(|step| {
+            let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+            let pods: Vec<&Pod> = ready
+                .map(|row| case.pod_of(row))
+                .filter(|pod| pod.deletion_timestamp.is_some())
+                .collect();
+            (!pods.is_empty()).then_some((step.index, pods))
+        })?;
+        let last = pods.iter().filter_map(|pod| pod.deletion_timestamp).max()?;
+        let pods = pod_names(pods.into_iter());
+        let facts = TerminatingPods { pods, metric, last };
+        let without = case.without_pods(|pod| pod.deletion_timestamp.is_some());
+        Some(case.weigh(facts, without, Severity::Info))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let pods = count(self.pods.len(), "terminating pod");
+        let (verb, counts) = match self.pods.len() {
+            1 => ("is", "counts"),
+            _ => ("are", "count"),
+        };
+        let label = about.label(self.metric);
+        let mut evidence = Vec::new();
+        evidence.extend(filled(about, self.metric));
+        evidence.push(format!(
+            "{pods} {verb} among them, due to be gone by {}: {}.",
+            future(about.now(), self.last),
+            names(&self.pods)
+        ));
+        evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
+        Text {
+            summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
+            evidence,
+            advice: Remedy::EndSooner
+                .says("Use an AverageValue target, which does not depend on pods."),
+            commands: about.list_pods("").into_iter().collect(),
+            objects: pod_objects(&self.pods),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::pods::testing::with_pods;
+    use crate::findings::testing::{because, boxed, check, state};
+
+    #[test]
+    fn terminating_pods() {
+        let queue = |target: &Value| {
+            let mut items = state(&[build::external("queue", target)], &["1m", "1m", "1m"]);
+            items.push(build::queue(&["20"]));
+            items
+        };
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let unready = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let value = queue(&build::value("10"));
+        let terminates = with_pods(&value, &["web-2"], &deleted);
+        let facts = TerminatingPods {
+            pods: boxed(&["web-2"]),
+            metric: 0,
+            last: "2026-11-21T06:00:20Z".parse().unwrap(),
+        };
+        check(
+            Code::TerminatingPods,
+            vec![
+                ("stay", value.clone(), None),
+                (
+                    "count",
+                    terminates.clone(),
+                    because(Severity::Warning, facts),
+                ),
+                (
+                    "are not ready",
+                    with_pods(&terminates, &["web-2"], &unready),
+                    None,
+                ),
+                (
+                    "make no difference to an average",
+                    with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
+                    None,
+                ),
+            ],
+        );
+    }
+}

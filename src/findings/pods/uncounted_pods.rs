@@ -1,0 +1,753 @@
+//! The finding `uncounted-pods`.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{
+    ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, stuck_in,
+    waiting,
+};
+use crate::engine::decision::{Clause, Group, MetricResult, PodRow};
+use crate::findings::prelude::*;
+use crate::pass::Pass;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
+
+/// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UncountedPods {
+    /// These pods, each with the first metric that leaves it out. Pods without another finding that are
+    /// not just starting come first.
+    pub pods: Vec<Uncounted>,
+    /// The number of the target's pods, except finished and terminating ones that have replacements.
+    pub of: usize,
+    /// They count anyway, because they were ready before, and the result would differ if they did
+    /// not.
+    pub count: bool,
+    /// They use so little that the result would be the same if they counted; without them it would differ.
+    pub idle: bool,
+    /// The nodes that they are on while other pods of the target are on others: one, or all those without metrics.
+    pub nodes: Vec<Box<str>>,
+    /// Whether all of them are ready and without metrics, and the pods with metrics are on other nodes.
+    pub unscraped: bool,
+}
+
+impl Kind for UncountedPods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "uncounted-pods";
+    const WHEN: &'static str = "Pods that are unready, pending or without metrics do not count with their usage, and \
+             the answer would be different if they did. Or they are unready and count for CPU \
+             nevertheless, because they have been ready before, and it would be different if they did \
+             not.";
+    const REMEDY: &'static str = "Find out why the pods are not ready, or have no metrics.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[
+        Aspect::NoValues,
+        Aspect::Miscounts,
+        Aspect::Passes,
+        Aspect::Repeats,
+    ];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        left_out(case).or_else(|| counted_unready(case))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let own = self.names(others.pass);
+        let is_about_them = |it: &Finding| stuck_in(&it.facts).is_some_and(|names| names == own);
+        others.first(|it| !self.count && is_about_them(it))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
+        for uncounted in &self.pods {
+            let name = &*about.pod(uncounted).name;
+            let cause = sentence(&because(about, uncounted));
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, names)) => names.push(name),
+                None => causes.push((cause, vec![name])),
+            }
+        }
+        let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
+        metrics.dedup();
+        let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
+        let mut evidence: Vec<String> = Vec::new();
+        evidence.extend(
+            causes
+                .iter()
+                .map(|(cause, pods)| format!("{cause}: {}.", names(pods))),
+        );
+        evidence.extend(filled.clone());
+        if self.count {
+            let period = duration(
+                about
+                    .pass
+                    .input
+                    .snapshot
+                    .controller
+                    .cpu_initialization_period,
+            );
+            evidence.push(format!(
+                "Pods that were ready once count for CPU, ready or not, when they are older than \
+                 {period}."
+            ));
+        }
+        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
+        let is_assumed = about.assumes_usage(&all);
+        let other = match (self.count, self.idle) {
+            (true, _) => "If they did not count".to_owned(),
+            (false, true) => format!("Without {}", them(self.pods.len())),
+            (false, false) if is_assumed => ASSUMED.to_owned(),
+            (false, false) => "If they counted".to_owned(),
+        };
+        evidence.extend(about.otherwise(&other));
+        let (n, of) = (self.pods.len(), count(self.of, "pod"));
+        let verb = if n == 1 { "does" } else { "do" };
+        let is_ordinary = about.finding.severity == Severity::Info;
+        // An error comes before what time brings.
+        let fails = |it: &&Uncounted| failing(about.pod(it)).is_some();
+        let first = self.pods.iter().find(fails).or(self.pods.first());
+        let failed = first.and_then(|it| {
+            let pod = about.pod(it);
+            let (container, reason) = failing(pod)?;
+            Some(Remedy::FindUnready.says(format!(
+                "Find out why {container} does not run in {}: {reason}.",
+                pod.name
+            )))
+        });
+        let by_clause = || match first.map(|it| (it.row.clause, about.pod(it))) {
+            Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
+                Remedy::WaitForPods.waits("until the pods are ready and measured")
+            }
+            Some((Clause::Pending, pod)) if pod.unschedulable.is_some() => {
+                Remedy::AddNodes.says(ADD_NODES)
+            }
+            Some((Clause::Pending, _)) if is_ordinary => {
+                Remedy::WaitForPods.waits("until the pods run")
+            }
+            Some((Clause::Pending, _)) => {
+                Remedy::FindUnready.says("Find out what keeps the pods from running.")
+            }
+            Some((Clause::NoMetric, _)) if is_ordinary => {
+                Remedy::WaitForPods.waits("until the pods have metrics")
+            }
+            Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
+                Remedy::FindUnready.says("Find out why the container does not run.")
+            }
+            Some((Clause::NoMetric, _)) if self.unscraped => {
+                Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
+            }
+            Some((Clause::NoMetric, _)) => Remedy::FindSamples
+                .says("Find out why the metrics API has no values for some pods."),
+            Some((Clause::NeverReady, _)) => {
+                Remedy::FindUnready.says("Find out why the pods do not become ready.")
+            }
+            Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
+                Remedy::FindUnready.says("Find out why the target has no other pods.")
+            }
+            _ => Remedy::FindUnready.says(
+                "Find out why the pods are not ready; a readiness probe may fail under load.",
+            ),
+        };
+        // The advice names the pod that fails.
+        let named = match &failed {
+            Some(_) => String::new(),
+            None => format!(" ({})", first_of(&all)),
+        };
+        let advice = failed.unwrap_or_else(by_clause);
+        if let Some(code) = about.finding.follows {
+            let them = if n == 1 { "the one" } else { "those" };
+            return Text {
+                summary: format!(
+                    "{n} of {of} {verb} not count: {them} that {} is about",
+                    code.as_str()
+                ),
+                evidence: [format!("Not counted: {}.", names(&all))]
+                    .into_iter()
+                    .chain(filled)
+                    .collect(),
+                advice,
+                commands: Vec::new(),
+                objects: pod_objects(&all),
+            };
+        }
+        let cost = if self.count || self.idle {
+            about.cost()
+        } else {
+            about.cost_of(&all)
+        };
+        let on_node = match &self.nodes[..] {
+            [] => String::new(),
+            [node] if n == 1 => format!(" on the node {node}"),
+            [node] => format!(", all on the node {node}"),
+            all => format!(", all on the nodes {}", names(all)),
+        };
+        if self.unscraped {
+            evidence.push(
+                "The pods that have metrics are on other nodes: metrics-server has nothing of these."
+                    .to_owned(),
+            );
+        }
+        let summary = match (self.count, n) {
+            (false, 1) if self.of == 1 => {
+                format!("the only pod does not count{named}{on_node}{cost}")
+            }
+            (false, n) if n == self.of => {
+                format!("none of the {of} counts{named}{on_node}{cost}")
+            }
+            (false, _) => format!("{n} of {of} {verb} not count{named}{on_node}{cost}"),
+            (true, 1) => format!("1 of {of} counts although it is not ready{cost}"),
+            (true, _) => {
+                format!("{n} of {of} count although they are not ready{on_node}{cost}")
+            }
+        };
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands: if self.unscraped {
+                about.list_pods("-o wide")
+            } else {
+                first.map(|it| about.describe(&about.pod(it).name))
+            }
+            .into_iter()
+            .collect(),
+            objects: pod_objects(&all),
+        }
+    }
+}
+
+/// How a pod is left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Uncounted {
+    /// The metric, by index in the spec.
+    pub metric: usize,
+    /// Why, and until when.
+    pub row: PodRow,
+}
+
+impl UncountedPods {
+    /// Returns the names of the pods.
+    pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
+        let pods = &pass.input.snapshot.pods;
+        self.pods
+            .iter()
+            .map(|it| &*pods[it.row.pod as usize].name)
+            .collect()
+    }
+}
+
+/// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
+/// has metrics, although the pods are ready.
+fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
+    let own: Option<BTreeSet<&str>> = pods
+        .iter()
+        .map(|it| case.pod_of(&it.row).node.as_deref())
+        .collect();
+    let Some(own) = own else {
+        return (Vec::new(), false);
+    };
+    let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
+    let others = case.pods().filter(|pod| !names.contains(&*pod.name));
+    let others: BTreeSet<&str> = others.filter_map(|pod| pod.node.as_deref()).collect();
+    let is_unscraped = |it: &Uncounted| {
+        let pod = case.pod_of(&it.row);
+        let is_ready = pod
+            .ready
+            .is_some_and(|it| it.status == ConditionStatus::True);
+        let is_resource = case
+            .decision()
+            .metric(it.metric)
+            .is_some_and(MetricStep::is_resource);
+        it.row.group == Group::Missing && is_resource && is_ready && !is_young(case, pod)
+    };
+    let are_apart = !others.is_empty() && own.is_disjoint(&others);
+    let unscraped = are_apart && pods.iter().all(is_unscraped);
+    let is_one = pods.len() > 1 && own.len() == 1 && others.iter().any(|it| !own.contains(it));
+    let shown = if unscraped || is_one {
+        own.into_iter().map(Into::into).collect()
+    } else {
+        Vec::new()
+    };
+    (shown, unscraped)
+}
+
+/// Returns the pods that do not count, except for metrics whose failure already has another explanation.
+fn left_out(case: &Case<'_>) -> Option<Finding> {
+    let answer = case.answer();
+    let failed: Vec<usize> = case
+        .found()
+        .flat_map(|it| it.facts.failed_metrics())
+        .collect();
+    let is_open = |step: &&MetricStep| {
+        !matches!(step.result, MetricResult::Error(_)) || !failed.contains(&step.index)
+    };
+    let none_counts = |step: &MetricStep| {
+        let is_ready = |row: &PodRow| row.group == Group::Ready;
+        matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
+    };
+    let keeps_from_answer = |step: &MetricStep| answer.proposal.is_none() && none_counts(step);
+    let mut seen = HashSet::new();
+    let mut pods = Vec::new();
+    for step in case.metrics().filter(is_open) {
+        let leaves_out = |row: &PodRow| match row.group {
+            Group::Unready | Group::Missing => !is_finished(case.pod_of(row)),
+            Group::Ignored => keeps_from_answer(step),
+            Group::Ready => false,
+        };
+        for &row in &step.pods {
+            if leaves_out(&row) && seen.insert(row.pod) {
+                pods.push(Uncounted {
+                    metric: step.index,
+                    row,
+                });
+            }
+        }
+    }
+    if pods.is_empty() {
+        return None;
+    }
+    let names: Names<&str> = pods
+        .iter()
+        .map(|it| case.pod_of(&it.row))
+        .filter(|pod| is_alive(pod))
+        .map(|pod| &*pod.name)
+        .collect();
+    let counted = case.if_ready(|pod| names.contains(&pod.name));
+    let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
+    let is_measured = |it: &Uncounted| it.row.group == Group::Unready && it.row.value.is_some();
+    let changes_nothing = counted == answer && !keeps_from_answer;
+    let idle = changes_nothing && pods.iter().all(is_measured);
+    let other = if idle {
+        case.without_pods(|pod| names.contains(&pod.name))
+    } else {
+        counted
+    };
+    if changes_nothing && other == answer {
+        return None;
+    }
+    // Pods that have only just started, and those with another finding.
+    let is_explained = |it: &Uncounted| {
+        let pod = case.pod_of(&it.row);
+        is_young(case, pod)
+            || is_stuck(case, pod)
+            || (it.row.group == Group::Missing && is_starting(case, pod))
+            || pod.unschedulable.is_some()
+            || case.is_foreign(pod)
+    };
+    // Pods without another explanation come first.
+    pods.sort_by_key(is_explained);
+    let is_ordinary = pods.first().is_some_and(is_explained);
+    let of = case
+        .pods()
+        .filter(|pod| is_alive(pod))
+        .count()
+        .max(pods.len());
+    let (nodes, unscraped) = nodes_of(case, &pods);
+    let facts = UncountedPods {
+        nodes,
+        unscraped,
+        pods,
+        of,
+        count: false,
+        idle,
+    };
+    Some(match other.proposal {
+        None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
+        None => return None,
+        // As long as there is an answer, this is an ordinary rule at work.
+        Some(_) if is_ordinary && answer.proposal.is_some() => {
+            Finding::explaining(Severity::Info, facts).without(other)
+        }
+        Some(_) => case.weigh(facts, other, Severity::Info),
+    })
+}
+
+/// Returns the pods that are not ready but count anyway: for CPU, once they have been ready.
+fn counted_unready(case: &Case<'_>) -> Option<Finding> {
+    let is_unready = |row: &&PodRow| {
+        let ready = case.pod_of(row).ready.map(|ready| ready.status);
+        row.group == Group::Ready && ready == Some(ConditionStatus::False)
+    };
+    let of_cpu = case
+        .metrics()
+        .filter(|step| step.is_resource() && step.name == "cpu");
+    let (metric, rows) = of_cpu
+        .map(|step| {
+            (
+                step.index,
+                step.pods.iter().filter(is_unready).collect::<Vec<_>>(),
+            )
+        })
+        .find(|(_, rows)| !rows.is_empty())?;
+    let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
+    let unready = case.if_never_ready(|pod| names.contains(&pod.name));
+    if unready == case.answer() {
+        return None;
+    }
+    let pods: Vec<Uncounted> = rows
+        .into_iter()
+        .map(|&row| Uncounted { metric, row })
+        .collect();
+    let of = case.pods().filter(|pod| is_alive(pod)).count();
+    let (nodes, unscraped) = nodes_of(case, &pods);
+    let facts = UncountedPods {
+        nodes,
+        unscraped,
+        pods,
+        of,
+        count: true,
+        idle: false,
+    };
+    Some(Finding {
+        without: Some(unready),
+        ..Finding::explaining(Severity::Info, facts)
+    })
+}
+
+/// Begins a sentence about pods without a value, of which the usage is assumed.
+const ASSUMED: &str = "If they counted, and used as much as the others on average";
+
+/// Names the kubelets of nodes.
+fn kubelets(nodes: &[Box<str>]) -> String {
+    let (kubelet, node) = if nodes.len() == 1 {
+        ("kubelet", "node")
+    } else {
+        ("kubelets", "nodes")
+    };
+    format!(
+        "the {kubelet} of the {node} {}: metrics-server has nothing from there",
+        names(nodes)
+    )
+}
+
+/// Words why a pod does not count, as a clause without a subject.
+fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
+    let pod = about.pod(uncounted);
+    let row = &uncounted.row;
+    let until = row.until.map_or_else(String::new, |at| {
+        format!("; until ready, {} at the latest", future(about.now(), at))
+    });
+    let waits = waiting(pod).map_or_else(String::new, |waits| format!(" ({waits})"));
+    let period = duration(
+        about
+            .pass
+            .input
+            .snapshot
+            .controller
+            .cpu_initialization_period,
+    );
+    match row.clause {
+        Clause::Pending if pod.unschedulable.is_some() => "pending, without a node".to_owned(),
+        Clause::Pending => format!("pending{waits}"),
+        Clause::NoMetric => format!("without metrics{waits}"),
+        Clause::NoReadiness => "without a Ready condition or start time".to_owned(),
+        Clause::InitializingNotReady => {
+            format!("not ready, and started less than {period} ago{until}")
+        }
+        Clause::InitializingOldSample => match row.sample_from {
+            Some(from) => format!(
+                "ready, and without a sample of {} yet",
+                time(about.now(), from)
+            ),
+            None => "ready, and without a sample since then".to_owned(),
+        },
+        Clause::NeverReady => format!("not ready since the start{waits}"),
+        Clause::Deleted => "terminating".to_owned(),
+        Clause::Failed => "failed".to_owned(),
+        Clause::Succeeded => "succeeded".to_owned(),
+        _ => match pod.ready {
+            Some(ready) if ready.last_transition_time > ZERO_TIME => {
+                let since = future(about.now(), ready.last_transition_time);
+                format!("not ready since {since}{waits}")
+            }
+            _ => format!("not ready{waits}"),
+        },
+    }
+}
+
+impl<'a> About<'a> {
+    pub(crate) fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
+        &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::pods::testing::{
+        rps, uncounted, unmeasured, unready_since, values, with_pods,
+    };
+    use crate::findings::testing::{cpu, only, pass, said, state, with};
+    use crate::findings::{Alternative, Facts};
+    use crate::findings::{find_except, views};
+
+    #[test]
+    fn uncounted_pods() {
+        let answer = |proposal, replicas| {
+            Some(Alternative {
+                proposal: Some(proposal),
+                replicas: Some(replicas),
+            })
+        };
+        let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+        assert_eq!(uncounted(&four), None);
+        // 1.6 over 4 pods is 7; with one at 0 it is 1.2 over 4, which is 5.
+        let one = unmeasured(four.clone(), "web-3");
+        let missing = (Group::Missing, Clause::NoMetric);
+        assert_eq!(
+            uncounted(&one),
+            Some((Severity::Warning, vec![missing], answer(7, 7)))
+        );
+        let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
+        let starts = (Group::Unready, Clause::InitializingNotReady);
+        assert_eq!(
+            uncounted(&young),
+            Some((Severity::Info, vec![starts], answer(7, 7)))
+        );
+        // The node is told if it has several of them, and other pods are elsewhere.
+        let on = |name: &str| json!({"spec": {"nodeName": name}});
+        let node = |items: &[Value]| {
+            let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
+                return None;
+            };
+            Some((
+                facts
+                    .nodes
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>(),
+                facts.unscraped,
+            ))
+        };
+        let none = Some((Vec::new(), false));
+        let unscraped = Some((vec!["a".to_owned()], true));
+        let two = unmeasured(unmeasured(four.clone(), "web-3"), "web-2");
+        let bad = with_pods(&two, &["web-2", "web-3"], &on("a"));
+        assert_eq!(node(&bad), none);
+        let apart = with_pods(&bad, &["web-0"], &on("b"));
+        assert_eq!(node(&apart), unscraped);
+        assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), none);
+        // Pods on two nodes are without metrics, and those with metrics are on a third.
+        let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
+        assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
+        // A pod of the same node has metrics, so its kubelet is in order; a pod that is not ready has a reason of its own.
+        assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
+        let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
+        assert_eq!(node(&unready), Some((vec!["a".to_owned()], false)));
+        let alone = with_pods(&one, &["web-3"], &on("a"));
+        assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), unscraped);
+        // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
+        // and over the 4 others it is 7.
+        let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
+        let idle = with_pods(
+            &six,
+            &["web-4", "web-5"],
+            &unready_since("2026-11-21T05:59:00Z"),
+        );
+        assert_eq!(
+            uncounted(&idle),
+            Some((Severity::Info, vec![starts; 2], answer(7, 7)))
+        );
+        // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
+        let flaps = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let counts = (Group::Ready, Clause::Counted);
+        let want = (Severity::Info, vec![counts], answer(5, 5));
+        assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), Some(want));
+        let mut rates = state(&[rps()], &["1m"]);
+        rates.push(values(&[30]));
+        assert_eq!(uncounted(&with_pods(&rates, &["web-0"], &flaps)), None);
+        let queue = build::external("queue", &build::value("10"));
+        let mut queue = state(&[queue], &["80m", "80m"]);
+        queue.push(build::queue(&["20"]));
+        assert_eq!(uncounted(&queue), None);
+        let none_ready = with_pods(&queue, &["web-0", "web-1"], &flaps);
+        let not_ready = (Group::Unready, Clause::NotReady);
+        let want = (Severity::Warning, vec![not_ready; 2], answer(4, 4));
+        assert_eq!(uncounted(&none_ready), Some(want));
+        // Nothing can be computed while all pods are starting.
+        let start = unready_since("2026-11-21T05:59:00Z");
+        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
+        assert_eq!(
+            uncounted(&all),
+            Some((Severity::Error, vec![starts; 4], answer(7, 7)))
+        );
+        let gone = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        let terminating = (Group::Ignored, Clause::Deleted);
+        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
+        assert_eq!(
+            uncounted(&all),
+            Some((Severity::Error, vec![terminating; 4], None))
+        );
+        // Which other finding is about the same pods.
+        let named_by = |items: &[Value]| match only(Code::UncountedPods, items) {
+            Some(Finding {
+                facts: Facts::UncountedPods(_),
+                follows,
+                ..
+            }) => follows,
+            other => panic!("{other:?}"),
+        };
+        let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
+        assert_eq!(named_by(&stuck), Some(Code::NeverReady));
+        assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
+        assert_eq!(named_by(&young), None);
+        // A container with another name is why no pod has a value.
+        let container = json!({"type": "ContainerResource", "containerResource": {
+            "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+        let unknown = state(&[container], &["80m", "80m"]);
+        assert!(only(Code::UnknownContainer, &unknown).is_some());
+        assert_eq!(uncounted(&unknown), None);
+        // If the answer does not change, there is no finding: 100 % on the way down, as before.
+        let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
+        assert_eq!(uncounted(&low), None);
+    }
+
+    /// A container that waits in an error does not run by itself, however young its pod is.
+    #[test]
+    fn pods_that_wait_in_an_error() {
+        let start = json!("2026-11-21T05:56:00Z");
+        let advice = |phase: &str, reason: &str, measured: bool| {
+            let mut items = state(&[cpu()], &["80m"; 4]);
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            *pod = build::with(
+                pod.clone(),
+                &json!({
+                "metadata": {"creationTimestamp": start},
+                "status": {"phase": phase, "startTime": start,
+                    "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+                    "containerStatuses": [{"name": "app", "restartCount": 5,
+                        "state": {"waiting": {"reason": reason}}}]}}),
+            );
+            let is_lost = |it: &Value| {
+                it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-3" && !measured
+            };
+            items.retain(|it| !is_lost(it));
+            let text = said(Code::UncountedPods, &items);
+            assert_eq!(text.commands, ["kubectl describe pod web-3 -n default"]);
+            text.advice.text()
+        };
+        let run = |reason: &str| format!("Find out why app does not run in web-3: {reason}.");
+        for (phase, reason, measured, want) in [
+            (
+                "Pending",
+                "ImagePullBackOff",
+                false,
+                run("ImagePullBackOff"),
+            ),
+            (
+                "Pending",
+                "CreateContainerConfigError",
+                false,
+                run("CreateContainerConfigError"),
+            ),
+            (
+                "Running",
+                "CrashLoopBackOff",
+                false,
+                run("CrashLoopBackOff"),
+            ),
+            ("Running", "CrashLoopBackOff", true, run("CrashLoopBackOff")),
+            (
+                "Pending",
+                "ContainerCreating",
+                false,
+                "Wait until the pods run.".to_owned(),
+            ),
+            (
+                "Running",
+                "PodInitializing",
+                false,
+                "Wait until the pods have metrics.".to_owned(),
+            ),
+        ] {
+            assert_eq!(
+                advice(phase, reason, measured),
+                want,
+                "{phase} {reason} {measured}"
+            );
+        }
+    }
+
+    /// If another finding names the trouble of the same pods, nothing else is advised.
+    #[test]
+    fn pods_that_another_finding_is_about() {
+        let start = json!("2026-11-21T05:00:00Z");
+        let mut items = state(&[cpu()], &["80m"; 4]);
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+        let pod = items.iter_mut().find(is_it).unwrap();
+        *pod = build::with(
+            pod.clone(),
+            &json!({"status": {"startTime": start,
+            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+            "containerStatuses": [{"name": "app", "restartCount": 14,
+                "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}),
+        );
+        let advice = |ignored: &[Code]| {
+            let pass = pass(&items);
+            let all = views(&pass, &find_except(&pass, ignored));
+            let own = all
+                .into_iter()
+                .find(|it| it.code == Code::UncountedPods)
+                .unwrap();
+            own.text.advice.text()
+        };
+        assert_eq!(advice(&[]), "Follow the advice of never-ready.");
+        let own = "Find out why app does not run in web-3: CrashLoopBackOff.";
+        assert_eq!(advice(&[Code::NeverReady]), own);
+    }
+
+    /// What is assumed of pods without a value is said.
+    #[test]
+    fn the_usage_of_pods_without_a_value() {
+        let mut items = state(&[cpu()], &["80m"; 4]);
+        items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-3");
+        let text = said(Code::UncountedPods, &items);
+        assert!(text.summary.contains(" instead of ~"), "{text:?}");
+        let says = |it: &String| {
+            it.starts_with("If they counted, and used as much as the others on average: ")
+        };
+        assert!(text.evidence.iter().any(says), "{text:?}");
+    }
+
+    /// Of pods that have just started nothing is assumed, and an answer that stays the same has no other number.
+    #[test]
+    fn a_cost_is_told_if_it_is_known() {
+        let left_out = |started: &str, max: i32| {
+            let items = state(&[cpu()], &["90m"; 4]);
+            let is_last = |it: &Value| it["metadata"]["name"] == "web-3";
+            let items: Vec<Value> = items
+                .into_iter()
+                .filter(|it| !(is_last(it) && it["kind"] == "PodMetrics"))
+                .map(|it| {
+                    if is_last(&it) {
+                        build::with(
+                            it,
+                            &json!({"metadata": {"creationTimestamp": started},
+                        "status": {"startTime": started}}),
+                        )
+                    } else {
+                        it
+                    }
+                })
+                .collect();
+            let max = json!({"spec": {"maxReplicas": max}});
+            let text = said(
+                Code::UncountedPods,
+                &with(&items, "HorizontalPodAutoscaler", &max),
+            );
+            text.summary
+                .split_once(" instead of ")
+                .map(|(_, after)| after.to_owned())
+        };
+        assert_eq!(left_out("2026-11-21T05:00:00Z", 20), Some("~8".to_owned()));
+        assert_eq!(left_out("2026-11-21T05:58:00Z", 20), None);
+        assert_eq!(left_out("2026-11-21T05:00:00Z", 4), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! The finding `unschedulable-pods`.
+
+use super::{ADD_NODES, is_alive, pod_names};
+use crate::findings::prelude::*;
+use crate::snapshot::evidence::TRIGGERED;
+
+/// Pods cannot be scheduled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnschedulablePods {
+    /// These pods, by name.
+    pub pods: Vec<Box<str>>,
+    /// The scheduler's message about the first.
+    pub message: Box<str>,
+    /// When the oldest was created.
+    pub since: Option<Timestamp>,
+    /// Whether the metrics propose more pods than have a node.
+    pub are_needed: bool,
+    /// What the cluster autoscaler says of one of them last.
+    pub autoscaler: Option<Autoscaler>,
+}
+
+impl Kind for UnschedulablePods {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "unschedulable-pods";
+    const WHEN: &'static str = "The scheduler finds no node for pending pods of the target.";
+    const REMEDY: &'static str = "Add nodes, or lower maxReplicas.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Passes];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
+        let pods: Vec<&Pod> = case.pods().filter(waits).collect();
+        let message = pods.first()?.unschedulable.clone()?;
+        let ready = case.if_ready(|pod| waits(&pod));
+        let since = pods.iter().filter_map(|pod| pod.created).min();
+        let placed = case
+            .pods()
+            .filter(|pod| is_alive(pod) && pod.unschedulable.is_none())
+            .count();
+        let are_needed = case.decision().proposal.is_none_or(|proposal| {
+            usize::try_from(proposal).is_ok_and(|proposal| proposal > placed)
+        });
+        let said = case.pass.input.evidence.pods.iter();
+        let said = said.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
+        let autoscaler = said.max_by_key(|it| it.last).map(|it| Autoscaler {
+            adds: it.reason == TRIGGERED,
+            message: it.message.clone(),
+            at: it.last,
+        });
+        let is_coming = autoscaler.as_ref().is_some_and(|it| {
+            it.adds
+                && it
+                    .at
+                    .and_then(|at| case.since(at))
+                    .is_some_and(|ago| ago < NEW_NODE)
+        });
+        let pods_of = pod_names(pods.iter().copied());
+        let facts = UnschedulablePods {
+            pods: pods_of,
+            message,
+            since,
+            are_needed,
+            autoscaler,
+        };
+        let mut finding = case.weigh(facts, ready, Severity::Warning);
+        let is_late = !is_coming
+            && pods
+                .iter()
+                .any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
+        if !is_late || !are_needed {
+            finding.severity = Severity::Info;
+        }
+        Some(finding)
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let n = self.pods.len();
+        let pods = first_of(&self.pods);
+        let verb = if n == 1 { "has found" } else { "have found" };
+        let since = self.since.map_or_else(String::new, |since| {
+            format!(" for {}", distance(since, about.now()))
+        });
+        let mut evidence = vec![format!("Pending{since}: {}.", names(&self.pods))];
+        let message = self.message.trim_end_matches('.');
+        if !message.is_empty() {
+            evidence.push(format!("The scheduler says: {message}."));
+        }
+        evidence.extend(self.autoscaler.as_ref().map(|it| {
+            let at = it
+                .at
+                .map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
+            let message = it.message.trim_end_matches('.');
+            format!("The cluster autoscaler says{at}: {message}.")
+        }));
+        evidence.extend(about.otherwise(&about.with(&self.pods, "running")));
+        let refuses = self.autoscaler.as_ref().filter(|it| !it.adds);
+        let is_full = refuses.is_some_and(|it| it.message.contains("max node group size reached"));
+        Text {
+            summary: format!("{pods} {verb} no node{since}{}", about.cost_of(&self.pods)),
+            evidence,
+            advice: if self.are_needed && is_full {
+                Remedy::AddNodes.says("Raise the maximum of the node group, or lower maxReplicas.")
+            } else if self.are_needed && refuses.is_some() {
+                Remedy::AddNodes.says(
+                    "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
+                )
+            } else if self.are_needed && about.finding.severity == Severity::Info {
+                Remedy::WaitForPods
+                    .waits("for a node; if none comes, add nodes or lower maxReplicas")
+            } else if self.are_needed {
+                Remedy::AddNodes.says(ADD_NODES)
+            } else {
+                Remedy::Nothing
+                    .says("Nothing to do: the metrics propose no more pods than those with a node.")
+            },
+            commands: self
+                .pods
+                .first()
+                .map(|name| about.describe(name))
+                .into_iter()
+                .collect(),
+            objects: pod_objects(&self.pods),
+        }
+    }
+}
+
+/// How long a cluster may take to add a node for a pending pod.
+const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
+
+/// What the cluster autoscaler says of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Autoscaler {
+    /// Whether it adds a node for it.
+    pub adds: bool,
+    /// Its message.
+    pub message: String,
+    /// When it last said so.
+    pub at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+
+    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::testing::{because, boxed, check, cpu, found, said, state, with};
+
+    /// More replicas or a shorter window are no remedy for pods that do not run.
+    #[test]
+    fn what_pods_that_do_not_run_bring_about_follows_them() {
+        let follows = |items: &[Value], code: Code| {
+            let all = found(items);
+            let it = all.iter().find(|it| it.code() == code);
+            let prior = it.unwrap_or_else(|| panic!("{all:?}")).follows;
+            (prior, all.first().map(Finding::code))
+        };
+        // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
+        let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
+        let half = state(&[cpu()], &["60m"; 3]);
+        let half = with(
+            &with(&half, "Scale", &json!({"spec": {"replicas": 6}})),
+            "ControllerState",
+            &short,
+        );
+        let scaled = json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z"}});
+        let half = with(&half, "HorizontalPodAutoscaler", &scaled);
+        let cause = Some(Code::ReplicasWithoutPods);
+        assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
+        let idle = with(&state(&[cpu()], &["20m"; 6]), "ControllerState", &short);
+        assert_eq!(
+            follows(&idle, Code::HeldByWindow),
+            (None, Some(Code::HeldByWindow))
+        );
+        // 4 of 5 pods run at 90 % of 50 %, at the maximum.
+        let most = |items: &[Value]| {
+            with(
+                items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": 5}}),
+            )
+        };
+        let full = most(&state(&[cpu()], &["90m"; 5]));
+        assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));
+        let pending = json!({
+            "metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"},
+            "status": {"phase": "Pending", "startTime": null, "conditions": [
+                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                    "message": "0/3 nodes are available"}]},
+        });
+        let waiting = with_pods(&unmeasured(full, "web-4"), &["web-4"], &pending);
+        let cause = Some(Code::UnschedulablePods);
+        assert_eq!(follows(&waiting, Code::AtMax), (cause, cause));
+    }
+
+    #[test]
+    fn unschedulable_pods() {
+        let items = unmeasured(state(&[cpu()], &["80m", "80m", "80m"]), "web-2");
+        let pending = |created: &str, reason: &str| {
+            let pod = json!({
+                "metadata": {"creationTimestamp": created},
+                "status": {"phase": "Pending", "startTime": null, "conditions": [
+                    {"type": "PodScheduled", "status": "False", "reason": reason,
+                        "message": "0/3 nodes are available"}]},
+            });
+            with_pods(&items, &["web-2"], &pod)
+        };
+        let facts = |since: &str| {
+            let message = "0/3 nodes are available".into();
+            let since = Some(since.parse().unwrap());
+            UnschedulablePods {
+                pods: boxed(&["web-2"]),
+                message,
+                since,
+                are_needed: true,
+                autoscaler: None,
+            }
+        };
+        let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
+        check(
+            Code::UnschedulablePods,
+            vec![
+                ("run", items.clone(), None),
+                (
+                    "wait",
+                    pending(early, "Unschedulable"),
+                    because(Severity::Warning, facts(early)),
+                ),
+                (
+                    "have waited briefly",
+                    pending(late, "Unschedulable"),
+                    because(Severity::Info, facts(late)),
+                ),
+                ("are gated", pending(early, "SchedulingGated"), None),
+            ],
+        );
+    }
+
+    /// What the cluster autoscaler says of pending pods, if the input has its events.
+    #[test]
+    fn what_the_cluster_autoscaler_says() {
+        let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
+            "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
+                "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient cpu."}]}});
+        let items: Vec<Value> = state(&[cpu()], &["90m", "90m", "90m"])
+            .into_iter()
+            .filter(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2")
+            .map(|it| {
+                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
+                    build::with(it, &pending)
+                } else {
+                    it
+                }
+            })
+            .collect();
+        let event = |reason: &str, message: &str, at: &str, pod: &str| {
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+                "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
+                "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
+        };
+        let with_event = |event: Value| {
+            said(
+                Code::UnschedulablePods,
+                &[items.clone(), vec![event]].concat(),
+            )
+        };
+        let full = "pod didn't trigger scale-up: 2 max node group size reached";
+        let text = with_event(event(
+            "NotTriggerScaleUp",
+            full,
+            "2026-11-21T05:59:00Z",
+            "web-2",
+        ));
+        assert_eq!(
+            text.advice.text(),
+            "Raise the maximum of the node group, or lower maxReplicas."
+        );
+        let want = format!("The cluster autoscaler says at 05:59:00Z: {full}.");
+        assert!(text.evidence.contains(&want), "{text:?}");
+        let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
+        let text = with_event(event(
+            "NotTriggerScaleUp",
+            unfit,
+            "2026-11-21T05:59:00Z",
+            "web-2",
+        ));
+        assert!(
+            text.advice
+                .text()
+                .starts_with("Add a node group that fits, or lower the"),
+            "{text:?}"
+        );
+        // A node is on its way.
+        let up = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
+        let text = with_event(event(
+            "TriggeredScaleUp",
+            up,
+            "2026-11-21T05:58:00Z",
+            "web-2",
+        ));
+        assert!(
+            text.advice.text().starts_with("Wait for a node"),
+            "{text:?}"
+        );
+        // It never came, or is for another pod.
+        for own in [
+            event("TriggeredScaleUp", up, "2026-11-21T05:46:00Z", "web-2"),
+            event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "api-0"),
+        ] {
+            assert_eq!(
+                with_event(own).advice.text(),
+                "Add nodes, or lower maxReplicas."
+            );
+        }
+    }
+}

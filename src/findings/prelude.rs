@@ -1,0 +1,16 @@
+//! The names that most files of findings use.
+
+pub(crate) use jiff::{SignedDuration, Timestamp};
+pub(crate) use serde_json::json;
+
+pub(crate) use super::about::{first_of, names, pod_objects, them};
+pub(crate) use super::{
+    About, Advice, Aspect, Case, Code, Command, Edited, Facts, Finding, Kind, Others, Rank, Remedy,
+    Severity, Text,
+};
+pub(crate) use crate::apimachinery::names::shell_word;
+pub(crate) use crate::engine::decision::{Direction, MetricStep};
+pub(crate) use crate::snapshot::pod::Pod;
+pub(crate) use crate::words::{
+    amount, count, distance, duration, future, list, number, percent, quantity, sentence, time,
+};

@@ -1,0 +1,395 @@
+//! The finding `diluted-by-container`.
+
+use super::{compared, look_at, milli, utilizations};
+use crate::apimachinery::quantity::Amount;
+use crate::engine::decision::Decision;
+use crate::engine::pods::counts_as_whole;
+use crate::findings::Alternative;
+use crate::findings::prelude::*;
+use crate::findings::targets::counted;
+use crate::snapshot::Snapshot;
+
+/// Containers use very different shares of their requests, so the share of the pod says little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DilutedByContainer {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The containers, sorted by usage, the highest first.
+    pub shares: Vec<Share>,
+    /// The number of pods in the sums.
+    pub pods: usize,
+    /// The metric's proposal.
+    pub proposal: i32,
+    /// The proposal from the first container alone, with the same target.
+    pub alone: i32,
+    /// The metric's proposal if the requests of sidecars count, if they do not.
+    pub with_sidecars: Option<i32>,
+}
+
+impl Kind for DilutedByContainer {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "diluted-by-container";
+    const WHEN: &'static str = "The containers of the pods use very different shares of their requests, so the share of the \
+             pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
+             sidecars counts and their requests do not.";
+    const REMEDY: &'static str =
+        "Use a ContainerResource metric for the container that does the work.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
+        metrics
+            .filter_map(|(step, _)| diluted_metric(case, step))
+            .collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            shares,
+            pods,
+            proposal,
+            alone,
+            with_sidecars,
+        } = self;
+        let label = about.label(*metric);
+        let resource = about.spec(*metric).name();
+        let pods = count(*pods, "pod");
+        let mut evidence: Vec<String> = shares
+            .iter()
+            .map(|share| {
+                let not = if share.is_counted {
+                    ""
+                } else {
+                    ", a request that does not count"
+                };
+                format!(
+                    "{} uses {} of {}, {}, in {pods}{not}.",
+                    share.container,
+                    milli(share.usage, resource),
+                    milli(share.request, resource),
+                    percent(share.of_request())
+                )
+            })
+            .collect();
+        let Some(busiest) = shares.first() else {
+            return Text::default();
+        };
+        let container = &busiest.container;
+        evidence.push(format!(
+            "{label} proposes {proposal}; {container} alone proposes {alone} with the same target."
+        ));
+        if with_sidecars.is_some() {
+            evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
+        }
+        let has_container_metrics = about.pass.input.snapshot.controller.gates.container_metrics;
+        if has_container_metrics {
+            evidence.extend(
+                about
+                    .without()
+                    .map(|without| format!("With ContainerResource: {without}.")),
+            );
+        }
+        let whole = about
+            .step(*metric)
+            .and_then(|step| step.proposal()?.current.average_utilization)
+            .map_or_else(String::new, |percent| format!(" at {percent}%"));
+        Text {
+            summary: match with_sidecars {
+                Some(asked) => format!(
+                    "{label} counts the usage of sidecars and not their requests: it proposes \
+                     {proposal}; {asked} if the requests counted"
+                ),
+                None => format!(
+                    "{label} is{whole} over all containers, while {container} uses {} of its request",
+                    percent(busiest.of_request())
+                ),
+            },
+            evidence,
+            advice: {
+                let used = about.container_metric(*metric, container);
+                if has_container_metrics {
+                    Remedy::UseContainer.says(format!("Use {used}."))
+                } else {
+                    Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
+                }
+            },
+            commands: if has_container_metrics {
+                Vec::from_iter(about.use_container(*metric, container))
+            } else {
+                Vec::new()
+            },
+            objects: about.own(),
+        }
+    }
+}
+
+/// The usage of a container next to its request, both summed over the counted pods in milli-units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The container.
+    pub container: Box<str>,
+    /// The usage.
+    pub usage: i64,
+    /// The requests.
+    pub request: i64,
+    /// Whether the requests count; those of sidecars do since 1.29.
+    pub is_counted: bool,
+}
+
+impl Share {
+    /// Returns the usage divided by the request.
+    pub fn of_request(&self) -> f64 {
+        self.usage as f64 / self.request as f64
+    }
+}
+
+fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+    /// Shares that are no further apart count as equal.
+    const SPREAD: f64 = 2.0;
+    /// The busiest container is this much busier than the pod.
+    const FAR: f64 = 1.5;
+    let proposal = step.proposal()?.replicas;
+    let shares = shares(case, step)?;
+    let all = shares.iter().map(Share::of_request);
+    let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
+    let any_uncounted = shares.iter().any(|it| !it.is_counted);
+    if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
+        return None;
+    }
+    let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
+    // A container that is less busy than its pod is not what the pod hides.
+    if !any_uncounted && shares.first()?.of_request() < whole {
+        return None;
+    }
+    let (metric, container) = (step.index, shares.first()?.container.clone());
+    let has_type = case.snapshot().controller.gates.container_metrics;
+    let decided_alone = case.decide(|it| {
+        if has_type {
+            look_at(it, metric, &container);
+        } else {
+            keep_only(it, &container);
+        }
+    });
+    let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
+    let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
+    let alone = proposed(&decided_alone)?;
+    let with_sidecars = decided_with_sidecars.as_ref().and_then(proposed);
+    if [Some(alone), with_sidecars]
+        .into_iter()
+        .flatten()
+        .all(|asked| asked == proposal)
+    {
+        return None;
+    }
+    let remedy = decided_with_sidecars
+        .filter(|_| !has_type)
+        .unwrap_or(decided_alone);
+    let without = Alternative::of(&remedy);
+    let current = case.decision().replicas_before()?;
+    let is_far = shares.first()?.of_request() >= whole * FAR;
+    let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
+    let pods = counted(case, step)
+        .filter(|(_, pod)| !case.is_foreign(pod))
+        .count();
+    let facts = DilutedByContainer {
+        metric,
+        shares,
+        pods,
+        proposal,
+        alone,
+        with_sidecars,
+    };
+    Some(if turns || any_uncounted {
+        compared(case, facts, Severity::Warning, without)
+    } else {
+        Finding::aside(Severity::Info, facts).without(without)
+    })
+}
+
+/// Keeps only one container in the pods and their metrics.
+fn keep_only(snapshot: &mut Snapshot, container: &str) {
+    for pod in &mut snapshot.pods {
+        pod.containers.retain(|it| *it.name == *container);
+        pod.init_containers.retain(|it| *it.name == *container);
+    }
+    for metrics in &mut snapshot.pod_metrics {
+        metrics.containers.retain(|it| *it.name == *container);
+    }
+}
+
+/// Makes the requests of sidecars count like those of other containers.
+fn count_sidecars(snapshot: &mut Snapshot) {
+    for pod in snapshot
+        .pods
+        .iter_mut()
+        .filter(|pod| !pod.init_containers.is_empty())
+    {
+        let init_containers = std::mem::take(&mut pod.init_containers);
+        pod.containers.extend(
+            init_containers
+                .iter()
+                .filter(|it| it.restart_always)
+                .cloned(),
+        );
+    }
+}
+
+/// Returns the shares by container, the highest usage first, of containers that all counted pods have; `None`
+/// if not all of them are known.
+fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
+    let rules = case.rules();
+    let mut pods = 0;
+    // With the number of pods that have the container.
+    let mut shares: Vec<(Share, usize)> = Vec::new();
+    for (_, pod) in counted(case, step) {
+        pods += 1;
+        let is_own = !case.is_foreign(pod);
+        if is_own && counts_as_whole(pod, None, &rules) {
+            return None;
+        }
+        let metrics = case.metrics_of(pod)?;
+        let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
+        let sidecars = sidecars.map(|it| (it, rules.sidecars));
+        for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
+            let usage = metrics.usage(&step.name, Some(&container.name));
+            let request = container.requests.get(&step.name).map(Amount::milli_value);
+            let (Some(usage), Some(request)) = (usage, request) else {
+                continue;
+            };
+            let (usage, request) = if is_own { (usage, request) } else { (0, 0) };
+            match shares
+                .iter_mut()
+                .find(|(it, _)| it.container == container.name)
+            {
+                Some((share, pods)) => {
+                    share.usage = share.usage.saturating_add(usage);
+                    share.request = share.request.saturating_add(request);
+                    *pods += 1;
+                }
+                None => {
+                    let container = container.name.clone();
+                    shares.push((
+                        Share {
+                            container,
+                            usage,
+                            request,
+                            is_counted,
+                        },
+                        1,
+                    ));
+                }
+            }
+        }
+    }
+    // What only some of the pods have is not comparable, and ContainerResource would fail for it.
+    let everywhere = shares
+        .into_iter()
+        .filter(|(_, with)| *with == pods)
+        .map(|(share, _)| share);
+    let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
+    shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
+    Some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, with_container};
+    use crate::findings::testing::{because, check, state, with};
+
+    #[test]
+    fn shares_that_differ_by_container() {
+        let two = state(&[cpu_of(70)], &["50m", "50m"]);
+        let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
+        let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
+        let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
+        let share = |container: &str, usage, request, is_counted| Share {
+            container: container.into(),
+            usage,
+            request,
+            is_counted,
+        };
+        let diluted = |shares, proposal, alone, with_sidecars| {
+            let facts = DilutedByContainer {
+                metric: 0,
+                shares,
+                pods: 2,
+                proposal,
+                alone,
+                with_sidecars,
+            };
+            because(Severity::Warning, facts)
+        };
+        let native = |version: &str| {
+            let sidecar = build::with(
+                build::requesting("proxy", "100m"),
+                &json!({"restartPolicy": "Always"}),
+            );
+            let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
+            let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
+            let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
+            with(
+                &items,
+                "ControllerState",
+                &json!({ "kubernetesVersion": version }),
+            )
+        };
+        // A container is renamed, in the middle of the rollout.
+        let renamed = {
+            let mut items = state(&[cpu_of(60)], &["95m", "95m", "10m", "10m"]);
+            for item in &mut items {
+                if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
+                    let spec = if item["kind"] == "Pod" {
+                        &mut item["spec"]
+                    } else {
+                        item
+                    };
+                    spec["containers"][0]["name"] = json!("server");
+                }
+            }
+            items
+        };
+        let natives = |is_counted| {
+            vec![
+                share("app", 160, 200, true),
+                share("proxy", 4, 200, is_counted),
+            ]
+        };
+        check(
+            Code::DilutedByContainer,
+            vec![
+                (
+                    "by an idle container",
+                    idle,
+                    diluted(
+                        vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)],
+                        1,
+                        3,
+                        None,
+                    ),
+                ),
+                ("not at all", busy, None),
+                // The other one is busier: 98% and 200%, of 107% in the pods.
+                ("by a small busy container", small, None),
+                ("with one container", two.clone(), None),
+                ("by a container of another pod", renamed, None),
+                // 82% of 70% for two pods, and 41% with the requests of the sidecars.
+                (
+                    "by sidecars that do not count",
+                    native("v1.28.15"),
+                    diluted(natives(false), 3, 3, Some(2)),
+                ),
+                (
+                    "by sidecars that count",
+                    native("v1.36.2"),
+                    diluted(natives(true), 2, 3, None),
+                ),
+            ],
+        );
+    }
+}

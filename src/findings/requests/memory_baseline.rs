@@ -1,0 +1,302 @@
+//! The finding `memory-baseline`.
+
+use super::are_alike;
+use crate::apimachinery::quantity::Format;
+use crate::findings::prelude::*;
+use crate::findings::targets::{More, Room, counted, room};
+
+/// Each pod uses more memory than the target, however many pods there are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryBaseline {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The lowest usage of a pod, in milli-units.
+    pub least: i64,
+    /// The highest.
+    pub most: i64,
+    /// The target for a pod; the highest if requests differ.
+    pub target: i64,
+    /// The number of pods.
+    pub pods: usize,
+    /// When the oldest pod was started.
+    pub oldest: Timestamp,
+    /// When the newest pod was started.
+    pub newest: Timestamp,
+    /// The target as a share of the request, if it is one.
+    pub percent: Option<i32>,
+    /// What would let the metric propose no more replicas than there are, or fewer at the maximum.
+    pub room: Room,
+}
+
+impl Kind for MemoryBaseline {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "memory-baseline";
+    const WHEN: &'static str = "Each pod uses more memory than the target and about as much as the others, although pods were \
+             added or the replicas have been at `maxReplicas` for long.";
+    const REMEDY: &'static str =
+        "Raise the memory request, or a target that is an amount, or drop the metric.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// A pod that has been running for this long has what it needs.
+        const SETTLED: SignedDuration = SignedDuration::from_mins(10);
+        let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
+        let step = case.metrics().find(memory)?;
+        // A target in another unit is above or below all that pods use.
+        let is_suspect =
+            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
+        if case.found().any(is_suspect) {
+            return None;
+        }
+        let proposal = step
+            .proposal()
+            .filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+        let counts = proposal.counted?;
+        if counts.ready < 2 || counts.unready + counts.missing + counts.strangers > 0 {
+            return None;
+        }
+        let target = &step.target;
+        let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+        let now = case.snapshot().now;
+        for (row, pod) in counted(case, step) {
+            let start = pod.start_time?;
+            if now.duration_since(start) < SETTLED {
+                continue;
+            }
+            let usage = row.value?;
+            let wanted = match (
+                &target.average_value,
+                target.average_utilization,
+                row.request,
+            ) {
+                (Some(average), ..) => average.milli_value(),
+                (None, Some(share), Some(request)) if request > 0 => {
+                    (request as f64 * f64::from(share) / 100.0) as i64
+                }
+                _ => return None,
+            };
+            if usage as f64 <= wanted as f64 * (1.0 + step.tolerance.up) {
+                return None;
+            }
+            usages.push(usage);
+            targets.push(wanted);
+            starts.push(start);
+        }
+        let (least, most) = (*usages.iter().min()?, *usages.iter().max()?);
+        let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
+        // Later pods have not relieved the earlier ones, or no more pods have been allowed for long.
+        let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
+        let current = case.decision().replicas_before()?;
+        let is_at_max = current >= case.snapshot().hpa.spec.max_replicas;
+        if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
+            return None;
+        }
+        // At the maximum, as many as there are would still be as many as may be.
+        let room = room(case, step, if is_at_max { current - 1 } else { current });
+        let without = match (&room.request, &room.target) {
+            (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),
+            (None, Some(other)) => Some(case.without(|snapshot| other.apply(snapshot, step.index))),
+            (None, None) => None,
+        };
+        let facts = MemoryBaseline {
+            metric: step.index,
+            least,
+            most,
+            target: *targets.iter().max()?,
+            pods: usages.len(),
+            oldest,
+            newest,
+            percent: target
+                .average_utilization
+                .filter(|_| target.average_value.is_none()),
+            room,
+        };
+        let decides = case.decides(step);
+        let finding = Finding::new(Severity::Warning, decides, facts);
+        Some(Finding { without, ..finding })
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            least,
+            most,
+            target,
+            pods,
+            oldest,
+            newest,
+            percent,
+            room,
+        } = self;
+        let now = about.now();
+        let of = |milli: i64| amount(milli, Format::BinarySI);
+        let (lowest, highest) = (of(*least), of(*most));
+        let usage = if lowest == highest {
+            lowest
+        } else {
+            format!("{lowest} to {highest}")
+        };
+        let ages = if oldest == newest {
+            format!("They were started {} ago.", distance(*oldest, now))
+        } else {
+            format!(
+                "The oldest was started {} ago, the newest {} ago.",
+                distance(*oldest, now),
+                distance(*newest, now)
+            )
+        };
+        let is_later = now.duration_since(*oldest) >= now.duration_since(*newest) * 2;
+        let so = if is_later {
+            ": later pods have not relieved the earlier ones"
+        } else {
+            ""
+        };
+        let More {
+            act,
+            name,
+            commands,
+        } = room.more(about, *metric);
+        let mut evidence = vec![format!("{ages} All use about the same{so}.")];
+        evidence.extend(about.of_requests(*metric));
+        let instead = match about.hpa().spec.metrics.len() {
+            1 => "scale on load",
+            _ => "drop the memory metric",
+        };
+        let raised = name.zip(about.without());
+        evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
+        Text {
+            summary: {
+                let (pods, target) = (count(*pods, "pod"), of(*target));
+                match percent {
+                    Some(it) => {
+                        format!("pods use {usage} each; {it}% of the request is {target}")
+                    }
+                    None => format!("{pods} use {usage} of memory each, target {target}"),
+                }
+            },
+            evidence,
+            advice: Remedy::LeaveRoom.says(format!(
+                "{}, {act}, or {instead}.",
+                sentence(&about.for_fewer(room))
+            )),
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::apimachinery::quantity::Quantity;
+    use crate::build;
+    use crate::findings::targets::OtherRequest;
+    use crate::findings::testing::{because, check, state, with};
+
+    const MI: i64 = 1024 * 1024 * 1000;
+
+    #[test]
+    fn memory_that_more_pods_do_not_lower() {
+        let pods = |usages: [&str; 2], newest: &str, replicas_most: i32| {
+            let metric = build::resource("memory", &build::utilization(80));
+            let requests = json!([{"name": "app", "resources": {"requests": {"memory": "100Mi"}}}]);
+            let items = state(&[metric], &["1m", "1m"]);
+            let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+            for (number, usage) in usages.iter().enumerate() {
+                let at = items
+                    .iter()
+                    .position(|it| it["metadata"]["name"] == format!("web-{number}"));
+                items[at.unwrap() + 1]["containers"] =
+                    json!([{"name": "app", "usage": {"memory": usage}}]);
+            }
+            let at = items
+                .iter()
+                .position(|it| it["metadata"]["name"] == "web-1")
+                .unwrap();
+            items[at]["status"]["startTime"] = json!(newest);
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"maxReplicas": replicas_most}}),
+            )
+        };
+        let (early, late, just) = (
+            "2026-11-21T05:00:00Z",
+            "2026-11-21T05:40:00Z",
+            "2026-11-21T05:55:00Z",
+        );
+        let facts = |newest: &str, request: &str, proposal: i32| MemoryBaseline {
+            metric: 0,
+            least: 95 * MI,
+            most: 96 * MI,
+            target: 80 * MI,
+            pods: 2,
+            oldest: early.parse().unwrap(),
+            newest: newest.parse().unwrap(),
+            percent: Some(80),
+            room: Room {
+                request: Some(OtherRequest {
+                    container: "app".into(),
+                    request: Quantity::parse(request).unwrap(),
+                    proposal,
+                }),
+                target: None,
+                is_tight: false,
+            },
+        };
+        let told = |newest, request, proposal| {
+            because(Severity::Warning, facts(newest, request, proposal))
+        };
+        let third = {
+            let mut items = pods(["95Mi", "96Mi"], late, 20);
+            let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
+            let patch = json!({"metadata": {"name": "web-2"}});
+            let mut third: Vec<Value> = items
+                .iter()
+                .filter(of_second)
+                .map(|it| build::with(it.clone(), &patch))
+                .collect();
+            third[0]["status"]["startTime"] = json!(just);
+            third[1]["containers"][0]["usage"]["memory"] = json!("88Mi");
+            items.extend(third);
+            items
+        };
+        check(
+            Code::MemoryBaseline,
+            vec![
+                // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
+                (
+                    "where a later pod uses as much",
+                    pods(["95Mi", "96Mi"], late, 20),
+                    told(late, "110Mi", 2),
+                ),
+                (
+                    "at the most replicas",
+                    pods(["95Mi", "96Mi"], early, 2),
+                    told(early, "240Mi", 1),
+                ),
+                (
+                    "where all pods are as old",
+                    pods(["95Mi", "96Mi"], early, 20),
+                    None,
+                ),
+                ("where a pod of three is new", third, told(late, "180Mi", 2)),
+                ("where a pod is new", pods(["95Mi", "96Mi"], just, 20), None),
+                (
+                    "where a later pod uses less",
+                    pods(["120Mi", "60Mi"], late, 20),
+                    None,
+                ),
+                (
+                    "within the tolerance",
+                    pods(["85Mi", "86Mi"], late, 20),
+                    None,
+                ),
+            ],
+        );
+    }
+}

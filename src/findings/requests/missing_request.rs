@@ -1,0 +1,826 @@
+//! The finding `missing-request`.
+
+use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::{Block, MetricResult};
+use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::engine::rules::Rules;
+use crate::findings::about::APART;
+use crate::findings::case::Top;
+use crate::findings::prelude::*;
+use crate::numbers::format_of;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::pod::{Container, Requests};
+
+/// Containers of counted pods have no request for the resource of a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRequest {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The containers, by name and source.
+    pub containers: Vec<Unrequested>,
+    /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
+    /// metric can use it alone.
+    pub instead: Option<String>,
+}
+
+impl Kind for MissingRequest {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "missing-request";
+    const WHEN: &'static str = "The target of a metric is a percentage of the request, and a container of a pod that the \
+             selector matches has no request for the resource. One such container fails the metric for \
+             all pods.";
+    const REMEDY: &'static str = "Set the request in the template or by the annotation of whatever injects the container, or \
+             look at another container with a ContainerResource metric.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let mut found: Vec<Finding> = Vec::new();
+        for step in case.metrics() {
+            // The controller's message about one container only shows that there are such containers.
+            let MetricResult::Error(error) = &step.result else {
+                continue;
+            };
+            let is_missing = MISSING.iter().any(|words| error.message.contains(words));
+            if !is_missing {
+                continue;
+            }
+            let containers = all_unrequested(case, step);
+            if containers.is_empty() {
+                continue;
+            }
+            let is_injected = |it: &Unrequested| it.source == Source::Injected;
+            let instead = match step.container {
+                None if containers.iter().all(is_injected) => requested(case, step),
+                _ => None,
+            };
+            // These pods leave by themselves, or should have labels of their own.
+            let goes =
+                |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
+            let going: Names<&str> = containers
+                .iter()
+                .filter(goes)
+                .flat_map(|it| it.pods.iter().map(|pod| &**pod))
+                .collect();
+            let without = match &instead {
+                Some(container) => {
+                    Some(case.without(|snapshot| look_at(snapshot, step.index, container)))
+                }
+                None if containers.iter().all(|it| goes(&it)) => {
+                    Some(case.without_pods(|pod| going.contains(&pod.name)))
+                }
+                None => None,
+            };
+            // Without any pod, there is no answer either.
+            let without = without.filter(|it| it.proposal.is_some());
+            let (metric, resource) = (step.index, step.name.clone());
+            let facts = MissingRequest {
+                metric,
+                resource,
+                containers,
+                instead,
+            };
+            let finding = match case.decision().block() {
+                Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
+                _ => Finding::aside(Severity::Warning, facts),
+            };
+            found.push(Finding { without, ..finding });
+        }
+        found
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let is_foreign = |it: &Unrequested| matches!(it.source, Source::Foreign { .. });
+        others
+            .any(Code::ForeignPods)
+            .filter(|_| self.containers.iter().all(is_foreign))
+    }
+
+    fn failed_metrics(&self) -> Vec<usize> {
+        vec![self.metric]
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            resource,
+            containers,
+            instead,
+        } = self;
+        let label = about.label(*metric);
+        let whose = |it: &Unrequested| {
+            let (container, pods) = (&it.container, names(&it.pods));
+            let usage = it.usage.map_or_else(String::new, |usage| {
+                format!(", which uses up to {}", amount(usage, format_of(resource)))
+            });
+            let target = about.hpa().reference();
+            let holder = about.template_reference();
+            match &it.source {
+                Source::Template => {
+                    format!(
+                        "Container {container}{usage}, in {pods}: it is in the template of {holder}."
+                    )
+                }
+                Source::Injected => format!(
+                    "Container {container}{usage}, in {pods}: it is not in the template of {holder}, so it was \
+                     injected."
+                ),
+                Source::Earlier => format!(
+                    "Container {container}{usage}, in {pods}: the pod is of an earlier revision of {target}."
+                ),
+                Source::Foreign { owner: Some(owner) } => format!(
+                    "Container {container}{usage}, in {pods}: the pod belongs to {owner}, not to {target}."
+                ),
+                Source::Foreign { owner: None } => {
+                    format!("Container {container}{usage}, in {pods}: no object controls the pod.")
+                }
+                Source::Lost => format!(
+                    "Container {container}{usage}, in {pods}: in the template of {holder}, it has a request."
+                ),
+                Source::Unknown => format!("Container {container}{usage}, in {pods}."),
+            }
+        };
+        let mut evidence: Vec<String> = containers.iter().map(whose).collect();
+        if let (Some(container), Some(without)) = (instead, about.without()) {
+            evidence.push(format!(
+                "With a ContainerResource metric for {container}: {without}."
+            ));
+        } else if let Some(without) = about.without() {
+            evidence.push(format!("Without these pods: {without}."));
+        }
+        let is_own = |it: &&Unrequested| matches!(it.source, Source::Template | Source::Injected);
+        evidence.extend(containers.iter().filter(is_own).filter_map(|it| {
+            let (request, usage) = (self.request(about, it)?, it.usage?);
+            let share = percent(usage as f64 / request.milli_value() as f64);
+            let (container, usage) = (&it.container, milli(usage, resource));
+            Some(format!(
+                "{usage} in {container} is {share} of a request of {request}."
+            ))
+        }));
+        let first = containers.first();
+        let named: Vec<&str> = containers.iter().map(|it| &*it.container).collect();
+        let annotated = |it: &Unrequested| annotation(&it.container, resource);
+        let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
+            Some((Source::Injected, Some(annotation), _)) => {
+                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
+            }
+            Some((Source::Injected, None, Some(container))) => Remedy::UseContainer.says(format!(
+                "Use {}.",
+                about.container_metric(self.metric, container)
+            )),
+            Some((Source::Injected, None, None)) => Remedy::LetInjector.says(format!(
+                "Let the injector set a {resource} request for {}.",
+                names(&named)
+            )),
+            Some((Source::Earlier, ..)) if about.is_paused() => {
+                let target = about.hpa().reference();
+                Remedy::Resume.says(format!(
+                    "Resume {target}, so that its pods get the requests of its template."
+                ))
+            }
+            Some((Source::Earlier, ..)) => {
+                let earlier = containers.iter().filter(|it| it.source == Source::Earlier);
+                let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
+                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
+            }
+            Some((Source::Lost, ..)) => Remedy::FindRequest.says(
+                "Find out why the pods lack the request of the template: they are older, or \
+                     something removes it.",
+            ),
+            Some((Source::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
+            _ => {
+                let holder = about.template_reference();
+                Remedy::SetRequest.says(format!(
+                    "Set a {resource} request for {} in {holder}.",
+                    names(&named)
+                ))
+            }
+        };
+        let mut commands: Vec<Command> = containers
+            .iter()
+            .filter_map(|it| self.command(about, it))
+            .collect();
+        if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
+            commands.extend(about.use_container(*metric, container));
+        }
+        commands.dedup();
+        if first.is_some_and(|it| matches!(it.source, Source::Foreign { .. })) {
+            commands.extend(about.list_pods("--show-labels"));
+        }
+        let mut pods: Vec<&str> = containers
+            .iter()
+            .flat_map(|it| names_of(&it.pods))
+            .collect();
+        pods.sort_unstable();
+        pods.dedup();
+        let effect = about.effect("the metric");
+        // A request of 0 counts as none.
+        let own = about
+            .pass
+            .input
+            .snapshot
+            .pods
+            .iter()
+            .filter(|pod| pods.contains(&&*pod.name));
+        let own = own.flat_map(|pod| pod.all_containers());
+        let own = own.filter(|it| named.contains(&&*it.name));
+        let (zero, none): (Vec<&Container>, Vec<&Container>) =
+            own.partition(|it| it.requests.get(resource).is_some());
+        let what = match (zero.is_empty(), none.is_empty()) {
+            (true, _) => "none",
+            (false, true) => "a request of 0",
+            (false, false) => "none or a request of 0",
+        };
+        let these = match &named[..] {
+            [one] => format!("container {one}"),
+            several => count(several.len(), "container"),
+        };
+        let verb = if named.len() == 1 { "has" } else { "have" };
+        Text {
+            summary: format!(
+                "the {label} target is a percentage of the request, and {these} in {} {verb} {what}, {effect}",
+                count(pods.len(), "pod")
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: pod_objects(&pods),
+        }
+    }
+}
+
+/// A container without a request, in one pod or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unrequested {
+    /// Its name.
+    pub container: Box<str>,
+    /// Where it comes from.
+    pub source: Source,
+    /// The pods, by name.
+    pub pods: Vec<Box<str>>,
+    /// Its highest usage in one pod, in milli-units, if it was measured.
+    pub usage: Option<i64>,
+}
+
+/// Where a container of a pod comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The template of the target.
+    Template,
+    /// Something added it to a pod of the target.
+    Injected,
+    /// The pod is of an earlier revision of the target.
+    Earlier,
+    /// The pod belongs to another object, or to none.
+    Foreign {
+        /// The object, as `Kind/name`.
+        owner: Option<String>,
+    },
+    /// The template has a request. Nothing shows that the pod is of an earlier one.
+    Lost,
+    /// The template or the owner was not read.
+    Unknown,
+}
+
+/// The controller's messages if a request is missing, and if all requests are 0.
+const MISSING: [&str; 3] = [
+    "missing request for ",
+    "missing pod-level request for ",
+    "no metrics returned matched known pods",
+];
+
+/// Returns the containers whose missing request makes the pod's request an error.
+fn unrequested<'p>(
+    pod: &'p Pod,
+    resource: &str,
+    only: Option<&'p str>,
+    rules: &Rules,
+) -> Vec<&'p str> {
+    let requests = |it: &Requests| it.get(resource).is_some_and(|request| !request.is_zero());
+    let containers = || pod.all_containers();
+    if counts_as_whole(pod, only, rules) {
+        let any = requests(&pod.requests) || containers().any(|it| requests(&it.requests));
+        let names = pod.containers.iter().filter(|_| !any).map(|it| &*it.name);
+        return names.collect();
+    }
+    let counted = counted_containers(pod, only, rules);
+    counted
+        .filter(|it| !requests(&it.requests))
+        .map(|it| &*it.name)
+        .collect()
+}
+
+fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
+    let rules = case.rules();
+    let template = case
+        .workload()
+        .and_then(|workload| workload.template.as_deref());
+    let revisions = Revisions::of(case);
+    let mut all: Vec<Unrequested> = Vec::new();
+    for pod in case.pods() {
+        for container in unrequested(pod, &step.name, step.container.as_deref(), &rules) {
+            let source = match (case.top_owner(pod), template) {
+                (Top::Target, Some(template)) => {
+                    let is_current = revisions.is_current(pod);
+                    let has = |pod: &Pod| pod.has_container(container);
+                    let mut others = revisions.own.iter();
+                    let is_requested = has_request(template, container, &step.name);
+                    match (is_current, is_requested, has(template)) {
+                        (Some(false), ..) | (None, true, _) => Source::Earlier,
+                        (Some(true), true, _) => Source::Lost,
+                        (_, false, true) => Source::Template,
+                        (None, false, false) if !others.all(|it| has(it)) => Source::Earlier,
+                        (_, false, false) => Source::Injected,
+                    }
+                }
+                (Top::Other { kind, name }, _) => Source::Foreign {
+                    owner: Some(format!("{kind}/{name}")),
+                },
+                (Top::NoOne, _) => Source::Foreign { owner: None },
+                (Top::Target, None) | (Top::Unknown, _) => Source::Unknown,
+            };
+            let metrics = case.metrics_of(pod);
+            let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
+            let is_same =
+                |it: &&mut Unrequested| *it.container == *container && it.source == source;
+            match all.iter_mut().find(is_same) {
+                Some(known) => {
+                    known.pods.push(pod.name.clone());
+                    known.usage = known.usage.max(usage);
+                }
+                None => all.push(Unrequested {
+                    container: container.into(),
+                    source,
+                    pods: vec![pod.name.clone()],
+                    usage,
+                }),
+            }
+        }
+    }
+    // What has to be changed comes first.
+    all.sort_by_key(|it| it.source == Source::Earlier);
+    all
+}
+
+/// The annotations that set the cpu and memory requests of an injected container.
+const INJECTORS: [(&str, &str, &str); 4] = [
+    (
+        "istio-proxy",
+        "sidecar.istio.io/proxyCPU",
+        "sidecar.istio.io/proxyMemory",
+    ),
+    (
+        "linkerd-proxy",
+        "config.linkerd.io/proxy-cpu-request",
+        "config.linkerd.io/proxy-memory-request",
+    ),
+    (
+        "daprd",
+        "dapr.io/sidecar-cpu-request",
+        "dapr.io/sidecar-memory-request",
+    ),
+    (
+        "vault-agent",
+        "vault.hashicorp.com/agent-requests-cpu",
+        "vault.hashicorp.com/agent-requests-mem",
+    ),
+];
+
+/// Returns the annotation that sets the request of an injected container.
+fn annotation(container: &str, resource: &str) -> Option<&'static str> {
+    let (_, cpu, memory) = INJECTORS
+        .into_iter()
+        .find(|(name, ..)| *name == container)?;
+    match resource {
+        "cpu" => Some(cpu),
+        "memory" => Some(memory),
+        _ => None,
+    }
+}
+
+impl MissingRequest {
+    /// Returns a request of which the highest current usage is the target, and which one sample of an idle pod does not
+    /// make tiny; `None` if the usage is unknown.
+    fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
+        let target = about
+            .spec(self.metric)
+            .target()?
+            .average_utilization
+            .filter(|it| *it > 0)?;
+        let needed = container.usage?.checked_mul(100)? / i64::from(target);
+        let least = if self.resource == "cpu" { 100 } else { 0 };
+        rounded_request(&self.resource, needed.max(least))
+    }
+
+    fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
+        let namespace = about.namespace();
+        let container = shell_word(&lacking.container);
+        let (target, resource) = (about.template_target(), &self.resource);
+        match &lacking.source {
+            Source::Template => {
+                let request = self.request(about, lacking)?;
+                // It only supports these kinds.
+                if matches!(about.template_holder().group(), "" | "apps") {
+                    let line = format!(
+                        "kubectl set resources {target} {namespace} -c {container} \
+                         --requests={resource}={request}"
+                    );
+                    return Some(Command::from(line).editing(Edited::Template));
+                }
+                let patch = add_request(about, &lacking.container, resource, &request)?;
+                let patch = shell_word(&patch.to_string());
+                let line = format!("kubectl patch {target} {namespace} --type=json -p {patch}");
+                Some(Command::from(line).editing(Edited::Template))
+            }
+            Source::Injected => {
+                let annotation = annotation(&lacking.container, resource)?;
+                let request = self.request(about, lacking)?.to_string();
+                let patch = json!({"spec": {"template": {"metadata": {
+                    "annotations": {annotation: request}}}}});
+                let patch = shell_word(&patch.to_string());
+                let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
+                Some(Command::from(line).editing(Edited::Template))
+            }
+            Source::Earlier if about.is_paused() => about.resume(),
+            Source::Earlier => about.rollout_status(&names_of(&lacking.pods)),
+            Source::Lost => about.rollout_status(&[]),
+            Source::Foreign { .. } | Source::Unknown => None,
+        }
+    }
+}
+
+/// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
+/// what exists.
+fn add_request(
+    about: &About<'_>,
+    name: &str,
+    resource: &str,
+    request: &Quantity,
+) -> Option<serde_json::Value> {
+    let target = &about.hpa().spec.scale_target_ref;
+    let template = about
+        .pass
+        .input
+        .surroundings
+        .workload(target)?
+        .template
+        .as_deref()?;
+    let lists = [
+        ("containers", &template.containers),
+        ("initContainers", &template.init_containers),
+    ];
+    let (list, place, container) = lists.into_iter().find_map(|(list, all)| {
+        let place = all.iter().position(|it| *it.name == *name)?;
+        Some((list, place, &all[place]))
+    })?;
+    let request = request.to_string();
+    let (rest, value) = match (
+        container.requests.0.is_empty(),
+        container.limits.0.is_empty(),
+    ) {
+        (false, _) => (
+            format!("/requests/{}", resource.replace('/', "~1")),
+            json!(request),
+        ),
+        (true, false) => ("/requests".to_owned(), json!({ resource: request })),
+        (true, true) => (String::new(), json!({"requests": { resource: request }})),
+    };
+    let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
+    Some(json!([{"op": "add", "path": path, "value": value}]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, owned, with_container};
+    use crate::findings::testing::{because, boxed, check, cpu, only, said, state, with};
+
+    #[test]
+    fn requests_that_are_missing() {
+        let two = state(&[cpu_of(50)], &["50m", "50m"]);
+        let bare = json!({"name": "proxy"});
+        let sidecar = with_container(&two, &bare, "50m", "9m");
+        let pods: Vec<Box<str>> = vec!["web-0".into(), "web-1".into()];
+        let lacking = |container: &str, source, pods: &[Box<str>], usage| Unrequested {
+            container: container.into(),
+            source,
+            pods: pods.to_vec(),
+            usage,
+        };
+        let missing = |containers, instead: Option<&str>| {
+            let (resource, instead) = ("cpu".to_owned(), instead.map(str::to_owned));
+            let facts = MissingRequest {
+                metric: 0,
+                resource,
+                containers,
+                instead,
+            };
+            because(Severity::Error, facts)
+        };
+        let app = json!([build::requesting("app", "100m")]);
+        let both = json!([build::requesting("app", "100m"), bare]);
+        let job = {
+            let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed", "controller": true}]);
+            let patch = json!({"metadata": {"ownerReferences": owner},
+                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+            [
+                owned(&two, &app),
+                vec![build::with(build::pod("seed-x"), &patch)],
+            ]
+            .concat()
+        };
+        let lost = with(
+            &two,
+            "Pod",
+            &json!({"spec": {"containers": [{"name": "app"}]}}),
+        );
+        let bare_pod = {
+            let mut items = owned(&sidecar, &app);
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["ownerReferences"] = Value::Null;
+            items
+        };
+        // A rollout has replaced the first pod, and the second has the earlier template.
+        let rollout = |template: &Value, containers: Value, newest: &str| {
+            let mut items = owned(&two, template);
+            let set = |hash: &str, revision: &str| {
+                let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+                json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+                    "name": format!("web-{hash}"), "namespace": "default", "ownerReferences": owner,
+                    "labels": {"app": "web", "pod-template-hash": hash},
+                    "annotations": {"deployment.kubernetes.io/revision": revision}}})
+            };
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+            pod["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+            pod["spec"]["containers"] = containers;
+            let revision = |hash: &str| if hash == newest { "2" } else { "1" };
+            items.extend(["5d", "6e"].map(|hash| set(hash, revision(hash))));
+            items
+        };
+        let unset = json!([{"name": "app"}]);
+        let earlier = |container: &str, usage| {
+            missing(
+                vec![lacking(container, Source::Earlier, &pods[1..], usage)],
+                None,
+            )
+        };
+        // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
+        let updating = {
+            let mut items = rollout(&unset, unset.clone(), "6e");
+            items.retain(|item| item["kind"] != "ReplicaSet");
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": 1}});
+            with(&items, "Deployment", &status)
+        };
+        // The status counts no pod that has failed or is being deleted.
+        let beside = |patch: Value| {
+            let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+            let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
+            [updating.clone(), vec![pod]].concat()
+        };
+        let unset_in = |pods: &[&str]| {
+            missing(
+                vec![lacking("app", Source::Template, &boxed(pods), Some(50))],
+                None,
+            )
+        };
+        let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
+        let of_job = Source::Foreign {
+            owner: Some("Job/seed".to_owned()),
+        };
+        let code = Code::MissingRequest;
+        let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
+        check(
+            code,
+            vec![
+                ("of no container", owned(&two, &app), None),
+                (
+                    "of an injected container",
+                    owned(&sidecar, &app),
+                    missing(all(Source::Injected), Some("app")),
+                ),
+                (
+                    "of a container of the template",
+                    owned(&sidecar, &both),
+                    missing(all(Source::Template), None),
+                ),
+                (
+                    "of pods that state no owner",
+                    sidecar.clone(),
+                    missing(all(Source::Unknown), None),
+                ),
+                (
+                    "of a container that has one in the template",
+                    owned(&lost, &app),
+                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                ),
+                (
+                    "of a pod without an owner",
+                    bare_pod,
+                    missing(
+                        vec![
+                            lacking("proxy", Source::Injected, &pods[..1], Some(9)),
+                            lacking(
+                                "proxy",
+                                Source::Foreign { owner: None },
+                                &pods[1..],
+                                Some(9),
+                            ),
+                        ],
+                        None,
+                    ),
+                ),
+                (
+                    "of a pod of another owner",
+                    job,
+                    missing(
+                        vec![lacking("seed", of_job, &["seed-x".into()], None)],
+                        None,
+                    ),
+                ),
+                (
+                    "of a container that the template no longer has",
+                    rollout(&app, both.clone(), "5d"),
+                    earlier("proxy", None),
+                ),
+                (
+                    "of a container for which the template now has one",
+                    rollout(&app, unset.clone(), "5d"),
+                    earlier("app", Some(50)),
+                ),
+                (
+                    "of a container that is injected into new pods",
+                    rollout(&app, both.clone(), "6e"),
+                    missing(
+                        vec![lacking("proxy", Source::Injected, &pods[1..], None)],
+                        Some("app"),
+                    ),
+                ),
+                (
+                    "of a container whose request the template has lost",
+                    rollout(&unset, unset.clone(), "6e"),
+                    missing(
+                        vec![lacking("app", Source::Template, &pods[1..], Some(50))],
+                        None,
+                    ),
+                ),
+                (
+                    "of a container of a new template",
+                    updating.clone(),
+                    unset_in(&["web-1"]),
+                ),
+                (
+                    "of a container of a new template, beside a failed pod",
+                    beside(json!({"status": {"phase": "Failed"}})),
+                    unset_in(&["web-1", "web-2"]),
+                ),
+                (
+                    "of a container of a new template, beside a deleted pod",
+                    beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+                    unset_in(&["web-1", "web-2"]),
+                ),
+                (
+                    "of a container that has a limit in the template",
+                    owned(&lost, &limited),
+                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                ),
+                (
+                    "where the target is an amount",
+                    with(
+                        &sidecar,
+                        "HorizontalPodAutoscaler",
+                        &json!({"spec": {
+                    "metrics": [build::resource("cpu", &build::average("50m"))]}}),
+                    ),
+                    None,
+                ),
+            ],
+        );
+        // 50m of 100m is on target for the container alone.
+        let finding = only(code, &owned(&sidecar, &app)).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(2));
+    }
+
+    #[test]
+    fn a_request_for_a_kind_that_kubectl_does_not_know() {
+        let target =
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+        let bare = json!([{"name": "app", "resources": {"requests": {"memory": "1Gi"}}}]);
+        let owner = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web",
+            "controller": true}]);
+        let items = state(&[cpu()], &["50m"]);
+        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"containers": bare}});
+        let items = with(&items, "Pod", &patch);
+        let hpa = json!({"spec": {"scaleTargetRef": target}});
+        let mut items = with(&items, "HorizontalPodAutoscaler", &hpa);
+        items.push(json!({
+            "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": bare}}},
+            "status": {"replicas": 1, "selector": "app=web"},
+        }));
+        let path = "/spec/template/spec/containers/0/resources/requests/cpu";
+        let patch = json!([{"op": "add", "path": path, "value": "100m"}]);
+        assert_eq!(
+            said(Code::MissingRequest, &items).commands,
+            [format!(
+                "kubectl patch rollout.argoproj.io/web -n default --type=json -p '{patch}'"
+            )]
+        );
+    }
+
+    /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
+    #[test]
+    fn pods_that_no_rollout_replaces() {
+        let text_from = |kind: &str, strategy: Value, paused: bool, others: usize, from: usize| {
+            let pods = vec!["50m"; 2 + others];
+            let items = state(&[cpu()], &pods);
+            let owner =
+                json!([{"apiVersion": "apps/v1", "kind": kind, "name": "web", "controller": true}]);
+            let labels = json!({"app": "web", "controller-revision-hash": "web-1"});
+            let patch = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+                "spec": {"containers": [{"name": "app"}]}});
+            let items = with(&items, "Pod", &patch);
+            let mut items = with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {"scaleTargetRef": {"kind": kind}}}),
+            );
+            let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
+                "spec": {"containers": [build::requesting("app", "100m")]}});
+            let all = items
+                .iter_mut()
+                .filter(|it| it["kind"] == "Pod")
+                .enumerate();
+            let new = all.filter(|(at, _)| !(from..from + 2).contains(at));
+            new.for_each(|(_, pod)| *pod = build::with(pod.clone(), &ready));
+            items.push(json!({
+                "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": pods.len(), "selector": {"matchLabels": {"app": "web"}},
+                    "updateStrategy": strategy, "paused": paused,
+                    "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
+                "status": {"replicas": pods.len(), "updatedReplicas": others, "updateRevision": "web-2"},
+            }));
+            said(Code::MissingRequest, &items)
+        };
+        let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
+            text_from(kind, strategy, paused, others, 0)
+        };
+        let status = "kubectl rollout status statefulset/web -n default --watch=false";
+        let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
+        let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
+        let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
+        let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
+        for (strategy, advice, command) in [
+            (json!({}), wait, status),
+            (rolling(0), wait, status),
+            (
+                json!({"type": "OnDelete"}),
+                "Delete the pods of the earlier revision: the update strategy is OnDelete.",
+                list,
+            ),
+            // The pods are 0 and 1.
+            (
+                rolling(1),
+                "Lower partition (1) in the update strategy.",
+                &lower,
+            ),
+        ] {
+            let text = text("StatefulSet", strategy, false, 1);
+            assert_eq!(
+                (&*text.advice.text(), &text.commands[..]),
+                (advice, &[command.to_owned()][..])
+            );
+            assert!(
+                text.evidence
+                    .iter()
+                    .any(|it| it.starts_with("Without these pods: "))
+            );
+        }
+        // Those that the partition does not leave alone are replaced.
+        let above = text_from("StatefulSet", rolling(1), false, 1, 1);
+        assert_eq!((&*above.advice.text(), &*above.commands[0]), (wait, status));
+        // Without any pod, there is no decision.
+        let text = text("StatefulSet", json!({}), false, 0);
+        assert!(
+            !text
+                .evidence
+                .iter()
+                .any(|it| it.starts_with("Without these pods")),
+            "{:?}",
+            text.evidence
+        );
+    }
+}

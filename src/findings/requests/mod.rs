@@ -1,0 +1,318 @@
+//! Findings about the requests of pods, on which utilization is based, and about targets that the
+//! usage of a pod cannot reach or cannot leave.
+
+pub mod diluted_by_container;
+pub mod memory_baseline;
+pub mod missing_request;
+pub mod request_too_small;
+pub mod requests_differ_from_template;
+pub mod resize_in_progress;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod unreachable_target;
+
+use std::collections::BTreeMap;
+
+use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::findings::Alternative;
+use crate::findings::case::Top;
+use crate::findings::pods::is_alive;
+use crate::findings::prelude::*;
+use crate::findings::targets::counted;
+use crate::numbers::format_of;
+use crate::snapshot::Snapshot;
+use crate::snapshot::pod::Container;
+use crate::snapshot::surroundings::Replacement;
+
+/// Returns the request that the pods of a template have for a resource: the API server takes a limit for one
+/// that is not stated (`SetDefaults_Pod`).
+fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount> {
+    container
+        .requests
+        .get(resource)
+        .or_else(|| container.limits.get(resource))
+}
+
+/// Whether the pods of a template have a request for a resource in a container.
+fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
+    let mut all = template.all_containers();
+    let own = all.find(|it| *it.name == *container);
+    own.and_then(|it| request_of(it, resource))
+        .is_some_and(|request| !request.is_zero())
+}
+
+/// Returns the only container with a request for the resource in the target's pods, if ContainerResource
+/// metrics are supported.
+pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
+    if !case.snapshot().controller.gates.container_metrics {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for container in case.pods().flat_map(|pod| &pod.containers) {
+        let has_request = container.requests.get(&step.name).is_some();
+        if has_request && !names.contains(&&*container.name) {
+            names.push(&container.name);
+        }
+    }
+    match names[..] {
+        [only] => Some(only.to_owned()),
+        _ => None,
+    }
+}
+
+/// Turns a Resource metric into the metric of a single container.
+fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
+    let spec = &mut snapshot.hpa.spec.metrics[metric];
+    *spec = spec.of_container(container);
+}
+
+/// Returns the metrics with a utilization target, by resource.
+fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i32)> {
+    case.metrics()
+        .filter(|step| step.is_resource())
+        .filter_map(|step| {
+            let percent = step.target.average_utilization?;
+            step.target
+                .average_value
+                .is_none()
+                .then_some((step, percent))
+        })
+}
+
+/// Whether usages are similar: the lowest is this share of the highest.
+fn are_alike(least: i64, most: i64) -> bool {
+    const ALIKE: f64 = 0.8;
+    least as f64 >= most as f64 * ALIKE
+}
+
+/// Whether at least two pods count in a metric of a resource, and all use about the same.
+pub(crate) fn is_alike<'p>(case: &Case<'p>, step: &'p MetricStep) -> bool {
+    let usages: Vec<i64> = counted(case, step)
+        .filter_map(|(row, _)| row.value)
+        .collect();
+    let ends = usages.iter().min().zip(usages.iter().max());
+    step.is_resource()
+        && usages.len() > 1
+        && ends.is_some_and(|(least, most)| are_alike(*least, *most))
+}
+
+/// Returns a finding that explains the pass if the result differs without the problem.
+fn compared(
+    case: &Case<'_>,
+    facts: impl Into<Facts>,
+    otherwise: Severity,
+    without: Alternative,
+) -> Finding {
+    let finding = if without == case.answer() {
+        Finding::aside(otherwise, facts)
+    } else {
+        Finding::explaining(Severity::Warning, facts)
+    };
+    finding.without(without)
+}
+
+/// The pods of the target, with what is known of their revisions.
+struct Revisions<'p> {
+    /// Those that are neither finished nor terminating; the target's status counts no others.
+    own: Vec<&'p Pod>,
+    /// The revision of the target's template.
+    current: Option<&'p str>,
+    /// Whether there is only one revision, also among the other pods.
+    is_one: bool,
+    /// How many replicas have that template, according to the target.
+    updated: Option<usize>,
+}
+
+impl<'p> Revisions<'p> {
+    fn of(case: &Case<'p>) -> Self {
+        let mut own: Vec<&Pod> = case
+            .pods()
+            .filter(|pod| case.top_owner(pod) == Top::Target)
+            .collect();
+        let mut hashes = own.iter().filter_map(|pod| pod.revision());
+        let first = hashes.next();
+        let is_one = hashes.all(|hash| Some(hash) == first);
+        own.retain(|pod| is_alive(pod));
+        let status = case
+            .workload()
+            .and_then(|workload| workload.status.as_ref());
+        let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
+        let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in &own {
+            if let Some(hash) = pod.revision() {
+                of.entry(hash).or_default().push(pod);
+            }
+        }
+        Self {
+            own,
+            current: case.surroundings().current_revision(case.target(), &of),
+            is_one,
+            updated,
+        }
+    }
+
+    /// Whether a pod has the target's template; `None` if unknown.
+    fn is_current(&self, pod: &Pod) -> Option<bool> {
+        match self.current {
+            _ if self.updated == Some(0) => Some(false),
+            Some(current) => pod.revision().map(|own| own == current),
+            None => self.is_one.then_some(true),
+        }
+    }
+
+    /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
+    fn pods_of_template(self) -> Vec<&'p Pod> {
+        let Self {
+            mut own,
+            current,
+            updated,
+            ..
+        } = self;
+        if updated.is_some_and(|updated| updated >= own.len()) {
+            return own;
+        }
+        match current {
+            _ if updated == Some(0) => own.clear(),
+            Some(hash) => own.retain(|pod| pod.revision() == Some(hash)),
+            None if updated.is_some() => own.clear(),
+            None => {}
+        }
+        own
+    }
+}
+
+/// Returns a request of at least an amount, in the steps in which people state requests.
+pub(crate) fn rounded_request(resource: &str, needed: i64) -> Option<Quantity> {
+    let step = match resource {
+        "cpu" => 10,
+        "memory" => 1024 * 1024 * 1000,
+        _ => 1000,
+    };
+    let steps = needed / step + i64::from(needed % step > 0 || needed == 0);
+    let rounded = steps.checked_mul(step)?;
+    Some(Quantity::from_milli(rounded, format_of(resource)).canonicalized())
+}
+
+/// Returns the sum of amounts, if all are known.
+pub(crate) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
+    let mut amounts = amounts;
+    amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
+}
+
+pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
+    pods.iter().map(|pod| &**pod).collect()
+}
+
+/// Returns an amount of a resource metric as text.
+fn milli(value: i64, resource: &str) -> String {
+    amount(value, format_of(resource))
+}
+
+impl About<'_> {
+    /// Returns a command that makes a Resource metric one of a container.
+    fn use_container(&self, metric: usize, container: &str) -> Option<Command> {
+        let mut metrics = self.hpa().spec.metrics.clone();
+        metrics[metric] = metrics[metric].of_container(container);
+        self.patch_spec(&json!({ "metrics": metrics }))
+    }
+
+    /// Whether the target is paused, so that a rollout waits for someone to resume it.
+    pub(crate) fn is_paused(&self) -> bool {
+        let target = &self.hpa().spec.scale_target_ref;
+        self.pass
+            .input
+            .surroundings
+            .workload(target)
+            .is_some_and(|it| it.paused == Some(true))
+    }
+
+    /// Returns a command that resumes a paused target, if kubectl can.
+    pub(crate) fn resume(&self) -> Option<Command> {
+        let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
+        let (target, namespace) = (self.target(), self.namespace());
+        is_known.then(|| format!("kubectl rollout resume {target} {namespace}").into())
+    }
+
+    /// Returns how the target replaces pods of an earlier revision.
+    fn replacement(&self) -> Replacement {
+        let target = &self.hpa().spec.scale_target_ref;
+        let known = self.pass.input.surroundings.workload(target);
+        Replacement::of(target, known.into_iter())
+    }
+
+    /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
+    fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
+        let Replacement::AllBut(first) = self.replacement() else {
+            return None;
+        };
+        let ordinals = pods
+            .iter()
+            .filter_map(|pod| pod.rsplit_once('-')?.1.parse().ok());
+        Some((first, ordinals.min().filter(|lowest| *lowest < first)?))
+    }
+
+    /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
+    /// else. If the rollout leaves some of them alone, someone has to replace them.
+    pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: &str) -> Advice {
+        let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
+        let delete = |why: &str| {
+            Remedy::DeleteEarlier.says(format!("Delete the pods of the earlier revision: {why}."))
+        };
+        match self.replacement() {
+            Replacement::OnDelete => delete("the update strategy is OnDelete"),
+            Replacement::ByKind => delete("the target does not replace them"),
+            _ => match self.partition_above(pods) {
+                Some((first, _)) => Remedy::LowerPartition.says(format!(
+                    "Lower partition ({first}) in the update strategy{because}."
+                )),
+                None => wait().or(or),
+            },
+        }
+    }
+
+    /// Returns a command that shows how far the rollout of these pods is, if kubectl knows rollouts of the kind,
+    /// which pods are left if they are replaced by hand, or one that has the rollout include them.
+    pub(crate) fn rollout_status(&self, pods: &[&str]) -> Option<Command> {
+        let target = &self.hpa().spec.scale_target_ref;
+        if self.replacement() == Replacement::OnDelete {
+            return self.list_pods("-L controller-revision-hash");
+        }
+        let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
+        let (target, namespace) = (self.target(), self.namespace());
+        if let Some((_, lowest)) = self.partition_above(pods) {
+            let patch =
+                json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
+            let patch = shell_word(&patch.to_string());
+            let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
+            return Some(Command::from(line).editing(Edited::Template));
+        }
+        is_known
+            .then(|| format!("kubectl rollout status {target} {namespace} --watch=false").into())
+    }
+
+    /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.
+    pub(crate) fn of_requests(&self, metric: usize) -> Option<String> {
+        let step = self.step(metric)?;
+        let share = step
+            .proposal()?
+            .current
+            .average_utilization
+            .filter(|share| *share > 100)?;
+        let row = step.pods.iter().find(|row| row.counted.is_some())?;
+        let request = milli(row.request?, &step.name);
+        let pod = &self.pass.input.snapshot.pods[row.pod as usize];
+        let counts = |it: &&Container| step.container.as_deref().is_none_or(|own| *own == *it.name);
+        let limits = pod
+            .running(false)
+            .filter(counts)
+            .map(|it| it.limits.get(&step.name));
+        let limit = limits
+            .map(|it| it.map(Amount::milli_value))
+            .sum::<Option<i64>>();
+        let of = format!("{share}% is a share of the request, {request} per pod");
+        match limit.map(|limit| milli(limit, &step.name)) {
+            Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
+            None => Some(format!("{of}; no limit is set.")),
+        }
+    }
+}

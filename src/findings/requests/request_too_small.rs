@@ -1,0 +1,213 @@
+//! The finding `request-too-small`.
+
+use std::collections::BTreeMap;
+
+use super::{milli, rounded_request, utilizations};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::findings::prelude::*;
+use crate::findings::targets::{OtherRequest, counted};
+
+/// Pods have used several times what they request for as long as the status shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestTooSmall {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The container whose request is furthest below its usage.
+    pub container: Box<str>,
+    /// The highest request of that container in a pod, in milli-units.
+    pub request: i64,
+    /// Its mean usage in a pod, in milli-units.
+    pub usage: i64,
+    /// The usage of the counted pods as a share of their requests.
+    pub share: f64,
+    /// The same share in the last status.
+    pub then: f64,
+    /// Since when the replicas have been the same.
+    pub since: Timestamp,
+    /// A request with which the pods use about the target.
+    pub enough: Quantity,
+}
+
+impl Kind for RequestTooSmall {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "request-too-small";
+    const WHEN: &'static str = "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
+             last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+             that.";
+    const REMEDY: &'static str = "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
+             answer with it.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let metrics = utilizations(case);
+        metrics
+            .filter_map(|(step, percent)| {
+                // Another finding says why the usage or its share is what it is.
+                let is_explained = |it: &Finding| match &it.facts {
+                    Facts::MemoryBaseline(it) => it.metric == step.index,
+                    Facts::DilutedByContainer(it) => it.metric == step.index,
+                    Facts::ResizeInProgress(it) => it.metric == step.index,
+                    Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
+                    _ => false,
+                };
+                if case.found().any(is_explained) {
+                    return None;
+                }
+                let facts = small_request(case, step, percent)?;
+                let (container, request) = (facts.container.clone(), facts.enough.clone());
+                let other = OtherRequest {
+                    container,
+                    request,
+                    proposal: 0,
+                };
+                let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
+                let decides = case
+                    .decision()
+                    .winner()
+                    .is_some_and(|it| it.index == step.index);
+                let finding = Finding::new(
+                    Severity::Warning,
+                    decides && without != case.answer(),
+                    facts,
+                );
+                Some(finding.without(without))
+            })
+            .collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            resource,
+            container,
+            request,
+            usage,
+            share,
+            then,
+            since,
+            enough,
+        } = self;
+        let label = about.label(*metric);
+        let flags = format!(
+            "--request {}",
+            shell_word(&format!("{container}={resource}={enough}"))
+        );
+        let mut evidence = vec![
+            format!(
+                "{container} requests {} and uses {} in each pod.",
+                milli(*request, resource),
+                milli(*usage, resource)
+            ),
+            format!(
+                "The last rescale was {} ago.",
+                distance(*since, about.now())
+            ),
+        ];
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With a request of {enough}: {without}.")),
+        );
+        Text {
+            summary: if share == then {
+                    format!("{label} is at {} of the requests, as in the last status", percent(*share))
+                } else { format!(
+                    "{label} is at {} of the requests, after {} in the last status",
+                    percent(*share),
+                    percent(*then)
+                ) },
+            evidence,
+            advice: Remedy::RaiseRequest.says(format!(
+                "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
+                 lower its usage.",
+                milli(*request, resource),
+                about.try_it(&flags)
+            )),
+            commands: vec![about.predict(&flags)],
+            objects: vec![about.template_target()],
+        }
+    }
+}
+
+fn small_request<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    percent: i32,
+) -> Option<RequestTooSmall> {
+    /// Usage that is this many times the request is several times the request.
+    const SEVERAL: f64 = 2.0;
+    /// A burst does not last this long.
+    const LASTING: SignedDuration = SignedDuration::from_mins(30);
+    /// Pods this old have warmed up.
+    const WARM: SignedDuration = SignedDuration::from_mins(10);
+    let hpa = &case.snapshot().hpa;
+    let proposal = step
+        .proposal()
+        .filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+    let share = f64::from(proposal.current.average_utilization?) / 100.0;
+    let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
+    let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
+    // At a maximum that was reached a minute ago, this may be a burst.
+    let limited = hpa
+        .status
+        .conditions
+        .iter()
+        .find(|it| it.type_ == "ScalingLimited");
+    let limited = limited.filter(|it| it.status == "True");
+    let limited = limited.and_then(|it| it.last_transition_time);
+    let since = hpa
+        .status
+        .last_scale_time?
+        .max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
+    if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
+        return None;
+    }
+    let rules = case.rules();
+    // The usage and request of each container in all pods, and its highest request in one.
+    let mut sums: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
+    let mut pods = 0;
+    for (_, pod) in counted(case, step) {
+        if counts_as_whole(pod, step.container.as_deref(), &rules) || case.age(pod)? < WARM {
+            return None;
+        }
+        let metrics = case.metrics_of(pod)?;
+        pods += 1;
+        for container in counted_containers(pod, step.container.as_deref(), &rules) {
+            let usage = metrics.usage(&step.name, Some(&container.name))?;
+            let request = container.requests.get(&step.name)?.milli_value();
+            let (used, requested, most) = sums.entry(&container.name).or_default();
+            *used = used.checked_add(usage)?;
+            *requested = requested.checked_add(request)?;
+            *most = (*most).max(request);
+        }
+    }
+    let lacking = |(used, requested, _): (i64, i64, i64)| used - requested;
+    let (container, (used, _, request)) = sums
+        .iter()
+        .map(|(name, own)| (*name, *own))
+        .max_by_key(|(_, own)| lacking(*own))?;
+    let others: i64 = sums
+        .iter()
+        .filter(|(name, _)| **name != container)
+        .map(|(_, it)| it.1)
+        .sum();
+    let all: i64 = sums.values().map(|own| own.0).sum();
+    let wanted = all.checked_mul(100)? / i64::from(percent) - others;
+    let enough = rounded_request(&step.name, wanted / pods)?;
+    Some(RequestTooSmall {
+        metric: step.index,
+        resource: step.name.clone(),
+        container: container.into(),
+        request,
+        usage: used / pods,
+        share,
+        then,
+        since,
+        enough,
+    })
+}

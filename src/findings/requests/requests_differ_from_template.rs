@@ -1,0 +1,563 @@
+//! The finding `requests-differ-from-template`.
+
+use super::{Revisions, compared, milli, request_of, rounded_request, total, utilizations};
+use crate::apimachinery::annotations::VPA_UPDATES;
+use crate::apimachinery::quantity::Amount;
+use crate::engine::pods::counted_containers;
+use crate::findings::prelude::*;
+use crate::findings::targets::set_request;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::surroundings::VerticalPodAutoscaler;
+
+/// The requests of pods differ from the template of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestsDifferFromTemplate {
+    /// The index of the first metric that uses them, from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The containers.
+    pub containers: Vec<Differing>,
+    /// The number of the target's pods.
+    pub pods: usize,
+    /// The VerticalPodAutoscaler of the target, if there is one that changes pods.
+    pub vpa: Option<String>,
+    /// The number of pods that say that a VerticalPodAutoscaler has changed them.
+    pub updated: usize,
+    /// Whether the target is paused, so that its pods keep the requests of an earlier template.
+    pub is_paused: bool,
+    /// Whether the templates that the pods were made from were read; otherwise, something else may have set
+    /// the requests.
+    pub is_seen: bool,
+    /// The target as a share of the template's requests, per pod and in milli-units.
+    pub average: Option<i64>,
+}
+
+impl Kind for RequestsDifferFromTemplate {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "requests-differ-from-template";
+    const WHEN: &'static str = "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
+             something else sets them, or the target is paused and its template was changed. The utilization \
+             changes with the requests.";
+    const REMEDY: &'static str = "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
+             resume the target.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find<'p>(case: &Case<'p>) -> Self::Hits {
+        let workload = case.workload()?;
+        let template = workload.template.as_deref()?;
+        let rules = case.rules();
+        let revisions = Revisions::of(case);
+        let is_outdated = revisions
+            .updated
+            .is_none_or(|updated| updated < revisions.own.len());
+        let is_paused = workload.paused == Some(true) && is_outdated;
+        let own = if is_paused {
+            revisions.own
+        } else {
+            revisions.pods_of_template()
+        };
+        let is_vpa = |it: &&VerticalPodAutoscaler| {
+            let reference = &it.spec.target_ref;
+            (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
+        };
+        let vpas = || {
+            case.surroundings()
+                .vertical_pod_autoscalers
+                .iter()
+                .filter(is_vpa)
+        };
+        let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
+            let mut containers: Vec<Differing> = Vec::new();
+            for pod in &own {
+                let is_updated = is_updated(pod, &step.name);
+                for container in counted_containers(pod, step.container.as_deref(), &rules) {
+                    let Some(request) = container.requests.get(&step.name) else {
+                        continue;
+                    };
+                    let of = |template: &'p Pod| {
+                        let mut all = template.all_containers();
+                        Some(request_of(
+                            all.find(|it| it.name == container.name)?,
+                            &step.name,
+                        ))
+                    };
+                    // An injected container has its request from the injector.
+                    let Some(wanted) = of(template) else { continue };
+                    // The template of the pod itself may be an earlier one.
+                    let made = case.template_of(pod).and_then(of);
+                    if made.is_some_and(|made| (made == wanted) == is_paused) {
+                        continue;
+                    }
+                    let is_from_vpa =
+                        || is_updated || vpas().any(|it| it.controls(&container.name, &step.name));
+                    // Defaults of the namespace fill in what the template omits.
+                    if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
+                        continue;
+                    }
+                    let request = request.milli_value();
+                    match containers
+                        .iter_mut()
+                        .find(|it| it.container == container.name)
+                    {
+                        Some(known) => {
+                            known.least = known.least.min(request);
+                            known.most = known.most.max(request);
+                            known.pods += 1;
+                        }
+                        None => containers.push(Differing {
+                            container: container.name.clone(),
+                            template: wanted.map(Amount::milli_value),
+                            least: request,
+                            most: request,
+                            pods: 1,
+                        }),
+                    }
+                }
+            }
+            (!containers.is_empty()).then_some((step, percent, containers))
+        })?;
+        let controls = |vpa: &&VerticalPodAutoscaler| {
+            containers
+                .iter()
+                .any(|it| vpa.controls(&it.container, &step.name))
+        };
+        let vpa = vpas().find(controls);
+        let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
+        let is_from_vpa = vpa.is_some() || updated > 0;
+        // If revisions are unknown, some of the pods may belong to an earlier template.
+        let is_everywhere = containers.iter().any(|it| it.pods == own.len());
+        if !(is_from_vpa || is_everywhere || is_paused) {
+            return None;
+        }
+        let requests = counted_containers(template, step.container.as_deref(), &rules)
+            .map(|it| request_of(it, &step.name).map(Amount::milli_value));
+        let request = total(requests).filter(|it| *it > 0);
+        let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
+        let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
+        let without = case.without(|snapshot| {
+            for pod in snapshot
+                .pods
+                .iter_mut()
+                .filter(|pod| names.contains(&pod.name))
+            {
+                for container in pod.containers_mut() {
+                    let mut all = template.all_containers();
+                    let own = all.find(|it| it.name == container.name);
+                    if let Some(wanted) = own.and_then(|it| request_of(it, &step.name)) {
+                        set_request(container, &step.name, wanted);
+                    }
+                }
+            }
+        });
+        let facts = RequestsDifferFromTemplate {
+            metric: step.index,
+            resource: step.name.clone(),
+            containers,
+            pods: own.len(),
+            vpa: vpa.map(|it| it.metadata.name.clone()),
+            updated,
+            is_paused: is_paused && !is_from_vpa,
+            is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
+            average,
+        };
+        let otherwise = if is_from_vpa {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
+        Some(compared(case, facts, otherwise, without))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            resource,
+            containers,
+            pods,
+            vpa,
+            updated,
+            is_paused,
+            is_seen,
+            average,
+        } = self;
+        let label = about.label(*metric);
+        let request = |it: &Differing| {
+            if it.least == it.most {
+                milli(it.least, resource)
+            } else {
+                format!(
+                    "{} to {}",
+                    milli(it.least, resource),
+                    milli(it.most, resource)
+                )
+            }
+        };
+        let wanted = |it: &Differing| match it.template {
+            Some(template) => milli(template, resource),
+            None => "nothing".to_owned(),
+        };
+        let mut evidence: Vec<String> = containers
+            .iter()
+            .map(|it| {
+                format!(
+                    "{} requests {} in {} of {pods} pods, and {} in the template.",
+                    it.container,
+                    request(it),
+                    it.pods,
+                    wanted(it)
+                )
+            })
+            .collect();
+        evidence.extend(vpa.as_ref().map(|vpa| {
+            format!(
+                "The VerticalPodAutoscaler {vpa} sets requests of {}.",
+                about.hpa().reference()
+            )
+        }));
+        if *updated > 0 {
+            evidence.push(format!(
+                "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
+                count(*updated, "pod"),
+                if *updated == 1 { "was" } else { "were" }
+            ));
+        }
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With the template's requests: {without}.")),
+        );
+        let Some(first) = containers.first() else {
+            return Text::default();
+        };
+        if *is_paused {
+            let target = about.hpa().reference();
+            let (keep, so) = if *is_seen {
+                ("keep", "so that its pods get the requests of its template")
+            } else {
+                (
+                    "may keep",
+                    "which may give its pods the template's requests",
+                )
+            };
+            return Text {
+                summary: format!(
+                    "{target} is paused, so its pods {keep} earlier requests, of which {label} is a share: \
+                     {} instead of {} in {}",
+                    request(first),
+                    wanted(first),
+                    first.container
+                ),
+                evidence,
+                advice: Remedy::Resume.says(format!("Resume {target}, {so}.")),
+                commands: about.resume().into_iter().collect(),
+                objects: vec![about.target()],
+            };
+        }
+        let average = average.and_then(|average| rounded_request(resource, average));
+        let is_from_vpa = vpa.is_some() || *updated > 0;
+        let other = if is_from_vpa {
+            format!(", or let the VerticalPodAutoscaler leave {resource} alone")
+        } else {
+            String::new()
+        };
+        let command = average.as_ref().and_then(|average| {
+            let mut metrics = about.hpa().spec.metrics.clone();
+            if let Some(target) = metrics[*metric].target_mut() {
+                *target = MetricTarget {
+                    type_: "AverageValue".to_owned(),
+                    average_value: Some(average.clone()),
+                    ..MetricTarget::default()
+                };
+            }
+            about.patch_spec(&json!({ "metrics": metrics }))
+        });
+        let mut objects = vec![about.hpa().reference().to_lowercase()];
+        objects.extend(
+            vpa.as_ref()
+                .map(|vpa| format!("verticalpodautoscaler/{vpa}")),
+        );
+        let who = if is_from_vpa {
+            "a VerticalPodAutoscaler"
+        } else {
+            "something else"
+        };
+        Text {
+            summary: format!(
+                "{label} is a share of requests that {who} sets: {} instead of {} in {}",
+                request(first),
+                wanted(first),
+                first.container
+            ),
+            evidence,
+            advice: Remedy::UseAverageValue.says(match average {
+                Some(average) => {
+                    format!(
+                        "Use {}{other}.",
+                        about.average_value(*metric, &average.to_string())
+                    )
+                }
+                None => format!("Use an AverageValue target{other}."),
+            }),
+            commands: command.into_iter().collect(),
+            objects,
+        }
+    }
+}
+
+/// A container whose request differs from the template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// Its name.
+    pub container: Box<str>,
+    /// The request in the template, in milli-units, if it states one.
+    pub template: Option<i64>,
+    /// The lowest request in a pod.
+    pub least: i64,
+    /// The highest.
+    pub most: i64,
+    /// The number of pods in which it differs.
+    pub pods: usize,
+}
+
+/// Whether a pod says that a VerticalPodAutoscaler has changed its requests for a resource.
+fn is_updated(pod: &Pod, resource: &str) -> bool {
+    let updates = pod.annotations.get(VPA_UPDATES);
+    updates.is_some_and(|it| it.contains(&format!("{resource} request")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::{cpu_of, owned};
+    use crate::findings::testing::{because, check, only, state, with};
+
+    #[test]
+    fn requests_that_are_not_the_templates() {
+        let two = state(&[cpu_of(70)], &["90m", "90m"]);
+        let template = json!([build::requesting("app", "500m")]);
+        let vpa = |mode: &str| {
+            json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                    "updatePolicy": {"updateMode": mode}}})
+        };
+        let facts = |vpa: Option<&str>| RequestsDifferFromTemplate {
+            metric: 0,
+            resource: "cpu".to_owned(),
+            containers: vec![Differing {
+                container: "app".into(),
+                template: Some(500),
+                least: 100,
+                most: 100,
+                pods: 2,
+            }],
+            pods: 2,
+            vpa: vpa.map(str::to_owned),
+            updated: 0,
+            is_paused: false,
+            is_seen: false,
+            average: Some(350),
+        };
+        let told = |vpa| because(Severity::Warning, facts(vpa));
+        let differing = owned(&two, &template);
+        let mut rollout = differing.clone();
+        let at = rollout
+            .iter()
+            .position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+        rollout[at.unwrap()]["spec"]["containers"] = template;
+        let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
+        let of_memory = {
+            let policy = json!([{"containerName": "*", "controlledResources": ["memory"]}]);
+            let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policy}}});
+            with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+        };
+        let of_app = {
+            let policies = json!([{"containerName": "*", "mode": "Off"}, {"containerName": "app"}]);
+            let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
+            with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+        };
+        let updated = |replicas: i32| {
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
+            with(&differing, "Deployment", &status)
+        };
+        // The ReplicaSet of the pods, with a request in its template.
+        let made_of = |items: &[Value], request: &str| {
+            let mut items = items.to_vec();
+            items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+                "spec": {"template": {"spec": {"containers": [build::requesting("app", request)]}}}}));
+            items
+        };
+        let paused =
+            |items: &[Value]| with(items, "Deployment", &json!({"spec": {"paused": true}}));
+        // The API omits a count of 0.
+        let seen = |items: &[Value]| {
+            let status = json!({"status": {"replicas": 2, "observedGeneration": 2}});
+            with(items, "Deployment", &status)
+        };
+        let kept = |is_seen| {
+            let facts = RequestsDifferFromTemplate {
+                is_paused: true,
+                is_seen,
+                ..facts(None)
+            };
+            because(Severity::Warning, facts)
+        };
+        let of_set = {
+            let facts = RequestsDifferFromTemplate {
+                is_seen: true,
+                ..facts(None)
+            };
+            because(Severity::Warning, facts)
+        };
+        // A pod that its ReplicaSet has replaced, which no status counts.
+        let replaced = |items: &[Value], patch: Value| {
+            let mut items = items.to_vec();
+            let last = items
+                .iter()
+                .find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+            items.push(build::with(last.unwrap().clone(), &patch));
+            items
+        };
+        let failed = json!({"status": {"phase": "Failed"}});
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+        // A rollout has replaced the second pod, and so the revisions cannot be told by the numbers of their pods.
+        let updating = {
+            let mut items = with(
+                &rollout,
+                "Deployment",
+                &json!({
+                "status": {"replicas": 2, "updatedReplicas": 1}}),
+            );
+            items[at.unwrap()]["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+            items[at.unwrap()]["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+            items
+        };
+        // The API server takes a limit for the request that is not stated.
+        let limited = |limit: &str| {
+            let containers = json!([{"name": "app", "resources": {"limits": {"cpu": limit}}}]);
+            [owned(&two, &containers), vec![vpa("Auto")]].concat()
+        };
+        let code = Code::RequestsDifferFromTemplate;
+        let same = json!([build::requesting("app", "100m")]);
+        check(
+            code,
+            vec![
+                (
+                    "but a VerticalPodAutoscaler's",
+                    with_vpa("Auto"),
+                    told(Some("web")),
+                ),
+                (
+                    "but not a VerticalPodAutoscaler's",
+                    with_vpa("Off"),
+                    told(None),
+                ),
+                (
+                    "but those of a VerticalPodAutoscaler of memory",
+                    of_memory,
+                    told(None),
+                ),
+                (
+                    "but those of a VerticalPodAutoscaler of the container",
+                    of_app,
+                    told(Some("web")),
+                ),
+                ("in some pods of a rollout", rollout, None),
+                ("in a pod of two in a rollout", updating.clone(), None),
+                (
+                    "in a pod of two in a rollout, beside a deleted one",
+                    replaced(&updating, deleted.clone()),
+                    None,
+                ),
+                (
+                    "in a pod of two in a rollout, beside a failed one",
+                    replaced(&updating, failed.clone()),
+                    None,
+                ),
+                ("but its limits", limited("100m"), None),
+                (
+                    "but a VerticalPodAutoscaler's, beside limits",
+                    limited("500m"),
+                    told(Some("web")),
+                ),
+                ("in pods of the revision", updated(2), told(None)),
+                ("in pods of an earlier revision", updated(0), None),
+                (
+                    "in pods of which some are of an earlier revision",
+                    updated(1),
+                    None,
+                ),
+                (
+                    "in pods of which the API counts none",
+                    seen(&differing),
+                    None,
+                ),
+                (
+                    "in pods of another ReplicaSet",
+                    made_of(&differing, "100m"),
+                    None,
+                ),
+                (
+                    "in pods of the ReplicaSet",
+                    made_of(&differing, "500m"),
+                    of_set.clone(),
+                ),
+                (
+                    "while the target is paused",
+                    paused(&differing),
+                    kept(false),
+                ),
+                (
+                    "while the target is paused, says the API",
+                    paused(&seen(&differing)),
+                    kept(false),
+                ),
+                (
+                    "while the target is paused, says the ReplicaSet",
+                    paused(&made_of(&differing, "100m")),
+                    kept(true),
+                ),
+                (
+                    "and the target is paused with the template",
+                    paused(&updated(2)),
+                    told(None),
+                ),
+                (
+                    "and the target is paused with the template and a failed pod",
+                    replaced(&paused(&updated(2)), failed),
+                    told(None),
+                ),
+                (
+                    "and the target is paused with the template, its ReplicaSet and a deleted pod",
+                    replaced(&paused(&made_of(&updated(2), "500m")), deleted),
+                    of_set,
+                ),
+                (
+                    "and the target is paused with the ReplicaSet",
+                    paused(&made_of(&differing, "500m")),
+                    None,
+                ),
+                (
+                    "but a VerticalPodAutoscaler's, in a paused target",
+                    paused(&with_vpa("Auto")),
+                    told(Some("web")),
+                ),
+                ("but defaults", owned(&two, &json!([{"name": "app"}])), None),
+                ("", owned(&two, &same), None),
+            ],
+        );
+        // 18% of 70% of two pods.
+        let finding = only(code, &with_vpa("Auto")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+    }
+}

@@ -1,0 +1,242 @@
+//! The finding `resize-in-progress`.
+
+use super::{compared, milli, utilizations};
+use crate::apimachinery::metadata::Condition;
+use crate::engine::pods::counted_containers;
+use crate::findings::about::told;
+use crate::findings::prelude::*;
+use crate::findings::targets::set_request;
+
+/// The requests used to compute a utilization are not those in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizeInProgress {
+    /// The index of the first metric that uses them, from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The containers.
+    pub containers: Vec<Resized>,
+    /// The condition about the resize of the first of their pods.
+    pub condition: Option<Condition>,
+}
+
+impl Kind for ResizeInProgress {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "resize-in-progress";
+    const WHEN: &'static str = "The requests in the spec of pods are not those in effect, because a resize in place is \
+             pending. The controller computes the utilization with those of the spec.";
+    const REMEDY: &'static str =
+        "Wait until the resize is done, or use a target of type AverageValue.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let rules = case.rules();
+        let (step, containers) = utilizations(case).find_map(|(step, _)| {
+            let mut containers = Vec::new();
+            for pod in case.pods() {
+                for container in counted_containers(pod, step.container.as_deref(), &rules) {
+                    let requests = pod
+                        .status_of(&container.name)
+                        .and_then(|it| it.requests.as_ref());
+                    let in_effect = requests.and_then(|it| it.get(&step.name));
+                    let (Some(spec), Some(in_effect)) =
+                        (container.requests.get(&step.name), in_effect)
+                    else {
+                        continue;
+                    };
+                    if spec != in_effect {
+                        containers.push(Resized {
+                            pod: pod.name.clone(),
+                            container: container.name.clone(),
+                            spec: spec.milli_value(),
+                            in_effect: in_effect.milli_value(),
+                        });
+                    }
+                }
+            }
+            (!containers.is_empty()).then_some((step, containers))
+        })?;
+        let pod = case
+            .pods()
+            .find(|pod| containers.first().is_some_and(|it| it.pod == pod.name))?;
+        let condition = pod.resizes.first().cloned();
+        let without = case.without(|snapshot| {
+            for pod in snapshot
+                .pods
+                .iter_mut()
+                .filter(|pod| !pod.statuses.is_empty())
+            {
+                let statuses = std::mem::take(&mut pod.statuses);
+                for container in pod.containers_mut() {
+                    let status = statuses.iter().find(|it| it.name == container.name);
+                    let requests = status.and_then(|it| it.requests.as_ref());
+                    if let Some(in_effect) = requests.and_then(|it| it.get(&step.name)) {
+                        set_request(container, &step.name, in_effect);
+                    }
+                }
+            }
+        });
+        let (metric, resource) = (step.index, step.name.clone());
+        let facts = ResizeInProgress {
+            metric,
+            resource,
+            containers,
+            condition,
+        };
+        Some(compared(case, facts, Severity::Info, without))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            resource,
+            containers,
+            condition,
+        } = self;
+        let label = about.label(*metric);
+        let mut evidence: Vec<String> = containers
+            .iter()
+            .take(3)
+            .map(|it| {
+                let (spec, in_effect) = (milli(it.spec, resource), milli(it.in_effect, resource));
+                let (container, pod) = (&it.container, &it.pod);
+                format!("{container} of {pod} requests {spec}; {in_effect} is in effect.")
+            })
+            .collect();
+        evidence.extend(condition.as_ref().map(|condition| {
+            let since = condition
+                .last_transition_time
+                .map_or_else(String::new, |since| {
+                    format!(" since {}", time(about.now(), since))
+                });
+            let said = told([&condition.reason, &condition.message]);
+            format!("{}{since}{said}.", condition.type_)
+        }));
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With the requests in effect: {without}.")),
+        );
+        let mut pods: Vec<&str> = containers.iter().map(|it| &*it.pod).collect();
+        pods.dedup();
+        let is_infeasible = condition
+            .as_ref()
+            .is_some_and(|it| it.reason == "Infeasible");
+        let (not, advice) = if is_infeasible {
+            (
+                "cannot come into effect",
+                Remedy::RequestLess.says(format!(
+                    "Request less {resource}: the node cannot hold the pod with this request."
+                )),
+            )
+        } else {
+            (
+                "are not yet in effect",
+                Remedy::WaitForResize
+                    .waits("until the resize is done")
+                    .or("use an AverageValue target"),
+            )
+        };
+        Text {
+            summary: format!(
+                "{label} is a share of requests that {not} in {}",
+                count(pods.len(), "pod")
+            ),
+            evidence,
+            advice,
+            commands: pods
+                .first()
+                .map(|pod| about.describe(pod))
+                .into_iter()
+                .collect(),
+            objects: pod_objects(&pods),
+        }
+    }
+}
+
+/// A container whose request in the spec is not the one in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resized {
+    /// The pod.
+    pub pod: Box<str>,
+    /// The container.
+    pub container: Box<str>,
+    /// The request in the spec, in milli-units, which the controller uses.
+    pub spec: i64,
+    /// The request in effect, in milli-units.
+    pub in_effect: i64,
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::cpu_of;
+    use crate::findings::testing::{because, check, cpu, only, said, state, with};
+
+    #[test]
+    fn requests_that_are_being_resized() {
+        let resizing = |in_effect: &str| {
+            let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": in_effect}}}]);
+            let items = state(&[cpu_of(60)], &["90m", "90m"]);
+            let containers = json!([build::requesting("app", "400m")]);
+            let patch = json!({"spec": {"containers": containers}, "status": {"containerStatuses": statuses}});
+            with(&items, "Pod", &patch)
+        };
+        let resized = |pod: &str| Resized {
+            pod: pod.into(),
+            container: "app".into(),
+            spec: 400,
+            in_effect: 100,
+        };
+        let facts = ResizeInProgress {
+            metric: 0,
+            resource: "cpu".to_owned(),
+            containers: vec![resized("web-0"), resized("web-1")],
+            condition: None,
+        };
+        let code = Code::ResizeInProgress;
+        check(
+            code,
+            vec![
+                (
+                    "to four times as much",
+                    resizing("100m"),
+                    because(Severity::Warning, facts),
+                ),
+                ("and have been", resizing("400m"), None),
+                (
+                    "unlike amounts",
+                    state(&[cpu_of(60)], &["90m", "90m"]),
+                    None,
+                ),
+            ],
+        );
+        // 90% of 60%.
+        let finding = only(code, &resizing("100m")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+    }
+
+    #[test]
+    fn a_resize_that_no_node_can_hold() {
+        let resizing = |reason: &str| {
+            let condition = json!({"type": "PodResizePending", "status": "True", "reason": reason, "message": "x"});
+            let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:00Z"});
+            let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
+            let containers = json!([build::requesting("app", "400m")]);
+            let patch = json!({"spec": {"containers": containers},
+                "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
+            with(&state(&[cpu()], &["50m"]), "Pod", &patch)
+        };
+        let advice = |reason| {
+            said(Code::ResizeInProgress, &resizing(reason))
+                .advice
+                .text()
+        };
+        assert!(advice("Infeasible").starts_with("Request less cpu"));
+        assert!(advice("Deferred").starts_with("Wait"));
+    }
+}

@@ -1,0 +1,507 @@
+//! The finding `unreachable-target`.
+
+use super::{milli, total};
+use crate::apimachinery::quantity::Format;
+use crate::engine::pods::counted_containers;
+use crate::findings::prelude::*;
+use crate::findings::targets::{at_limits, counted};
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::metric::ContainerUsage;
+use crate::words::value;
+
+/// Pods that use everything that their limits allow do not take a metric above its target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnreachableTarget {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// Which pods those are.
+    pub by: AtLimits,
+}
+
+impl Kind for UnreachableTarget {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "unreachable-target";
+    const WHEN: &'static str = "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
+             replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
+             more than half of the target: the controller looks at the average only.";
+    const REMEDY: &'static str = "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
+             sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
+             spreads.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        // Pods that are starting are busy for a reason of their own.
+        let may_be_few = !case
+            .found()
+            .any(|it| matches!(it.facts, Facts::StartingPods(_)));
+        case.metrics()
+            .filter(|step| step.is_resource())
+            .filter_map(|step| {
+                let few = || uneven(case, step).filter(|_| may_be_few);
+                unreachable_metric(case, step).or_else(few)
+            })
+            .collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        match &self.by {
+            AtLimits::All {
+                full,
+                tolerance,
+                border,
+                reachable,
+                is_full,
+            } => {
+                let summary = value(Some(about.spec(self.metric)), full);
+                out_of_reach(
+                    about,
+                    self.metric,
+                    &summary,
+                    *tolerance,
+                    *border,
+                    *reachable,
+                    *is_full,
+                )
+            }
+            AtLimits::Few {
+                busy,
+                container,
+                usage,
+                limit,
+                others,
+                mean,
+            } => {
+                let of = |milli: i64| amount(milli, Format::DecimalSI);
+                let is = if busy.len() == 1 {
+                    "is at its"
+                } else {
+                    "are at their"
+                };
+                let others = match others {
+                    1 => "the other pod".to_owned(),
+                    others => format!("the other {others} pods"),
+                };
+                let top = about.selector().map(|selector| {
+                    format!(
+                        "kubectl top pods {} -l {selector} --containers",
+                        about.namespace()
+                    )
+                });
+                Text {
+                    summary: format!(
+                        "{} {is} cpu limit of {}, but with {others} at {}, {} is not above its target",
+                        first_of(busy),
+                        of(*limit),
+                        of(*mean),
+                        about.label(self.metric)
+                    ),
+                    evidence: vec![
+                        format!(
+                            "In {}, {container} uses {} of its limit.",
+                            busy.first().map_or("", |it| it),
+                            of(*usage)
+                        ),
+                        "The controller looks at the average only, so it adds no replicas.".to_owned(),
+                    ],
+                    advice: Remedy::SpreadLoad.says(
+                        "Spread the work: look for sticky sessions, long connections, one consumer.",
+                    ),
+                    commands: top.map(Command::from).into_iter().collect(),
+                    objects: pod_objects(busy),
+                }
+            }
+        }
+    }
+}
+
+/// The pods whose limits keep a metric from its target.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AtLimits {
+    /// All of them: no load takes the metric above its target.
+    All {
+        /// What the status would report if each pod used everything that its limits allow.
+        full: MetricValueStatus,
+        /// The tolerance above the target.
+        tolerance: f64,
+        /// The highest value that the tolerance allows, in percent or in milli-units like the target.
+        border: i64,
+        /// The highest target in percent that is exceeded if `is_full`, or would be, if the target is a utilization.
+        reachable: Option<i32>,
+        /// Whether the limits hold the pods back now.
+        is_full: bool,
+    },
+    /// A few: the others use so little that the average is not above the target.
+    Few {
+        /// The pods at their limits.
+        busy: Vec<Box<str>>,
+        /// The container of the first of them that is at its limit.
+        container: Box<str>,
+        /// What it uses, in milli-units.
+        usage: i64,
+        /// Its limit, in milli-units.
+        limit: i64,
+        /// The number of the other pods that count.
+        others: usize,
+        /// Their mean usage, in milli-units.
+        mean: i64,
+    },
+}
+
+fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+    /// Pods that use this share of what their limits allow are held back by them.
+    const NEAR: f64 = 0.9;
+    /// Measured usage stays a little below a limit.
+    const MEASURED: f64 = 0.95;
+    let proposal = step.proposal()?;
+    let (rules, tolerance) = (case.rules(), &step.tolerance);
+    let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
+    if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
+        return None;
+    }
+    let decision = at_limits(case, step, 1.0, |_| {})?;
+    let full = decision.metric(step.index)?.proposal()?;
+    if exceeds(full.ratio) {
+        return None;
+    }
+    let replicas = case.decision().replicas_before()?;
+    let is_full = proposal.replicas <= replicas && proposal.ratio >= full.ratio * NEAR;
+    let set = |snapshot: &mut Snapshot, percent: i32| {
+        if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+            target.average_utilization = Some(percent);
+        }
+    };
+    let percent = step
+        .target
+        .average_utilization
+        .filter(|_| step.target.average_value.is_none());
+    let at = |target: i32| at_limits(case, step, MEASURED, |it| set(it, target));
+    let reachable = percent.and_then(|percent| {
+        let is_exceeded = |target: i32| {
+            if is_full {
+                case.proposal_of(step.index, |it| set(it, target)) > Some(replicas)
+            } else {
+                at(target)
+                    .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
+                    .unwrap_or_default()
+            }
+        };
+        highest_below(percent, is_exceeded)
+    });
+    let target = match (&step.target.average_value, step.target.average_utilization) {
+        (Some(average), _) => average.milli_value(),
+        (None, percent) => percent?.into(),
+    };
+    let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
+    let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
+    let full = full.current.clone();
+    let by = AtLimits::All {
+        full,
+        tolerance: tolerance.up,
+        border,
+        reachable,
+        is_full,
+    };
+    let facts = UnreachableTarget {
+        metric: step.index,
+        by,
+    };
+    let without = reachable
+        .filter(|_| is_full)
+        .map(|lower| case.without(|it| set(it, lower)));
+    let finding = Finding::new(Severity::Warning, is_full, facts);
+    Some(Finding { without, ..finding })
+}
+
+/// Looks for pods at their limits that the others keep from taking cpu above its target.
+fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+    /// A container that uses this share of its limit is held back by it.
+    const FULL: f64 = 0.9;
+    /// The other pods use at most this share of the target.
+    const IDLE: f64 = 0.5;
+    let current = case.decision().replicas_before()?;
+    let proposal = step.proposal().filter(|it| it.replicas <= current)?;
+    if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
+        return None;
+    }
+    let rules = case.rules();
+    let full = |pod: &'p Pod| {
+        let metrics = case.metrics_of(pod)?;
+        let mut all = counted_containers(pod, step.container.as_deref(), &rules);
+        all.find_map(|container| {
+            let usage = metrics.usage("cpu", Some(&container.name))?;
+            let limit = container.limits.get("cpu")?.milli_value();
+            (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
+        })
+    };
+    let (busy, others): (Vec<_>, Vec<_>) =
+        counted(case, step).partition(|(_, pod)| full(pod).is_some());
+    let (container, usage, limit) = full(busy.first()?.1)?;
+    // A canary that is busier than the rest is no matter of how work is spread.
+    let is_like = |pod: &Pod| {
+        others
+            .iter()
+            .any(|(_, other)| other.revision() == pod.revision())
+    };
+    let used = total(others.iter().map(|(row, _)| row.value))?;
+    let wanted = match &step.target.average_value {
+        Some(average) => average
+            .milli_value()
+            .checked_mul(i64::try_from(others.len()).ok()?)?,
+        None => {
+            let requested = total(others.iter().map(|(row, _)| row.request))?;
+            requested.checked_mul(step.target.average_utilization?.into())? / 100
+        }
+    };
+    let is_idle = used as f64 <= wanted as f64 * IDLE;
+    if busy.len() > others.len() || !is_idle || !busy.iter().any(|(_, pod)| is_like(pod)) {
+        return None;
+    }
+    let by = AtLimits::Few {
+        busy: busy.iter().map(|(_, pod)| pod.name.clone()).collect(),
+        container: container.name.clone(),
+        usage,
+        limit,
+        others: others.len(),
+        mean: used / i64::try_from(others.len()).ok()?,
+    };
+    Some(Finding::explaining(
+        Severity::Warning,
+        UnreachableTarget {
+            metric: step.index,
+            by,
+        },
+    ))
+}
+
+/// Returns the highest number from 1 to below another with a property that all lower numbers have as well.
+fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
+    let (mut with, mut without) = (0, end);
+    while without - with > 1 {
+        let middle = with + (without - with) / 2;
+        if has(middle) {
+            with = middle;
+        } else {
+            without = middle;
+        }
+    }
+    (with > 0).then_some(with)
+}
+
+/// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
+/// all pods together; `None` if a container whose usage counts has no limit.
+fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
+    let counts = |own: &&ContainerUsage| {
+        step.container
+            .as_ref()
+            .is_none_or(|only| **only == *own.name)
+    };
+    for (row, pod) in counted(case, step) {
+        let mut limit = 0i64;
+        for own in case.metrics_of(pod)?.containers.iter().filter(counts) {
+            let mut all = pod.all_containers();
+            let container = all.find(|it| it.name == own.name)?;
+            limit = limit.saturating_add(container.limits.get(&step.name)?.milli_value());
+        }
+        let (value, target) = match (&step.target.average_value, row.request) {
+            (Some(average), _) => (limit as f64, average.milli_value() as f64),
+            (None, Some(request)) => {
+                let share = limit as f64 / request as f64 * 100.0;
+                (share, step.target.average_utilization?.into())
+            }
+            (None, None) => return Some(false),
+        };
+        // The controller drops fractions.
+        if value - 1.0 <= target * (1.0 + step.tolerance.up) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Words a target that no load takes the metric above.
+fn out_of_reach(
+    about: &About<'_>,
+    metric: usize,
+    full: &str,
+    tolerance: f64,
+    border: i64,
+    reachable: Option<i32>,
+    is_full: bool,
+) -> Text {
+    let label = about.label(metric);
+    let resource = about.spec(metric).name();
+    let target = about.target_of(metric);
+    let (wanted, border) = match (&target.average_value, target.average_utilization) {
+        (None, Some(percent)) => (format!("{percent}%"), format!("{border}%")),
+        (Some(average), _) => (quantity(average), milli(border, resource)),
+        (None, None) => return Text::default(),
+    };
+    let mut evidence = vec![format!(
+        "The tolerance above the target of {wanted} is {}.",
+        percent(tolerance)
+    )];
+    if let (Some(reachable), Some(without)) = (reachable, about.without()) {
+        evidence.push(format!("With a target of {reachable}%: {without}."));
+    }
+    // Below the limits, the usage of now says nothing about another target.
+    let flags = reachable
+        .filter(|_| is_full)
+        .and_then(|percent| about.target_flags(metric, &format!("{percent}%")));
+    let hint = flags
+        .as_ref()
+        .map(|_| about.try_it("--target"))
+        .unwrap_or_default();
+    Text {
+        summary: format!(
+            "the limits let {label} reach {full}, but replicas are added only above {border}"
+        ),
+        evidence,
+        advice: Remedy::LowerTarget.says(match reachable {
+            Some(reachable) => {
+                format!("Lower the target to {reachable}% or less{hint}, or raise the limits.")
+            }
+            None => "Lower the target, or raise the limits.".to_owned(),
+        }),
+        commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+        objects: about.own(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::cpu_of;
+    use crate::findings::testing::{because, check, only, state, with};
+
+    #[test]
+    fn a_target_that_limits_keep_out_of_reach() {
+        let limited = |percent: i32, limit: Option<&str>, usage: &str| {
+            let mut container = build::requesting("app", "100m");
+            if let Some(limit) = limit {
+                container["resources"]["limits"] = json!({ "cpu": limit });
+            }
+            let items = state(&[cpu_of(percent)], &[usage, usage]);
+            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+        };
+        let told = |items: &[Value]| {
+            let finding = only(Code::UnreachableTarget, items)?;
+            assert_eq!(finding.severity, Severity::Warning);
+            let Facts::UnreachableTarget(UnreachableTarget {
+                by:
+                    AtLimits::All {
+                        full,
+                        border,
+                        reachable,
+                        ..
+                    },
+                ..
+            }) = finding.facts
+            else {
+                panic!()
+            };
+            Some((
+                full.average_utilization,
+                border,
+                reachable,
+                finding.explains,
+            ))
+        };
+        for (about, items, want) in [
+            (
+                "above the limits",
+                limited(120, Some("100m"), "99m"),
+                // 99% is 11% above 89%, and 10% above 90%.
+                Some((Some(100), 132, Some(89), true)),
+            ),
+            (
+                "within the tolerance",
+                limited(95, Some("100m"), "30m"),
+                // 95% of what the limits allow is 10.5% above 86%.
+                Some((Some(100), 104, Some(86), false)),
+            ),
+            ("below the limits", limited(90, Some("100m"), "99m"), None),
+            (
+                "with higher limits",
+                limited(120, Some("200m"), "99m"),
+                None,
+            ),
+            ("without limits", limited(120, None, "99m"), None),
+        ] {
+            assert_eq!(told(&items), want, "{about}");
+        }
+        let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
+        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+    }
+
+    /// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.
+    #[test]
+    fn a_pod_at_its_limit_among_idle_ones() {
+        let of = |usages: &[&str], limit: Option<&str>| {
+            let mut container = build::requesting("app", "100m");
+            if let Some(limit) = limit {
+                container["resources"]["limits"] = json!({ "cpu": limit });
+            }
+            let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
+            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+        };
+        let uneven = because(
+            Severity::Warning,
+            UnreachableTarget {
+                metric: 0,
+                by: AtLimits::Few {
+                    busy: vec!["web-0".into()],
+                    container: "app".into(),
+                    usage: 140,
+                    limit: 150,
+                    others: 2,
+                    mean: 10,
+                },
+            },
+        );
+        // A canary that is busier is no matter of how work is spread.
+        let canary = |usages: &[&str]| {
+            let mut items = of(usages, Some("150m"));
+            for (number, hash) in [(0, "new"), (1, "old"), (2, "old")] {
+                let name = format!("web-{number}");
+                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+                let pod = items.iter_mut().find(is_it).unwrap();
+                pod["metadata"]["labels"]["pod-template-hash"] = json!(hash);
+            }
+            items
+        };
+        check(
+            Code::UnreachableTarget,
+            vec![
+                ("of a canary", canary(&["140m", "10m", "10m"]), None),
+                (
+                    "at the limit",
+                    of(&["140m", "10m", "10m"], Some("150m")),
+                    uneven,
+                ),
+                (
+                    "below the limit",
+                    of(&["130m", "10m", "10m"], Some("150m")),
+                    None,
+                ),
+                ("without a limit", of(&["140m", "10m", "10m"], None), None),
+                (
+                    "where the others work",
+                    of(&["140m", "50m", "40m", "10m"], Some("150m")),
+                    None,
+                ),
+                ("above the target", of(&["150m", "30m"], Some("150m")), None),
+                (
+                    "where most are",
+                    of(&["85m", "85m", "5m"], Some("90m")),
+                    None,
+                ),
+            ],
+        );
+    }
+}

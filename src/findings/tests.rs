@@ -1,0 +1,554 @@
+//! Commands and remedies that depend on the state. Expected lines are derived by hand from the API's rules.
+
+use serde_json::{Value, json};
+
+use crate::build;
+use crate::findings::about::Text;
+use crate::findings::remedy::Remedy;
+use crate::findings::testing::{conditions, cpu, of_keda, pass, said, set_by, state, with};
+use crate::findings::{Code, FindingView, find, views};
+
+/// What a chart, a repository or a controller writes again is changed there, and no command patches it.
+#[test]
+fn a_patch_of_what_a_tool_writes() {
+    let managed = |manager: &str| json!({"metadata": {"managedFields": [{"manager": manager}]}});
+    let by_hpa = |metadata: &Value| {
+        let items = state(&[cpu()], &["80m"; 4]);
+        let items = with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": 4}}),
+        );
+        with(&items, "HorizontalPodAutoscaler", metadata)
+    };
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
+        "kind": "Collector", "name": "traces", "controller": true}]}});
+    for (metadata, want) in [
+        (
+            managed("helm"),
+            "Helm writes hpa/web: change its chart (values or template).",
+        ),
+        (
+            json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}}),
+            "Argo CD writes hpa/web: change it in Git.",
+        ),
+        (
+            managed("Terraform"),
+            "Terraform writes hpa/web: change its configuration.",
+        ),
+        (owner, "Collector/traces owns hpa/web: change it there."),
+    ] {
+        let text = said(Code::AtMax, &by_hpa(&metadata));
+        assert!(
+            !text.commands.iter().any(|it| it.contains(" patch ")),
+            "{text:?}"
+        );
+        assert!(
+            text.commands.iter().any(|it| it.contains(" predict ")),
+            "{text:?}"
+        );
+        assert!(
+            text.advice.text().ends_with(&format!(" {want}")),
+            "{text:?}"
+        );
+    }
+    let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
+    assert!(
+        text.commands
+            .iter()
+            .any(|it| it.starts_with("kubectl patch hpa")),
+        "{text:?}"
+    );
+    assert!(!text.advice.text().contains(" writes "), "{text:?}");
+    // A finding without a command that writes says nothing of it.
+    let text = said(
+        Code::WithinTolerance,
+        &with(
+            &state(&[cpu()], &["52m"; 4]),
+            "HorizontalPodAutoscaler",
+            &managed("helm"),
+        ),
+    );
+    assert!(
+        !text.evidence.iter().any(|it| it.contains(" writes ")),
+        "{text:?}"
+    );
+    assert!(!text.advice.text().contains(" writes "), "{text:?}");
+}
+
+/// The same holds for the other objects that commands edit.
+#[test]
+fn an_edit_of_what_a_tool_writes() {
+    let managers = json!([{"manager": "helm"}]);
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "managedFields": managers},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+    });
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+        "controller": true}]);
+    let pods = json!({"metadata": {"ownerReferences": owner},
+        "spec": {"containers": [{"name": "app", "resources": {}}]}});
+    let bare = [
+        with(&state(&[cpu()], &["50m"]), "Pod", &pods),
+        vec![deployment],
+    ]
+    .concat();
+    let scaled_object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "queue", "namespace": "default", "managedFields": managers},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
+    });
+    let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
+        "controller": true}]}});
+    let busy = with(
+        &state(&[cpu()], &["80m"; 4]),
+        "HorizontalPodAutoscaler",
+        &made,
+    );
+    for (code, items, command, object) in [
+        (
+            Code::MissingRequest,
+            bare,
+            "kubectl set resources deployment/web ",
+            "Deployment/web",
+        ),
+        (
+            Code::AtMax,
+            [busy, vec![scaled_object]].concat(),
+            "kubectl patch scaledobject queue ",
+            "ScaledObject/queue",
+        ),
+    ] {
+        let text = said(code, &items);
+        let want = format!(" Helm writes {object}: change its chart (values or template).");
+        assert!(
+            !text.commands.iter().any(|it| it.starts_with(command)),
+            "{text:?}"
+        );
+        assert!(text.advice.text().ends_with(&want), "{text:?}");
+    }
+}
+
+/// Each of these states once had a remedy that changed nothing, or made it worse.
+#[test]
+fn remedies_that_work() {
+    let external = |name: &str, selector: &str, target: &Value| {
+        let mut metric = build::external(name, target);
+        metric["external"]["metric"]["selector"] = json!({"matchLabels": {"q": selector}});
+        metric
+    };
+    let alike = {
+        let metrics = ["a", "b"].map(|it| external("queue", it, &build::average("10")));
+        let values = [("a", "42"), ("b", "1")].map(|(label, value)| {
+            json!({"metricName": "queue", "metricLabels": {"q": label}, "value": value})
+        });
+        let items = [
+            state(&metrics, &["50m"; 4]),
+            vec![build::external_values(values)],
+        ]
+        .concat();
+        with(
+            &items,
+            "ControllerState",
+            &json!({"kubernetesVersion": "v1.30.0"}),
+        )
+    };
+    let most = |items: &[Value], max: i32| {
+        with(
+            items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"maxReplicas": max}}),
+        )
+    };
+    let least = |cpu: &str, min: i32| {
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+        let spec = json!({"spec": {"minReplicas": min, "behavior": behavior}});
+        with(
+            &state(&[self::cpu()], &[cpu; 3]),
+            "HorizontalPodAutoscaler",
+            &spec,
+        )
+    };
+    let queue = |target: &Value, length: &str| {
+        let items = state(&[build::external("queue", target)], &["50m"; 2]);
+        [items, vec![build::queue(&[length])]].concat()
+    };
+    let predict = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
+    let patch = |spec: Value| {
+        format!(
+            "kubectl patch hpa web -n default --type=merge -p '{}'",
+            json!({"spec": spec})
+        )
+    };
+    let few = |max: i32| {
+        vec![
+            predict(&format!("--max {max}")),
+            patch(json!({"maxReplicas": max})),
+        ]
+    };
+    for (code, items, advice, commands) in [
+        // 5% above its target: another one for one of two metrics of a name.
+        (
+            Code::WithinTolerance,
+            alike,
+            "Nothing to do; with a target of 9.5, it proposes 5 at this load.",
+            vec![predict("--target 'queue{q=a}=9.5'")],
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::average("10"), "150"), 4),
+            "Raise maxReplicas if nodes can carry it (predict --max 15), or the target to 50 if a pod can carry more \
+             (predict --target).",
+            few(15)
+                .into_iter()
+                .chain([predict("--target queue=50")])
+                .collect(),
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::average("10"), "900"), 4),
+            "Raise maxReplicas as far as nodes can carry it.",
+            vec![],
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::value("75"), "225"), 4),
+            "Follow the advice of value-multiplies.",
+            vec![],
+        ),
+        (Code::AtMin, least("10m", 3), "Nothing to do.", vec![]),
+        (
+            Code::AtMin,
+            least("0", 1),
+            "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type Object \
+             or External.",
+            vec![],
+        ),
+    ] {
+        let text = said(code, &items);
+        assert_eq!(
+            (&*text.advice.text(), text.commands),
+            (advice, commands),
+            "{code:?}"
+        );
+    }
+}
+
+/// The fields of a ScaledObject's spec that commands may change (`ScaledObjectSpec`).
+fn is_of_scaled_object(spec: &Value) -> bool {
+    const FIELDS: [&str; 4] = [
+        "scaleTargetRef",
+        "minReplicaCount",
+        "maxReplicaCount",
+        "advanced",
+    ];
+    let advanced = spec["advanced"].as_object().into_iter().flatten();
+    let mut fields = spec.as_object().unwrap().keys();
+    fields.all(|field| FIELDS.contains(&&**field))
+        && advanced
+            .clone()
+            .all(|(field, _)| field == "horizontalPodAutoscalerConfig")
+        && advanced
+            .flat_map(|(_, config)| config.as_object().unwrap().keys())
+            .all(|it| it == "behavior")
+}
+
+#[test]
+fn an_hpa_that_keda_makes() {
+    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
+        "uid": "1", "controller": true}]);
+    let made = |items: &[Value], spec: Value| {
+        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": spec});
+        with(items, "HorizontalPodAutoscaler", &patch)
+    };
+    let scaled_object = |annotations: Value| {
+        json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "queue", "namespace": "default", "annotations": annotations},
+            "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
+        })
+    };
+    let external = |name: &str, target: &Value, values: &[&str]| {
+        let mut values = build::queue(values);
+        values["items"][0]["metricName"] = json!(name);
+        [
+            state(&[build::external(name, target)], &["50m"; 3]),
+            vec![values],
+        ]
+        .concat()
+    };
+    let failing =
+        |name: &str, target: &Value| state(&[cpu(), build::external(name, target)], &["10m"; 3]);
+    let beside = |items: Vec<Value>, object: Value| [items, vec![object]].concat();
+    let (busy, idle) = (state(&[cpu()], &["100m"; 3]), state(&[cpu()], &["10m"; 3]));
+    let down = |rules: Value| json!({"behavior": {"scaleDown": rules}});
+    let disabled = || down(json!({"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}));
+    let paused = scaled_object(json!({"autoscaling.keda.sh/paused-scale-in": "true"}));
+    let paused_out = scaled_object(json!({"autoscaling.keda.sh/paused-scale-out": "true"}));
+    let value = build::value("75");
+    let none = json!({});
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let removal =
+        "If that is not meant, remove behavior.scaleDown.selectPolicy of ScaledObject/queue.";
+    let window = "Wait until 06:05:00Z.";
+    let rate =
+        "Wait for the next passes, or change behavior.scaleUp.policies of ScaledObject/queue.";
+    let slow = json!({"behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+    let follow = "Follow the advice of paused-by-keda.";
+    let patch = |verb: &str, spec: Value| {
+        format!(
+            "kubectl {verb} scaledobject queue -n default --type=merge -p '{}'",
+            json!({"spec": spec})
+        )
+    };
+    let config = |behavior: Value| json!({"advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}}});
+    let edit = || Some("kubectl edit scaledobject queue -n default".to_owned());
+    let mut wrong = Vec::new();
+    for (code, items, advice, command) in [
+        (
+            Code::AtMax,
+            made(&busy, json!({"maxReplicas": 3})),
+            "Raise maxReplicaCount of ScaledObject/queue if nodes can carry it (predict --max 6), or the cpu request to \
+             300m if a pod can carry more (predict --request).",
+            Some(patch("patch", json!({"maxReplicaCount": 6}))),
+        ),
+        (
+            Code::AtMin,
+            made(&idle, json!({"minReplicas": 3, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}})),
+            "Nothing to do.",
+            None,
+        ),
+        (
+            Code::AboveMax,
+            made(&busy, json!({"maxReplicas": 2})),
+            "Change maxReplicaCount of ScaledObject/queue if 3 is right.",
+            Some(patch("patch", json!({"maxReplicaCount": 3}))),
+        ),
+        (
+            Code::BelowMin,
+            made(&busy, json!({"minReplicas": 5})),
+            "Change minReplicaCount of ScaledObject/queue if 3 is right.",
+            Some(patch("patch", json!({"minReplicaCount": 3}))),
+        ),
+        (
+            Code::HeldByWindow,
+            made(&idle, none.clone()),
+            window,
+            None,
+        ),
+        (Code::RateLimited, made(&busy, slow), rate, None),
+        (
+            Code::DirectionDisabled,
+            beside(made(&idle, disabled()), scaled_object(json!({}))),
+            removal,
+            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
+        ),
+        // An annotation for the other direction does not disable this one.
+        (
+            Code::DirectionDisabled,
+            beside(made(&idle, disabled()), paused_out),
+            removal,
+            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
+        ),
+        (Code::DirectionDisabled, beside(made(&idle, disabled()), paused.clone()), follow, None),
+        (Code::DirectionDisabled, made(&idle, disabled()), follow, None),
+        (
+            Code::PausedByKeda,
+            beside(made(&idle, disabled()), paused),
+            "Nothing to do if that is on purpose; if not, remove the annotation from ScaledObject/queue.",
+            Some("kubectl annotate scaledobject queue -n default autoscaling.keda.sh/paused-scale-in-".to_owned()),
+        ),
+        (
+            Code::ValueMultiplies,
+            made(&external("s0-prometheus", &value, &["225"]), none.clone()),
+            "Use metricType: AverageValue and a threshold of 75 for s0-prometheus in spec.triggers of \
+             ScaledObject/queue if the metric does not fall with the replicas.",
+            edit(),
+        ),
+        (
+            Code::ValueMultiplies,
+            made(&external("composite-metric", &value, &["225"]), none.clone()),
+            "Use metricType: AverageValue and target: 75 in spec.advanced.scalingModifiers of \
+             ScaledObject/queue if the metric does not fall with the replicas.",
+            edit(),
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("s0-prometheus", &build::average("75")), none.clone()),
+            "Follow the advice of metric-empty.",
+            None,
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("s0-prometheus", &value), none.clone()),
+            "Follow the advice of metric-empty.",
+            None,
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("composite-metric", &value), none.clone()),
+            "Follow the advice of metric-empty.",
+            None,
+        ),
+        (
+            Code::UnknownContainer,
+            made(&state(&[container], &["50m"; 3]), none.clone()),
+            "Use metadata.containerName: app for cpu in spec.triggers of ScaledObject/queue.",
+            edit(),
+        ),
+    ] {
+        let Text { advice: told, commands, .. } = said(code, &items);
+        let changes: Vec<&String> =
+            commands.iter().filter(|it| !it.starts_with("kubectl hpa predict")).collect();
+        let told = told.text();
+        if told != advice || changes != command.iter().collect::<Vec<_>>() {
+            wrong.push(format!("{code:?}: {told}\n  {changes:?}"));
+        }
+        // The same for all other findings.
+        let pass = pass(&items);
+        for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
+            const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
+            let advice = text.advice.text();
+            let strange = OF_THE_HPA.iter().any(|field| advice.contains(field))
+                || (advice.contains("behavior.") && !advice.contains(" of ScaledObject/"));
+            let patches = text.commands.iter().filter_map(|it| it.split_once(" -p '"));
+            let strange = strange || patches.clone().any(|(command, patch)| {
+                let patch: Value = serde_json::from_str(patch.trim_end_matches('\'')).unwrap();
+                !command.starts_with("kubectl patch scaledobject") || !is_of_scaled_object(&patch["spec"])
+            });
+            if strange {
+                wrong.push(format!("{code:?}: {advice} {:?}", text.commands));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// No one waits for a past pass. What only sounds like waiting is kept.
+#[test]
+fn advice_about_a_past_pass() {
+    let wait = || Remedy::WaitForRollout.waits("for the rollout to end");
+    for (advice, text, past) in [
+        (Remedy::ShortenWindow.waits(""), "Wait.", ""),
+        (wait(), "Wait for the rollout to end.", ""),
+        (
+            wait().or("set it"),
+            "Wait for the rollout to end, or set it.",
+            "Set it.",
+        ),
+        (
+            Remedy::WaitForRollout.waits("").or("set it"),
+            "Wait, or set it.",
+            "Set it.",
+        ),
+        (
+            Remedy::FindUnready.says("Waiting pods go, or stay."),
+            "Waiting pods go, or stay.",
+            "Waiting pods go, or stay.",
+        ),
+    ] {
+        assert_eq!(
+            (advice.text(), advice.of_past().text()),
+            (text.to_owned(), past.to_owned())
+        );
+    }
+}
+
+/// Conditions of a ScaledObject are told, their messages never leave the program.
+#[test]
+fn a_scaled_object_that_is_not_ready() {
+    let object = build::with(
+        conditions(&[("Ready", "False"), ("Active", "False")]),
+        &json!({"status": {"lastActiveTime": "2026-11-21T05:30:00Z"}}),
+    );
+    let none = of_keda(&state(&[cpu()], &[]), &object);
+    let text = said(Code::SwitchedOff, &none);
+    assert_eq!(
+        text.advice.text(),
+        "Find out why ScaledObject/web is not ready."
+    );
+    let want = "A trigger of ScaledObject/web was last active at 05:30:00Z (30m ago).";
+    assert!(text.evidence.iter().any(|it| it == want), "{text:?}");
+    let pass = pass(&none);
+    let saved = crate::saved::save::to_json(&[&pass.input], &[]).unwrap();
+    assert!(
+        saved.contains("lastActiveTime") && !saved.contains("hunter2"),
+        "{saved}"
+    );
+    let active = of_keda(&state(&[cpu()], &[]), &conditions(&[("Active", "True")]));
+    assert_eq!(
+        said(Code::SwitchedOff, &active).advice.text(),
+        "Find out why KEDA leaves it at 0: a trigger of ScaledObject/web is active."
+    );
+}
+
+/// A bound that the ScaledObject states already is not raised there.
+#[test]
+fn a_bound_that_keda_does_not_pass_on() {
+    let bounds =
+        |min: i32, max: i32| json!({"spec": {"minReplicaCount": min, "maxReplicaCount": max}});
+    let most = json!({"spec": {"maxReplicas": 4}});
+    let at_max = |object: &Value| {
+        let items = with(
+            &state(&[cpu()], &["90m"; 4]),
+            "HorizontalPodAutoscaler",
+            &most,
+        );
+        said(Code::AtMax, &of_keda(&items, object)).advice.text()
+    };
+    let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request to \
+                 240m if a pod can carry more (predict --request).";
+    assert_eq!(at_max(&bounds(0, 4)), raise);
+    assert_eq!(at_max(&json!({})), raise);
+    assert_eq!(
+        at_max(&bounds(1, 9)),
+        "Find out why KEDA does not pass on maxReplicaCount 9 of ScaledObject/web."
+    );
+    let conflict = "Set minReplicaCount (50) of ScaledObject/web to at most maxReplicaCount (10): until then, \
+                    KEDA does not change its HPA.";
+    assert_eq!(at_max(&bounds(50, 10)), conflict);
+    // KEDA itself scales to its minimum, and the HPA back.
+    let writer = json!({"manager": "keda", "operation": "Update", "subresource": "scale"});
+    let set = set_by(&writer, 8);
+    assert_eq!(
+        said(Code::OtherWriter, &of_keda(&set, &bounds(50, 10)))
+            .advice
+            .text(),
+        conflict
+    );
+    let own = said(Code::OtherWriter, &of_keda(&set, &json!({})))
+        .advice
+        .text();
+    assert!(
+        own.starts_with("Look at ScaledObject/web: KEDA itself scales"),
+        "{own}"
+    );
+}
+
+/// A metric of exactly 0 beside busy pods is looked at before fewer pods are made easier.
+#[test]
+fn a_metric_of_exactly_zero_beside_busy_pods() {
+    let items = |value: &str, cpu: &str, behavior: &Value| {
+        let items = state(
+            &[build::external("queue", &build::average("10"))],
+            &[cpu; 4],
+        );
+        let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
+        let items = with(&items, "HorizontalPodAutoscaler", &spec);
+        [items, vec![build::queue(&[value])]].concat()
+    };
+    let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    let look =
+        "Look at queue first: it is exactly 0, and the pods use 120% of the cpu that they request.";
+    let advice = |code: Code, value: &str, cpu: &str, behavior: &Value| {
+        said(code, &items(value, cpu, behavior)).advice.text()
+    };
+    assert_eq!(advice(Code::AtMin, "0", "120m", &at_once), look);
+    assert_eq!(advice(Code::HeldByWindow, "0", "120m", &json!({})), look);
+    assert_ne!(advice(Code::AtMin, "1", "120m", &at_once), look);
+    assert!(advice(Code::HeldByWindow, "0", "60m", &json!({})).starts_with("Wait"));
+}

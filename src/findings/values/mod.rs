@@ -1,0 +1,89 @@
+//! Findings about misleading values: old samples, a value in a different unit from its target, and
+//! a target that lets a value multiply the replicas.
+
+pub mod stale_samples;
+pub mod suspect_unit;
+pub mod value_multiplies;
+
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::MetricStep;
+use crate::findings::Case;
+use crate::keda;
+use crate::snapshot::hpa::MetricTarget;
+
+/// Returns the target of a metric as an amount; `None` for a utilization.
+pub(crate) fn amount(target: &MetricTarget) -> Option<&Quantity> {
+    target.average_value.as_ref().or(target.value.as_ref())
+}
+
+/// Whether the query of KEDA's trigger says that a metric does not grow with the pods.
+fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
+    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    let query = case
+        .scaled_object()
+        .and_then(|object| keda::prometheus_query(object, spec));
+    query.is_some_and(keda::is_per_pod)
+}
+
+/// Whether a metric is an average or a quantile, judging by a word of its name.
+fn is_average(name: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
+    ];
+    let name = name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
+}
+
+/// Whether a metric measures time, judging by its name.
+fn is_duration(name: &str) -> bool {
+    let words = [
+        "latenc",
+        "duration",
+        "seconds",
+        "millis",
+        "response_time",
+        "responsetime",
+    ];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.
+fn is_share(name: &str) -> bool {
+    const SHARES: [&str; 8] = [
+        "util",
+        "utilization",
+        "utilisation",
+        "percent",
+        "percentage",
+        "pct",
+        "fraction",
+        "ratio",
+    ];
+    let mut words = String::new();
+    let mut was_upper = false;
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // As in `hitRatio` and in `CPUUtilization`.
+        let begins = !was_upper || letters.peek().is_some_and(|next| next.is_lowercase());
+        if letter.is_uppercase() && begins {
+            words.push('_');
+        }
+        was_upper = letter.is_uppercase();
+        words.extend(letter.to_lowercase());
+    }
+    words
+        .split(|letter: char| !letter.is_alphanumeric())
+        .any(|word| SHARES.contains(&word))
+}
+
+/// Returns the total of a metric, or its value of each pod, in thousandths.
+pub(crate) fn values(step: &MetricStep) -> Vec<i64> {
+    let proposal = step.proposal();
+    let total = proposal.and_then(|it| it.total.as_ref().or(it.current.value.as_ref()));
+    match total {
+        Some(total) => vec![total.milli_value()],
+        None => step.pods.iter().filter_map(|row| row.value).collect(),
+    }
+}

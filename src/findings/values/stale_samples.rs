@@ -1,0 +1,290 @@
+//! The finding `stale-samples`.
+
+use crate::engine::decision::Group;
+use crate::findings::prelude::*;
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::by_name::Names;
+use crate::snapshot::clock::Why;
+use crate::snapshot::pod::ZERO_TIME;
+
+/// The samples are older than they should be, or far from the clock of the pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleSamples {
+    /// Their metrics, by index in the spec.
+    pub metrics: Vec<usize>,
+    /// How many samples are old.
+    pub stale: usize,
+    /// How many samples there are.
+    pub samples: usize,
+    /// The end of the newest one.
+    pub newest: Timestamp,
+    /// The window of that one, if its API states windows.
+    pub window: Option<SignedDuration>,
+    /// Whether the clock of the pass may be wrong, rather than the samples.
+    pub doubts_clock: bool,
+}
+
+impl Kind for StaleSamples {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "stale-samples";
+    const WHEN: &'static str = "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
+             far from the clock of the pass.";
+    const REMEDY: &'static str =
+        "Look at the metrics pipeline, or state the time at which the objects were read.";
+    const RANK: Rank = Rank::Broken;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// Working pipelines may be late by this much.
+        const LATE: SignedDuration = SignedDuration::from_mins(2);
+        /// What the controller assumes if a custom metric states no window.
+        const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
+        let snapshot = case.snapshot();
+        let mut found: Vec<(&str, StaleSamples)> = Vec::new();
+        let doubts_clock = case
+            .pass
+            .input
+            .clock_doubt
+            .is_some_and(|doubt| doubt.why != Why::Old);
+        for step in case.metrics().filter(|step| step.proposal().is_some()) {
+            let spec = &snapshot.hpa.spec.metrics[step.index];
+            let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
+            if let Some((_, facts)) = found.iter_mut().find(|(group, _)| is_same(group)) {
+                facts.metrics.push(step.index);
+                continue;
+            }
+            let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+            let ready: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+            let counted = |name: &str| ready.contains(name);
+            let times: Vec<(Timestamp, Option<SignedDuration>)> =
+                match snapshot.metrics.get(step.index) {
+                    Some(MetricAnswer::PodMetrics) => {
+                        let samples = snapshot.pod_metrics.iter().filter(|it| counted(&it.name));
+                        samples.map(|it| (it.timestamp, Some(it.window))).collect()
+                    }
+                    Some(MetricAnswer::Pods(values)) => {
+                        let samples = values.iter().filter(|it| counted(&it.pod));
+                        samples.map(|it| (it.timestamp, Some(it.window))).collect()
+                    }
+                    Some(answer) => answer
+                        .times()
+                        .into_iter()
+                        .map(|time| (time, None))
+                        .collect(),
+                    None => Vec::new(),
+                };
+            // An adapter that states no time says nothing about the age.
+            let times: Vec<_> = times
+                .into_iter()
+                .filter(|(time, _)| *time != ZERO_TIME)
+                .collect();
+            let is_old = |(time, window): &&(Timestamp, Option<SignedDuration>)| {
+                let window = window.unwrap_or(UNSTATED);
+                if doubts_clock {
+                    snapshot.now.duration_since(*time).abs() > window.saturating_mul(2)
+                } else {
+                    snapshot.is_stale(*time, window)
+                }
+            };
+            let stale = times.iter().filter(is_old).count();
+            let newest = times.iter().filter(is_old).max_by_key(|(time, _)| *time);
+            let Some(&(newest, window)) = newest else {
+                continue;
+            };
+            let (metrics, samples) = (vec![step.index], times.len());
+            let facts = StaleSamples {
+                metrics,
+                stale,
+                samples,
+                newest,
+                window,
+                doubts_clock,
+            };
+            found.push((spec.api_group(), facts));
+        }
+        let winner = case.decision().winner().map(|step| step.index);
+        let finding = |(_, facts): (&str, StaleSamples)| {
+            let decides = winner.is_some_and(|winner| facts.metrics.contains(&winner));
+            let is_late = snapshot.now.duration_since(facts.newest) <= LATE;
+            if facts.doubts_clock || is_late {
+                Finding::aside(Severity::Info, facts)
+            } else if facts.stale == facts.samples && decides {
+                Finding::explaining(Severity::Warning, facts)
+            } else {
+                Finding::aside(Severity::Warning, facts)
+            }
+        };
+        found.into_iter().map(finding).collect()
+    }
+
+    fn concerns(&self) -> Vec<usize> {
+        self.metrics.clone()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metrics,
+            stale,
+            samples,
+            newest,
+            window,
+            doubts_clock,
+        } = self;
+        let now = about.now();
+        let labels = about.labels(metrics);
+        let of = if stale == samples {
+            format!("all samples of {labels} are")
+        } else {
+            let are = if *stale == 1 { "is" } else { "are" };
+            format!("{stale} of {samples} samples of {labels} {are}")
+        };
+        let newest_at = time(now, *newest);
+        let (age, side) = if *newest > now {
+            (distance(now, *newest), "after")
+        } else {
+            (distance(*newest, now), "before")
+        };
+        let window = match window {
+            Some(window) => format!(" Its window is {}.", duration(*window)),
+            None => String::new(),
+        };
+        let evidence = vec![format!(
+            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}.{window}",
+            time(now, now)
+        )];
+        let group = about
+            .spec(metrics.first().copied().unwrap_or_default())
+            .api_group();
+        let summary = match (doubts_clock, stale == samples) {
+            (true, _) => format!("{of} {age} {side} the clock of the pass"),
+            (false, true) if about.finding.explains => {
+                format!("{of} {age} old or older, so the answer is as of {newest_at}")
+            }
+            (false, _) => format!("{of} {age} old or older"),
+        };
+        let (advice, command) = match group {
+            _ if *doubts_clock => (
+                Remedy::StateInput.says(format!(
+                    "State the time at which the objects were read: --now {newest}"
+                )),
+                None,
+            ),
+            "metrics.k8s.io" => (
+                Remedy::FindSamples.says("Find out why metrics-server has no newer samples."),
+                Some("kubectl describe apiservice v1beta1.metrics.k8s.io"),
+            ),
+            _ => (
+                Remedy::FindSamples.says("Find out why the adapter has no newer values."),
+                Some("kubectl get apiservices"),
+            ),
+        };
+        let commands = command.map(Command::from).into_iter().collect();
+        Text {
+            summary,
+            evidence,
+            advice,
+            commands,
+            objects: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{because, beside, check, cpu, only, queue, state, with};
+
+    #[test]
+    fn samples_that_are_old() {
+        let fresh = state(&[cpu()], &["50m", "50m"]);
+        let at = |seconds: i64| {
+            let time =
+                build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
+            (
+                time,
+                with(
+                    &fresh,
+                    "PodMetrics",
+                    &json!({"timestamp": time.to_string()}),
+                ),
+            )
+        };
+        let (newest, old) = at(121);
+        let (_, late) = at(61);
+        let (_, young) = at(60);
+        let mixed = {
+            let mut items = fresh.clone();
+            items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
+            items
+        };
+        let facts = |stale| StaleSamples {
+            metrics: vec![0],
+            stale,
+            samples: 2,
+            newest,
+            window: Some(SignedDuration::from_secs(15)),
+            doubts_clock: false,
+        };
+        // The external API states times, but no windows.
+        let external = |timestamp: Value| {
+            let mut values = build::queue(&["10"]);
+            values["items"][0]["timestamp"] = timestamp;
+            [
+                state(&[queue(&build::average("10"))], &["50m"]),
+                vec![values],
+            ]
+            .concat()
+        };
+        let (hour, _) = at(3600);
+        let of_queue = StaleSamples {
+            samples: 1,
+            newest: hour,
+            window: None,
+            ..facts(1)
+        };
+        let code = Code::StaleSamples;
+        check(
+            code,
+            vec![
+                (
+                    "more than two minutes",
+                    old,
+                    because(Severity::Warning, facts(2)),
+                ),
+                ("a minute", young, None),
+                (
+                    "an hour, from the external API",
+                    external(json!(hour.to_string())),
+                    because(Severity::Warning, of_queue),
+                ),
+                (
+                    "two minutes, from the external API",
+                    external(json!("2026-11-21T05:58:00Z")),
+                    None,
+                ),
+                (
+                    "an unknown time, from the external API",
+                    external(Value::Null),
+                    None,
+                ),
+                ("one pod", mixed, beside(Severity::Warning, facts(1))),
+            ],
+        );
+        let finding = only(code, &late).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Info, false)
+        );
+        // Samples from after the pass show that its time is wrong.
+        let (_, ahead) = at(-3600);
+        let finding = only(code, &ahead).unwrap();
+        assert_eq!(
+            (finding.severity, finding.explains),
+            (Severity::Info, false)
+        );
+    }
+}

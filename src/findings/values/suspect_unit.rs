@@ -1,0 +1,759 @@
+//! The finding `suspect-unit`.
+
+use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::engine::decision::Group;
+use crate::engine::pods::counted_containers;
+use crate::findings::prelude::*;
+use crate::findings::requests::total;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricTarget;
+use crate::words::amount_of;
+
+/// A metric and its target are probably in different units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuspectUnit {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The value.
+    pub current: Quantity,
+    /// The target.
+    pub target: Quantity,
+    /// The value divided by the target.
+    pub ratio: f64,
+    /// The target in the unit of the value.
+    pub meant: Quantity,
+    /// Why they differ.
+    pub clue: Clue,
+}
+
+impl Kind for SuspectUnit {
+    type Hits = Vec<Finding>;
+
+    const CODE: &'static str = "suspect-unit";
+    const WHEN: &'static str = "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
+             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
+             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
+             queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
+             be meant.";
+    const REMEDY: &'static str = "Set the target in the unit of the value.";
+    const RANK: Rank = Rank::Misconfigured;
+    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        let winner = case.decision().winner().map(|step| step.index);
+        let finding = |step: &MetricStep| {
+            let facts = suspect(case, step)?;
+            let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
+            // A low value looks like one in a larger unit, except of what is never idle.
+            let is_never_idle = step.is_resource() || is_duration(&step.name);
+            let severity = if facts.ratio < 1.0 && !is_never_idle {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            let finding = Finding::new(
+                severity,
+                winner == Some(step.index) && without != case.answer(),
+                facts,
+            );
+            Some(finding.without(without))
+        };
+        let divided = |step: &MetricStep| {
+            let facts = divided(case, step)?;
+            let without = case.without(|snapshot| {
+                if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+                    target.type_ = "Value".to_owned();
+                    target.value = target.average_value.take();
+                }
+            });
+            Some(
+                if without.proposal > case.answer().proposal {
+                    Finding::explaining(Severity::Warning, facts)
+                } else {
+                    Finding::aside(Severity::Info, facts)
+                }
+                .without(without),
+            )
+        };
+        case.metrics()
+            .filter_map(|step| finding(step).or_else(|| divided(step)))
+            .collect()
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            current,
+            target,
+            ratio,
+            meant,
+            clue,
+        } = self;
+        let label = about.label(*metric);
+        let plain = number(target.milli_value() as f64 / 1000.0);
+        // Next to plain values, thousandths are easily taken for ones.
+        let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
+        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+        let own = if is_fraction {
+            format!("{plain} ({target})")
+        } else {
+            shown(target)
+        };
+        let times = if *ratio >= 1.0 {
+            format!("{} times its target of {own}", number(ratio.round()))
+        } else {
+            format!("1/{} of its target of {own}", number((1.0 / ratio).round()))
+        };
+        let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
+        let mut evidence = vec![match clue {
+            Clue::Divided { by_query } => return divided_text(self, about, *by_query),
+            Clue::Milliseconds => format!(
+                "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
+                 milliseconds."
+            ),
+            Clue::Share => format!(
+                "Read as shares, the value is {} and the target {}.",
+                share(current),
+                share(target)
+            ),
+            Clue::Whole => {
+                let step = about.step(*metric);
+                let total = step.and_then(|step| step.proposal()?.total.as_ref());
+                let whole = match total {
+                    Some(total) => format!("the total, {}, is a whole number", shown(total)),
+                    None if about.spec(*metric).is_total() => {
+                        "the value is a whole number".to_owned()
+                    }
+                    None => "the values of the pods are whole numbers".to_owned(),
+                };
+                format!("{target} is {plain} in plain units, while {whole}.")
+            }
+            Clue::Power => {
+                format!(
+                    "With {}, the value would be {} of the target.",
+                    shown(meant),
+                    {
+                        let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                        percent(share)
+                    }
+                )
+            }
+        }];
+        evidence.extend(
+            about
+                .without()
+                .map(|without| format!("With {}: {without}.", shown(meant))),
+        );
+        let flags = about.target_flags(*metric, &meant.to_string());
+        // The name is in the command, and long ones are common.
+        let hint = flags
+            .as_ref()
+            .map(|_| about.try_it("--target"))
+            .unwrap_or_default();
+        Text {
+            summary: format!(
+                "{label} is {}, {times}: the units probably differ",
+                shown(current)
+            ),
+            evidence,
+            advice: Remedy::SetTarget.says(format!(
+                "Set the target to {}, if that is what is meant{hint}.",
+                shown(meant)
+            )),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+/// Why a metric and its target are probably in different units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clue {
+    /// One is about a thousand or 1024 times the other, or a power of that.
+    Power,
+    /// The target is a fraction, and the value a whole number.
+    Whole,
+    /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
+    Share,
+    /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
+    Milliseconds,
+    /// The value is an average or a quantile, and the target one per replica, which divides it by the replicas.
+    Divided {
+        /// Whether its query says so; if not, its name does.
+        by_query: bool,
+    },
+}
+
+/// Replaces the amount of a target.
+fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
+    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
+        let MetricTarget {
+            value,
+            average_value,
+            ..
+        } = target;
+        for field in [average_value, value].into_iter().flatten() {
+            field.clone_from(amount);
+        }
+    }
+}
+
+/// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
+fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    let proposal = step.proposal().filter(|_| step.is_total())?;
+    let target = step.target.average_value.as_ref()?;
+    let total = proposal.total.as_ref()?;
+    let by_query = says_per_pod(case, step);
+    if !by_query && !is_average(&step.name) {
+        return None;
+    }
+    let ratio = total.milli_value() as f64 / target.milli_value() as f64;
+    let hides = ratio > 1.0 + step.tolerance.up
+        && case
+            .decision()
+            .replicas_before()
+            .is_some_and(|current| proposal.replicas <= current);
+    hides.then(|| SuspectUnit {
+        metric: step.index,
+        current: total.clone(),
+        target: target.clone(),
+        ratio,
+        meant: target.clone(),
+        clue: Clue::Divided { by_query },
+    })
+}
+
+fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    /// The factor by which a value may differ apart from its unit.
+    const OFF: f64 = 2.0;
+    /// A ratio up to this may be percents compared with a fraction.
+    const PERCENTS: f64 = 100.0 * OFF;
+    /// The least memory that a pod could be meant to use, in milli-bytes.
+    const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
+    /// The least fraction of a total that may be meant for each replica, in thousandths: ten replicas for one job.
+    const LEAST_PLAUSIBLE: i64 = 100;
+    /// All of a share in percents, in thousandths.
+    const ALL_PERCENTS: i64 = 100_000;
+    /// An idle metric has no values like this, in thousandths.
+    const BUSY: i64 = 100_000;
+    /// A value of the target's unit is this close to it.
+    const CLOSE: f64 = 1.25;
+    /// A value that has grown without end is this far above its target.
+    const FAR: f64 = 10.0;
+    /// A value that is no long queue is this far above its target.
+    const TOO_FAR: f64 = 50.0;
+    let proposal = step.proposal()?;
+    let target = amount(&step.target)?;
+    let current = proposal
+        .current
+        .average_value
+        .as_ref()
+        .or(proposal.current.value.as_ref())?;
+    let (value, wanted) = (current.milli_value(), target.milli_value());
+    if value <= 0 || wanted <= 0 {
+        return None;
+    }
+    let ratio = value as f64 / wanted as f64;
+    let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
+    let is_share = !step.is_resource() && is_share(&step.name);
+    // Times do not queue up, and a total target is not for each replica.
+    let is_per_replica = step.target.average_value.is_some();
+    let is_queue = step.is_total() && (is_per_replica || !is_duration(&step.name));
+    if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
+        // An idle metric is far below its target in either unit.
+        let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
+        return is_meant.then(|| SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted / 100, Format::DecimalSI),
+            clue: Clue::Share,
+        });
+    }
+    // Half a job for each replica or a tenth of a second may well be meant.
+    let is_plausible = is_duration(&step.name)
+        || (is_queue
+            && is_per_replica
+            && (wanted > LEAST_PLAUSIBLE || (wanted == LEAST_PLAUSIBLE && ratio < TOO_FAR)));
+    let is_whole = is_whole(step) && !is_plausible;
+    // A total of less than one job is a share, or in another unit.
+    let is_total_share = is_queue
+        && !is_per_replica
+        && is_whole
+        && wanted >= LEAST_PLAUSIBLE
+        && value <= ALL_PERCENTS;
+    let is_fraction = wanted < 1000
+        && !step.is_resource()
+        && if ratio <= PERCENTS && (is_share || is_total_share) {
+            // A factor of 100 means percents.
+            ratio >= 100.0 / OFF
+        } else if ratio <= PERCENTS {
+            is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR
+        } else {
+            is_whole && ratio <= 10_000.0
+        };
+    let clue = if is_fraction && is_whole {
+        Clue::Whole
+    } else if is_fraction {
+        Clue::Share
+    } else {
+        Clue::Power
+    };
+    let is_percents = is_fraction && ratio <= PERCENTS && (is_share || is_total_share);
+    let (powers, format): (&[i64], _) = match &*step.name {
+        _ if is_percents => (&[100], Format::DecimalSI),
+        _ if is_fraction => (&[1000], Format::DecimalSI),
+        "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
+        // Many more messages than intended per replica are a long queue.
+        _ if is_queue => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
+        _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
+    };
+    let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let is_in_seconds = || {
+        let name = step.name.to_lowercase();
+        name.contains("seconds") && !name.contains("milli")
+    };
+    let is_milli = !step.is_resource() && is_duration(&step.name) && wanted < 1000;
+    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds() {
+        return Some(SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted * 1000, Format::DecimalSI),
+            clue: Clue::Milliseconds,
+        });
+    }
+    let is_memory = step.name == "memory" && step.is_resource();
+    let meant = match power {
+        _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
+            return Some(SuspectUnit {
+                metric: step.index,
+                current: current.clone(),
+                target: target.clone(),
+                ratio,
+                meant: with_unit(wanted, value)?,
+                clue: if wanted % 1000 == 0 {
+                    Clue::Power
+                } else {
+                    Clue::Whole
+                },
+            });
+        }
+        // Idle metrics are far below their targets as well, but memory and durations are never idle.
+        _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
+            let is_meant = |power: &&i64| {
+                let ratio = ratio * **power as f64;
+                wanted % **power == 0 && case.rules().is_within(&step.tolerance, ratio)
+            };
+            let thousands = [1000, 1_000_000, 1_000_000_000];
+            wanted / powers.iter().chain(&thousands).find(is_meant)?
+        }
+        // Thousands where a `k` or `000` was added.
+        None if ratio < 1.0 && !step.is_resource() && !is_size(&step.name) => {
+            let is_close = (1.0 / CLOSE..=CLOSE).contains(&(ratio * 1000.0));
+            let is_busy = values(step).iter().all(|value| *value >= BUSY);
+            (is_close && is_busy && wanted % 1_000_000 == 0).then_some(wanted / 1000)?
+        }
+        Some(power) => wanted.checked_mul(*power)?,
+        // Cores where thousandths of a core are meant.
+        None if step.name == "cpu" && step.is_resource() => {
+            let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
+            (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
+        }
+        None => return None,
+    };
+    let meant = Quantity::from_milli(meant, format);
+    let (metric, current, target) = (step.index, current.clone(), target.clone());
+    Some(SuspectUnit {
+        metric,
+        current,
+        target,
+        ratio,
+        meant,
+        clue,
+    })
+}
+
+/// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
+/// has `m` where `M` was meant.
+fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
+    let plain = if wanted % 1000 == 0 {
+        wanted
+    } else {
+        wanted.checked_mul(1000)?
+    };
+    let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
+    let units = [1 << 10, 1 << 20, 1 << 30].into_iter();
+    let all = units.filter_map(|unit| plain.checked_mul(unit));
+    let meant = all.min_by(|one, other| off(one).total_cmp(&off(other)))?;
+    Some(Quantity::from_milli(meant, Format::BinarySI))
+}
+
+/// Whether a metric measures bytes, of which few and many are usual, judging by its name.
+fn is_size(name: &str) -> bool {
+    let words = [
+        "byte",
+        "bit",
+        "mem",
+        "size",
+        "traffic",
+        "network",
+        "bandwidth",
+        "throughput",
+    ];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// Whether all values of a metric are at most 1, and not all of them whole numbers.
+fn is_fraction_of_one(step: &MetricStep) -> bool {
+    let values = values(step);
+    values.iter().all(|value| *value <= 1000) && values.iter().any(|value| value % 1000 != 0)
+}
+
+/// Whether a metric counts in whole numbers.
+fn is_whole(step: &MetricStep) -> bool {
+    values(step).iter().all(|milli| milli % 1000 == 0)
+}
+
+/// Whether the requests of each counted pod are known, and at most this.
+fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
+    let rules = case.rules();
+    let container = step.container.as_deref();
+    let is_at_most = |pod: &Pod| {
+        let requests = counted_containers(pod, container, &rules)
+            .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+        total(requests).is_some_and(|sum| sum > 0 && sum <= most)
+    };
+    let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    counted.clone().next().is_some() && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
+}
+
+/// Words a value that is divided by the replicas, on which it does not depend.
+fn divided_text(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
+    let SuspectUnit {
+        metric,
+        current,
+        target,
+        ..
+    } = facts;
+    let label = about.label(*metric);
+    let own = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+    let says = if by_query {
+        "Its query says"
+    } else {
+        "Its name says"
+    };
+    let mut evidence = vec![
+        format!("{says} that it is an average or a quantile, or is divided by the pods already."),
+        "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
+    ];
+    evidence.extend(
+        about
+            .without()
+            .map(|without| format!("With a target of type Value: {without}.")),
+    );
+    let mut metrics = about.hpa().spec.metrics.clone();
+    if let Some(of_metric) = metrics[*metric].target_mut() {
+        of_metric.type_ = "Value".to_owned();
+        of_metric.value = of_metric.average_value.take();
+    }
+    let use_ = match about.hpa().scaled_object() {
+        Some(owner) => {
+            let short = about.spec(*metric).short_label();
+            format!(
+                "metricType: Value for {short} in spec.triggers of ScaledObject/{}",
+                owner.name
+            )
+        }
+        None => format!("value: {target} instead of averageValue"),
+    };
+    Text {
+        summary: format!(
+            "{label} is {}, above its target of {}, but AverageValue divides it by the replicas",
+            own(current),
+            own(target)
+        ),
+        evidence,
+        advice: Remedy::UseValue.says(format!("Use {use_}.")),
+        commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
+        objects: about.own(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{only, pass, queue, said, state, triggered, with};
+    use crate::findings::values::suspect_unit::Clue::{Milliseconds, Power, Share, Whole};
+    use crate::findings::{Code, find};
+
+    #[test]
+    fn a_value_and_a_target_in_different_units() {
+        let external = |target: &str, value: &str| {
+            [
+                state(&[queue(&build::average(target))], &["50m"]),
+                vec![build::queue(&[value])],
+            ]
+            .concat()
+        };
+        let total = |name: &str, target: &str, value: &str| {
+            let values = [json!({"metricName": name, "value": value})];
+            let items = state(&[build::external(name, &build::value(target))], &["50m"]);
+            [items, vec![build::external_values(values)]].concat()
+        };
+        let of_each = |name: &str, target: &str, value: &str| {
+            let values = [json!({"metricName": name, "value": value})];
+            let items = state(&[build::external(name, &build::average(target))], &["50m"]);
+            [items, vec![build::external_values(values)]].concat()
+        };
+        let memory = |target: &str, usage: &str| {
+            let metric = build::resource("memory", &build::average(target));
+            let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
+            with(
+                &state(&[metric], &["50m"]),
+                "PodMetrics",
+                &json!({ "containers": containers }),
+            )
+        };
+        let latency = |name: &str, target: &str, value: &str| {
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": name}, "target": build::average(target)}});
+            let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
+                "metric": {"name": name}, "timestamp": build::NOW, "value": value});
+            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": [value]});
+            [state(&[metric], &["50m"]), vec![values]].concat()
+        };
+        // A share of each of four pods.
+        let idle = |shares: [&str; 4]| {
+            let name = "DCGM_FI_DEV_GPU_UTIL";
+            let metric = json!({"type": "Pods", "pods": {
+                "metric": {"name": name}, "target": build::average("60")}});
+            let value = |(number, value): (usize, &&str)| {
+                json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                    "metric": {"name": name}, "timestamp": build::NOW, "value": value})
+            };
+            let items: Vec<Value> = shares.iter().enumerate().map(value).collect();
+            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+                "metadata": {}, "items": items});
+            [state(&[metric], &["50m"; 4]), vec![values]].concat()
+        };
+        let cores = |target: &str, usage: &str| {
+            state(&[build::resource("cpu", &build::average(target))], &[usage])
+        };
+        let meant = |items: &[Value]| {
+            let finding = only(Code::SuspectUnit, items)?;
+            let Facts::SuspectUnit(facts) = finding.facts else {
+                panic!()
+            };
+            let is_low = facts.clue == Share || matches!(&*facts.target.to_string(), "200k");
+            let severity = if is_low && facts.ratio < 1.0 {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
+            assert_eq!(finding.severity, severity);
+            let SuspectUnit { meant, clue, .. } = facts;
+            Some((meant.to_string(), clue, finding.explains))
+        };
+        for (items, want) in [
+            (external("30m", "25"), Some(("30", Whole, true))),
+            (
+                latency("gpu_utilization", "800m", "75"),
+                Some(("80", Whole, true)),
+            ),
+            (latency("jobs", "20m", "15"), Some(("20", Whole, true))),
+            (external("500", "600M"), Some(("500M", Power, true))),
+            (memory("500", "300Mi"), Some(("500Mi", Power, true))),
+            (cores("50", "60m"), Some(("50m", Power, true))),
+            (memory("500", "100Mi"), Some(("500Mi", Power, true))),
+            (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
+            (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),
+            (
+                latency("latency_ms", "500", "450m"),
+                Some(("500m", Power, false)),
+            ),
+            (
+                latency("gpu_utilization", "80", "450m"),
+                Some(("800m", Share, false)),
+            ),
+            (
+                latency("hitRatio", "90", "950m"),
+                Some(("900m", Share, false)),
+            ),
+            (
+                latency("CPUUtilization", "60", "700m"),
+                Some(("600m", Share, true)),
+            ),
+            (
+                latency("busy_percent", "70", "600m"),
+                Some(("700m", Share, false)),
+            ),
+            (
+                latency("gpu_utilization", "800m", "73500m"),
+                Some(("80", Share, true)),
+            ),
+            // A tenth of each, and far more whole ones.
+            (latency("rps", "100m", "9"), Some(("100", Whole, true))),
+            (external("100m", "9"), Some(("100", Whole, true))),
+            // Milliseconds that are thousandths.
+            (
+                of_each("backend_latencies", "50m", "1211m"),
+                Some(("50", Milliseconds, true)),
+            ),
+            (
+                latency("response_time", "50m", "1211m"),
+                Some(("50", Milliseconds, true)),
+            ),
+            (of_each("backend_latency_seconds", "50m", "1211m"), None),
+            (of_each("backend_latencies", "50m", "400m"), None),
+            (external("100m", "4"), None),
+            (latency("rps", "500m", "40"), None),
+            // Whole numbers, a share of something small, and one pod above 1.
+            (latency("gpu_utilization", "60", "1"), None),
+            (latency("backlog_to_worker_ratio", "15", "800m"), None),
+            (latency("utility_requests", "50", "300m"), None),
+            (idle(["750m", "0", "0", "3"]), None),
+            (
+                idle(["900m", "300m", "300m", "900m"]),
+                Some(("600m", Share, true)),
+            ),
+            // An idle percentage, more than 100%, a low target, and names that only look like shares.
+            (latency("busy_percent", "70", "100m"), None),
+            (latency("gpu_utilization", "80", "1200m"), None),
+            (latency("gpu_utilization", "5", "450m"), None),
+            (latency("pending_operations", "80", "450m"), None),
+            (latency("pending_operations", "800m", "73500m"), None),
+            // An idle rate, low memory, and a short latency.
+            (latency("rps", "500", "450m"), None),
+            (memory("100Gi", "10Mi"), None),
+            (latency("latency_ms", "500", "300m"), None),
+            // Half a job for each replica, a fifth of a second, and a name that ends like a share.
+            (external("500m", "120"), None),
+            (external("500m", "800"), None),
+            (latency("jobs", "800m", "75"), None),
+            (latency("latency_seconds", "200m", "14"), None),
+            (latency("latency_seconds", "10m", "4"), None),
+            (latency("GPUutility", "60", "700m"), None),
+            // Times in milliseconds and seconds, and totals in thousands and in percents.
+            (
+                total("http_request_duration", "250m", "230"),
+                Some(("250", Power, true)),
+            ),
+            (
+                total("latency_seconds", "200m", "250"),
+                Some(("200", Power, true)),
+            ),
+            (total("rps", "200m", "200"), Some(("200", Whole, true))),
+            (
+                total("broker_usage", "700m", "85"),
+                Some(("70", Whole, true)),
+            ),
+            (latency("rps", "200k", "190"), Some(("200", Power, false))),
+            // Any job at all, a few of them, many bytes, and values that are not near.
+            (total("queue", "500m", "3"), None),
+            (total("queue", "900m", "20"), None),
+            (total("latency_seconds", "200m", "4"), None),
+            (latency("network_rx", "200k", "190"), None),
+            (latency("rps", "200k", "120"), None),
+            (latency("rps", "500k", "50"), None),
+            // Queues that are named after a time, which no replica has a part of.
+            (of_each("rabbitmq-low-latency", "5", "5k"), None),
+            (of_each("jobs_over_60_seconds", "5", "5k"), None),
+            // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
+            (external("30", "900"), None),
+            (external("5", "5k"), None),
+            (external("100", "0"), None),
+            (external("500m", "750m"), None),
+            (memory("500Mi", "1Gi"), None),
+            (cores("100m", "1m"), None),
+        ] {
+            let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
+            assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
+        }
+    }
+
+    /// A latency, or another average, that a target per replica divides by the replicas.
+    #[test]
+    fn an_average_that_is_divided() {
+        let asking = |query: &str| {
+            let triggers =
+                json!([{"type": "prometheus", "metadata": {"query": query, "threshold": "20"}}]);
+            triggered("20", "45", &json!({"spec": {"triggers": triggers}}))
+        };
+        let codes = |items: &[Value]| -> Vec<Code> {
+            find(&pass(items)).iter().map(Finding::code).collect()
+        };
+        for query in [
+            "histogram_quantile(0.95, sum(rate(x[2m])) by (le))",
+            "avg(rate(secret_sum[2m]) / rate(secret_count[2m])) * 1000",
+            "sum(rate(secret[2m])) / count(up{job=\"web\"})",
+            "sum(secret) / scalar(sum(kube_deployment_status_replicas{deployment=\"web\"}))",
+        ] {
+            let text = said(Code::SuspectUnit, &asking(query));
+            assert_eq!(
+                text.summary,
+                "s0-prometheus is 45, above its target of 20, but AverageValue divides it by the replicas"
+            );
+            assert_eq!(
+                text.advice.text(),
+                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web."
+            );
+            assert!(!format!("{text:?}").contains("secret"), "{text:?}");
+        }
+        for query in [
+            "sum(rate(x[2m]))",
+            "max(lag) / 60",
+            "sum(avg_over_time(queue[5m]))",
+        ] {
+            assert!(
+                !codes(&asking(query)).contains(&Code::SuspectUnit),
+                "{query}"
+            );
+        }
+        // Of another HPA, the name tells.
+        let named = |name: &str| {
+            let items = state(&[build::external(name, &build::average("20"))], &["50m"; 4]);
+            [
+                items,
+                vec![build::external_values([
+                    json!({"metricName": name, "value": "45"}),
+                ])],
+            ]
+            .concat()
+        };
+        assert_eq!(
+            said(Code::SuspectUnit, &named("checkout_latency_p95"))
+                .advice
+                .text(),
+            "Use value: 20 instead of averageValue."
+        );
+        assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
+        // A total target is right for it, and AverageValue is not advised.
+        let total = {
+            let items = state(
+                &[build::external("latency_p95", &build::value("20"))],
+                &["50m"; 4],
+            );
+            [
+                items,
+                vec![build::external_values([
+                    json!({"metricName": "latency_p95", "value": "45"}),
+                ])],
+            ]
+            .concat()
+        };
+        let text = said(Code::ValueMultiplies, &total);
+        assert!(
+            text.advice.text().starts_with("Nothing to do if it falls"),
+            "{text:?}"
+        );
+    }
+}

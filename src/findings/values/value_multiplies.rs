@@ -1,0 +1,312 @@
+//! The finding `value-multiplies`.
+
+use super::{is_duration, is_share, says_per_pod};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::Because;
+use crate::findings::prelude::*;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::pod::{ConditionStatus, Phase};
+use crate::snapshot::shared::Shared;
+use crate::words::amount_of;
+
+/// A target for the total value multiplies the replicas as long as the value stays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueMultiplies {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The value.
+    pub current: Quantity,
+    /// The target.
+    pub target: Quantity,
+    /// The current proposal, then one for each later pass, with the replicas that the previous one proposed.
+    pub proposals: Vec<i32>,
+    /// The proposal with the same number as a target per replica.
+    pub average: i32,
+    /// Whether it is a time, a share or an average, by its name or its query, which more replicas should lower.
+    pub is_average: bool,
+}
+
+impl Kind for ValueMultiplies {
+    type Hits = Option<Finding>;
+
+    const CODE: &'static str = "value-multiplies";
+    const WHEN: &'static str = "An Object or External metric has a target of type Value, which multiplies the ready pods by \
+             value over target in each pass. A value that does not fall with the replicas, such as the \
+             length of a queue, multiplies them without end.";
+    const REMEDY: &'static str =
+        "Use a target of type AverageValue, which divides the value by the target.";
+    const RANK: Rank = Rank::Misconfigured;
+
+    fn find(case: &Case<'_>) -> Self::Hits {
+        /// The number of passes to look ahead.
+        const AHEAD: usize = 3;
+        /// The maximum number of simulated pods.
+        const MOST: i32 = 1000;
+        /// A metric that falls with the replicas is seldom this far above its target.
+        const FAR: f64 = 2.0;
+        let step = case.decision().winner().filter(|step| step.is_total())?;
+        let target = step
+            .target
+            .value
+            .clone()
+            .filter(|_| step.target.average_value.is_none())?;
+        let proposal = step.proposal()?;
+        let grows = proposal.replicas > case.decision().replicas_before()?;
+        if proposal.because != Because::RatioTimesReady || proposal.ratio <= 1.0 || !grows {
+            return None;
+        }
+        let current = proposal.current.value.clone()?;
+        let metric = step.index;
+        // A target in another unit says nothing about each replica.
+        let is_suspect =
+            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
+        if case.found().any(is_suspect) {
+            return None;
+        }
+        let max = case.snapshot().hpa.spec.max_replicas.min(MOST);
+        let mut proposals = vec![proposal.replicas];
+        while let Some(&last) = proposals.last()
+            && proposals.len() <= AHEAD
+            && last < max
+        {
+            proposals.push(case.proposal_of(metric, |snapshot| grow(snapshot, last))?);
+        }
+        let per_replica = |snapshot: &mut Snapshot| {
+            if let Some(of_metric) = snapshot.hpa.spec.metrics[metric].target_mut() {
+                *of_metric = MetricTarget {
+                    type_: "AverageValue".to_owned(),
+                    average_value: Some(target.clone()),
+                    ..MetricTarget::default()
+                };
+            }
+        };
+        let average = case.proposal_of(metric, per_replica)?;
+        let without = case.without(per_replica);
+        // At the maximum, it has come to where only the bound ends it.
+        let is_far =
+            proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
+        let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
+        let is_far = is_far && !is_average;
+        let target = target.clone();
+        let facts = ValueMultiplies {
+            metric,
+            current,
+            target,
+            proposals,
+            average,
+            is_average,
+        };
+        let severity = if is_far {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
+        Some(Finding::explaining(severity, facts).without(without))
+    }
+
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self {
+            metric,
+            current,
+            target,
+            proposals,
+            average,
+            is_average,
+        } = self;
+        let label = about.label(*metric);
+        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+        let mut steps = proposals
+            .windows(2)
+            .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]));
+        let mut evidence = vec![format!(
+            "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
+            shown(target),
+            shown(current),
+            shown(target)
+        )];
+        let further: Vec<String> = steps.by_ref().collect();
+        if !further.is_empty() {
+            evidence.push(format!(
+                "If the value stays at {}, {}.",
+                shown(current),
+                list(&further)
+            ));
+        }
+        evidence.extend((!is_average).then(|| {
+            format!(
+                "As a target per replica (AverageValue), {} proposes {}.",
+                shown(target),
+                count(*average, "replica")
+            )
+        }));
+        let mut metrics = about.hpa().spec.metrics.clone();
+        if let Some(of_metric) = metrics[*metric].target_mut() {
+            of_metric.type_ = "AverageValue".to_owned();
+            of_metric.average_value = of_metric.value.take();
+        }
+        Text {
+            summary: format!(
+                "{label} proposes {} now, and more in each pass while it stays at {}",
+                count(proposals.first().copied().unwrap_or_default(), "replica"),
+                shown(current)
+            ),
+            evidence,
+            advice: if *is_average {
+                Remedy::Nothing.says(
+                    "Nothing to do if it falls as replicas are added, as a time or an average should.",
+                )
+            } else {
+                Remedy::UseAverageValue.says(format!(
+                    "Use {} if the metric does not fall with the replicas.",
+                    about.average_value(*metric, &target.to_string())
+                ))
+            },
+            commands: if *is_average {
+                vec![about.ask(*metric)]
+            } else {
+                Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics })))
+            },
+            objects: about.own(),
+        }
+    }
+}
+
+/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average.
+fn falls_with_replicas(name: &str) -> bool {
+    const WORDS: [&str; 7] = ["time", "wait", "delay", "avg", "average", "mean", "per"];
+    let name_in_small = name.to_lowercase();
+    let mut words = name_in_small.split(|letter: char| !letter.is_ascii_alphanumeric());
+    is_duration(name) || is_share(name) || words.any(|word| WORDS.contains(&word))
+}
+
+/// Gives the target more replicas, all of them ready.
+fn grow(snapshot: &mut Snapshot, replicas: i32) {
+    let Ok(scale) = &mut snapshot.scale else {
+        return;
+    };
+    let added = replicas - scale.spec_replicas;
+    let is_ready = |pod: &&Shared<Pod>| {
+        let ready = pod
+            .ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True);
+        ready && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
+    };
+    let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else {
+        return;
+    };
+    (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
+    let more = (0..added).map(|number| {
+        let name = format!("{}-{number}", ready.name).into();
+        Pod {
+            name,
+            ..Pod::clone(&ready)
+        }
+        .into()
+    });
+    snapshot.pods.extend(more);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{because, check, queue, state, with};
+
+    fn quantity(text: &str) -> Quantity {
+        Quantity::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_value_that_multiplies() {
+        let external = |target: &Value, value: &str| {
+            let items = state(&[queue(target)], &["50m"; 3]);
+            [items, vec![build::queue(&[value])]].concat()
+        };
+        let named = |name: &str, value: &str| {
+            let items = state(&[build::external(name, &build::value("75"))], &["50m"; 3]);
+            let mut values = build::queue(&[value]);
+            values["items"][0]["metricName"] = json!(name);
+            [items, vec![values]].concat()
+        };
+        let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
+            metric: 0,
+            current: quantity(value),
+            target: quantity("75"),
+            proposals: proposals.to_vec(),
+            average,
+            is_average: false,
+        };
+        let falls = ValueMultiplies {
+            is_average: true,
+            ..multiplies("225", &[9, 27], 3)
+        };
+        let most = json!({"spec": {"maxReplicas": 3}});
+        check(
+            Code::ValueMultiplies,
+            vec![
+                (
+                    "three times the target",
+                    external(&build::value("75"), "225"),
+                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
+                ),
+                (
+                    "a little more than the target",
+                    external(&build::value("75"), "90"),
+                    because(Severity::Info, multiplies("90", &[4, 5, 6, 8], 2)),
+                ),
+                (
+                    "as a time, which falls with the replicas",
+                    named("request_duration_p95", "225"),
+                    because(Severity::Info, falls.clone()),
+                ),
+                (
+                    "as an average of each pod, which falls with the replicas",
+                    named("avg_requests_per_pod", "225"),
+                    because(Severity::Info, falls.clone()),
+                ),
+                (
+                    "as operations, which need not fall with the replicas",
+                    named("pending_operations", "225"),
+                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
+                ),
+                (
+                    "as a share, which falls with the replicas",
+                    named("gpu_util", "225"),
+                    because(Severity::Info, falls.clone()),
+                ),
+                (
+                    "as a share after an acronym, which falls with the replicas",
+                    named("CPUUtilization", "225"),
+                    because(Severity::Info, falls.clone()),
+                ),
+                (
+                    "a little more than the target, where only the maximum ends it",
+                    with(
+                        &external(&build::value("75"), "90"),
+                        "HorizontalPodAutoscaler",
+                        &most,
+                    ),
+                    because(Severity::Warning, multiplies("90", &[4], 2)),
+                ),
+                (
+                    "in another unit",
+                    [
+                        state(&[queue(&build::value("200m"))], &["50m"]),
+                        vec![build::queue(&["200"])],
+                    ]
+                    .concat(),
+                    None,
+                ),
+                (
+                    "less than the target",
+                    external(&build::value("75"), "25"),
+                    None,
+                ),
+                ("an average", external(&build::average("75"), "225"), None),
+            ],
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! Findings as they are published: texts, with commands that reach the same state.
+
+use serde::Serialize;
+
+use super::about::{About, Text};
+use super::remedy::Remedy;
+use super::scope::Aspect;
+use super::{Code, Finding, Severity};
+use crate::pass::Pass;
+
+/// A finding, worded. Serializes as the published object.
+#[derive(Debug, Clone, Serialize)]
+pub struct FindingView {
+    /// The code, as listed in `docs/findings.md`.
+    pub code: Code,
+    /// Its severity.
+    pub severity: Severity,
+    /// The metrics whose failure or samples it explains, by index in the spec.
+    #[serde(skip)]
+    pub(crate) metrics: Vec<usize>,
+    /// The finding that it follows from, which has the remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Code>,
+    /// Whether it is the reason for which the pass ends without a decision.
+    #[serde(skip)]
+    pub(crate) ends: bool,
+    #[serde(flatten)]
+    pub(super) text: Text<String>,
+}
+
+impl FindingView {
+    /// Returns its texts.
+    pub(crate) fn text(&self) -> &Text<String> {
+        &self.text
+    }
+
+    /// Returns what kind of advice it gives.
+    pub fn remedy(&self) -> Remedy {
+        self.text.advice.remedy
+    }
+
+    /// Returns its advice; empty if it has none.
+    pub fn advice(&self) -> String {
+        self.text.advice.text()
+    }
+
+    /// Returns the commands to paste.
+    pub fn commands(&self) -> &[String] {
+        &self.text.commands
+    }
+
+    /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
+    /// that holds only because of the other.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.code.is(Aspect::Repeats) && self.follows.is_some()
+    }
+}
+
+/// Words the findings about a pass.
+pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
+    findings.iter().map(|it| view(pass, it)).collect()
+}
+
+fn view(pass: &Pass, finding: &Finding) -> FindingView {
+    let about = About { pass, finding };
+    let is_past = pass.input.evidence.past.is_some();
+    let mut text = finding.facts.text(&about);
+    if finding.follows.is_none() && !is_past {
+        about.correct(&mut text);
+    }
+    if let Some(cause) = finding.follows {
+        text.advice = Remedy::Follow.says(format!("Follow the advice of {}.", cause.as_str()));
+        text.commands.clear();
+    }
+    if is_past {
+        // They would act on the HPA of today.
+        text.commands.clear();
+        text.advice = text.advice.of_past();
+    }
+    let metrics = if finding.leaves_no_values() {
+        pass.decision.metrics().map(|step| step.index).collect()
+    } else {
+        finding.facts.concerns()
+    };
+    FindingView {
+        code: finding.code(),
+        severity: finding.severity,
+        metrics,
+        follows: finding.follows,
+        ends: finding.ends(pass.decision.block()),
+        text: text.with_flags(&pass.input.command_flags),
+    }
+}

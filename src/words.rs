@@ -1,0 +1,173 @@
+//! Small wordings that texts share: durations, times, counts, values. Every
+//! number is given in the unit that people use for it.
+
+use jiff::Timestamp;
+
+use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::MetricStep;
+use crate::numbers::{age, border, format_of, plain_quantity};
+pub(crate) use crate::numbers::{duration, long, number, part, percent, quantity};
+use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
+use crate::snapshot::surroundings::Surroundings;
+use crate::whatif::overrides::Override;
+use crate::whatif::thresholds::Unit;
+
+/// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
+pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
+    let amount = value.average_value.as_ref().or(value.value.as_ref());
+    match (
+        value.average_utilization,
+        amount.map(|amount| amount_of(metric, amount)),
+    ) {
+        (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
+        (Some(percent), None) => format!("{percent}%"),
+        (None, amount) => amount.unwrap_or_else(|| "-".to_owned()),
+    }
+}
+
+/// Words an amount of a metric. Statuses have memory as a decimal number if it is no multiple of 1024, and
+/// always before v1.34.
+pub(crate) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
+    match metric
+        .filter(|metric| metric.is_resource())
+        .map(|metric| format_of(metric.name()))
+    {
+        Some(format @ Format::BinarySI) => {
+            quantity(&Quantity::from_milli(amount.milli_value(), format))
+        }
+        Some(_) => quantity(amount),
+        None if metric.is_some() => plain_quantity(amount),
+        None => quantity(amount),
+    }
+}
+
+/// Returns the format of a metric: memory uses powers of 1024, everything else powers of 1000.
+pub(crate) fn metric_format(metric: &MetricStep) -> Format {
+    if metric.is_resource() && metric.name == "memory" {
+        Format::BinarySI
+    } else {
+        Format::DecimalSI
+    }
+}
+
+/// Returns an amount in thousandths.
+pub(crate) fn amount(milli: i64, format: Format) -> String {
+    quantity(&Quantity::from_milli(milli, format))
+}
+
+/// Returns a value of a metric in the unit of its thresholds.
+pub(crate) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
+    match unit {
+        Unit::Percent => format!("{value}%"),
+        Unit::MilliPerPod | Unit::Milli => border(&Quantity::from_milli(value, format)),
+    }
+}
+
+/// Returns the distance between two times, rough if it is long, as kubectl shows ages.
+pub(crate) fn distance(from: Timestamp, to: Timestamp) -> String {
+    age(to.duration_since(from))
+}
+
+/// Returns `06:03:20Z`, with the date if it is not today.
+pub(crate) fn time(now: Timestamp, at: Timestamp) -> String {
+    let text = SecondsTime(at).to_string();
+    let today = SecondsTime(now).to_string();
+    match text.split_once('T') {
+        Some((date, time)) if today.starts_with(date) => time.to_owned(),
+        _ => text,
+    }
+}
+
+/// Returns `06:03:20Z (in 3m20s)`, with the date if it is not today.
+pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
+    let shown = time(now, at);
+    if at > now {
+        format!("{shown} (in {})", distance(now, at))
+    } else {
+        format!("{shown} ({} ago)", distance(at, now))
+    }
+}
+
+/// `1 pod`, `2 pods`.
+pub(crate) fn count(n: impl TryInto<i64>, noun: &str) -> String {
+    match n.try_into() {
+        Ok(1) => format!("1 {noun}"),
+        Ok(n) => format!("{n} {noun}s"),
+        Err(_) => format!("many {noun}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Words what is assumed about something, and what was observed or, in a manifest, stated.
+pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> String {
+    let was = match around.supposed {
+        Some(_) => "stated",
+        None => "observed",
+    };
+    let before = own.observed().map(|before| format!(" ({was} {before})"));
+    format!(
+        "{} {}{}",
+        own.item,
+        assumed(own, arrow),
+        before.unwrap_or_default()
+    )
+}
+
+/// Words what is assumed, with its result.
+pub(crate) fn assumed(own: &Override, arrow: &str) -> String {
+    match &own.result {
+        Some(result) => format!("{} {arrow} {}", own.assumed, result.plain()),
+        None => own.assumed.clone(),
+    }
+}
+
+/// Capitalizes the start.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, distance};
+    use jiff::{SignedDuration, Timestamp};
+
+    #[test]
+    fn distances_are_rough_where_long() {
+        let start = Timestamp::UNIX_EPOCH;
+        for (seconds, text) in [
+            (0, "0s"),
+            (119, "119s"),
+            (200, "3m20s"),
+            (240, "4m"),
+            (7200, "120m"),
+            (90_000, "25h"),
+            (259_199, "2d23h"),
+            (259_200, "3d"),
+            (700_000, "8d"),
+        ] {
+            assert_eq!(
+                distance(start, start + SignedDuration::from_secs(seconds)),
+                text
+            );
+        }
+    }
+
+    #[test]
+    fn one_is_alone() {
+        assert_eq!(count(1, "pod"), "1 pod");
+        assert_eq!(count(0, "pod"), "0 pods");
+    }
+}

@@ -405,7 +405,7 @@ fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
         .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
     let (keys, hints): (Vec<String>, Vec<&String>) = all.unzip();
     let hint = hints.first()?;
-    Some(format!("{}: {hint}", listed(&keys)))
+    Some(format!("hint: {}: {hint}", listed(&keys)))
 }
 
 /// Says what is wrong with several HPAs once, with the hint of the first of them.

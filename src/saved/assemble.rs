@@ -129,8 +129,10 @@ struct Place<'i, 'o> {
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
-    /// The workloads that no HPA scales, as `Kind/name`.
-    unscaled: OnceCell<Vec<String>>,
+    /// Those of them whose targets the input lacks, by the names of the targets.
+    without_target: HashMap<String, Vec<usize>>,
+    /// The workloads that no HPA scales.
+    unscaled: OnceCell<Vec<CrossVersionObjectReference>>,
 }
 
 /// An HPA of the input.
@@ -182,9 +184,17 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
+        let mut without_target: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, (_, it)) in unknown.iter().enumerate() {
+            if let (WhyUnknownSelector::NoTarget(_), Some(hpa)) = (&it.why, &it.hpa) {
+                let name = hpa.spec.scale_target_ref.name.clone();
+                without_target.entry(name).or_default().push(place);
+            }
+        }
         Self {
             index,
             known,
+            without_target,
             unknown,
             unscaled: OnceCell::new(),
             hpas,
@@ -214,7 +224,7 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 
     /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`, and
-    /// notes whose selectors are unknown: of the first thousand, so that a list of many HPAs has no note for each
+    /// notes whose selectors are unknown: of the first twenty, so that a list of many HPAs has no note for each
     /// pair.
     fn others(
         &self,
@@ -223,7 +233,7 @@ impl<'i, 'o> Place<'i, 'o> {
         may_share: impl Iterator<Item = usize>,
         notes: &mut Vec<Note>,
     ) -> Vec<Shared<OtherHpa>> {
-        const NAMED: usize = 1000;
+        const NAMED: usize = 20;
         let may_share = may_share.filter(|place| *place != own);
         let others = may_share
             .filter_map(|place| self.known.get(&place).cloned())
@@ -239,7 +249,7 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 
     /// Returns the workloads that no HPA scales and no other object controls or describes.
-    fn unscaled(&self) -> &[String] {
+    fn unscaled(&self) -> &[CrossVersionObjectReference] {
         self.unscaled.get_or_init(|| {
             let admitted = self.hpas.iter().filter_map(|it| it.admitted.as_ref().ok());
             let targets = admitted.map(|(hpa, _)| &hpa.spec.scale_target_ref);
@@ -249,24 +259,24 @@ impl<'i, 'o> Place<'i, 'o> {
                 let is_target = |target: &&CrossVersionObjectReference| {
                     target.name == own.metadata.name && own.is_kind_of(target)
                 };
-                own.metadata.controller().is_none()
+                has_own_scale(&own.group, &own.kind)
+                    && own.metadata.controller().is_none()
                     && !targets.iter().any(is_target)
                     && !workloads.iter().any(|rollout| own.is_template_of(rollout))
             };
             let free = workloads.iter().filter(is_free);
-            free.map(Workload::reference).collect()
+            free.map(Workload::to_reference).collect()
         })
     }
 
     /// Returns the other HPAs for a target that the input lacks.
     fn rivals(&self, own: usize, hpa: &Hpa) -> Vec<Hpa> {
-        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let of_target = unknown.filter_map(|(_, it)| {
-            let is_missing = matches!(it.why, WhyUnknownSelector::NoTarget(_));
-            it.hpa.as_deref().filter(|_| is_missing)
-        });
         let target = &hpa.spec.scale_target_ref;
-        of_target
+        let places = self.without_target.get(&target.name).into_iter().flatten();
+        let unknown = places.map(|place| &self.unknown[*place]);
+        let others = unknown.filter(|(place, _)| *place != own);
+        others
+            .filter_map(|(_, it)| it.hpa.as_deref())
             .filter(|other| other.spec.scale_target_ref.is_same(target))
             .cloned()
             .collect()
@@ -365,8 +375,11 @@ fn without_pods(
     };
     if let Some(own) = target_manifest {
         let of_target = match own.notes() {
-            Err(e) if own.object.status.is_some() => vec![Note::TakenAsAccepted { why: e.message }],
-            notes => notes?,
+            Err(e) if own.object.status.is_some() => {
+                notes.push(Note::TakenAsAccepted { why: e.message });
+                Vec::new()
+            }
+            of_target => of_target?,
         };
         of_manifests.extend(Note::of_manifest(&own.origin, of_target));
     }
@@ -465,11 +478,10 @@ fn without_pods(
         Some(ManifestReplicas { origin, replicas })
     });
     surroundings.rivals = place.rivals(own, &snapshot.hpa);
-    if lacks_target && elsewhere.is_none() && !place.unscaled().is_empty() {
-        surroundings.unscaled = place.unscaled().to_vec();
-        notes.push(Note::NotTheTarget {
-            workloads: surroundings.unscaled.clone(),
-        });
+    if lacks_target && elsewhere.is_none() {
+        surroundings.unscaled = alike(&snapshot.hpa.spec.scale_target_ref, place.unscaled());
+        let workloads = surroundings.unscaled.clone();
+        notes.extend((!workloads.is_empty()).then_some(Note::NotTheTarget { workloads }));
     }
     surroundings.target_elsewhere = elsewhere.map(|workload| {
         let object = place.hpas[own].object;
@@ -498,6 +510,28 @@ fn without_pods(
         notes,
         command_flags,
     })
+}
+
+/// Returns the workloads, as `Kind/name`, that may be meant by a target which the input lacks: of a near name, or else
+/// of its kind, or else the others, if they are few.
+fn alike(
+    target: &CrossVersionObjectReference,
+    unscaled: &[CrossVersionObjectReference],
+) -> Vec<String> {
+    const FEW: usize = 3;
+    let near = names::nearest(&target.name, unscaled.iter().map(|own| &*own.name));
+    let shown = |is_one: &dyn Fn(&CrossVersionObjectReference) -> bool| {
+        let all: Vec<String> = unscaled
+            .iter()
+            .filter(|own| is_one(own))
+            .map(ToString::to_string)
+            .collect();
+        Some(all).filter(|all| (1..=FEW).contains(&all.len()))
+    };
+    shown(&|own| Some(&*own.name) == near)
+        .or_else(|| shown(&|own| own.kind == target.kind))
+        .or_else(|| shown(&|_| true))
+        .unwrap_or_default()
 }
 
 /// Returns the objects around the passes of a namespace.

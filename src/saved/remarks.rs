@@ -97,6 +97,9 @@ fn is_of_input(note: &Note) -> bool {
 
 /// Notes what else scales the target: whether they share pods cannot be seen without pods.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
+    if snapshot.controller.version.minor() < 26 {
+        return None;
+    }
     let target = &snapshot.hpa.spec.scale_target_ref;
     let others = snapshot.other_hpas.iter().map(|other| &other.hpa);
     let rivals = others.chain(&surroundings.rivals);

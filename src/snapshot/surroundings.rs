@@ -995,6 +995,7 @@ impl ScaledObject {
         owner.is_some_and(|owner| owner.name == *name)
             || hpa.name == format!("keda-hpa-{name}")
             || hpa.name == self.status.hpa_name
+            || Some(&hpa.name) == self.spec.hpa_name()
     }
 
     /// Whether a name is its HPA's, its own, or its target's.
@@ -1042,6 +1043,9 @@ pub struct ScaledObjectSpec {
     /// How many seconds after the last trigger was active KEDA scales to that, or to 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub cooldown_period: Option<i32>,
+    /// What KEDA's HPA is called, among others.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub advanced: Option<Advanced>,
     /// The replicas that KEDA asks for in place of a trigger that fails.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub fallback: Option<Fallback>,
@@ -1053,6 +1057,36 @@ pub struct ScaledObjectSpec {
         deserialize_with = "prometheus_queries"
     )]
     pub queries: BTreeMap<usize, String>,
+}
+
+/// `Advanced` of a [`ScaledObject`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Advanced {
+    /// `HorizontalPodAutoscalerConfig`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub horizontal_pod_autoscaler_config: HpaConfig,
+}
+
+/// What KEDA makes of its HPA.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HpaConfig {
+    /// The name of the HPA, if it is stated.
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub name: String,
+}
+
+impl ScaledObjectSpec {
+    /// Returns the name of the HPA, if it is stated.
+    pub(crate) fn hpa_name(&self) -> Option<&String> {
+        let advanced = self.advanced.as_ref()?;
+        let name = &advanced.horizontal_pod_autoscaler_config.name;
+        Some(name).filter(|name| !name.is_empty())
+    }
 }
 
 /// `Fallback` of a [`ScaledObject`].

@@ -352,13 +352,14 @@ fn validate_amount(resource: &str, amount: &Amount, path: &Path) -> Vec<Cause> {
     if *amount < Amount::default() {
         causes.push(path.invalid(Shown::Json(&shown), NOT_NEGATIVE));
     }
-    let is_whole = amount.milli_value() % 1000 == 0;
-    if !is_whole && names::is_extended_resource(resource) {
+    if amount.milli_value() % 1000 != 0 && names::is_extended_resource(resource) {
         causes.push(path.invalid(Shown::Json(&shown), "must be an integer"));
     }
     if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
-        let size = Quantity::parse(size).map_or(0, |size| size.amount().value());
-        if size <= 0 || !is_whole || amount.value() % size != 0 {
+        let size = Quantity::parse(size).ok();
+        let size = size.filter(|size| size.milli_value() % 1000 == 0);
+        let size = size.map_or(0, |size| size.amount().value());
+        if size <= 0 || amount.value() % size != 0 {
             let detail = format!("{shown} is not positive integer multiple of {resource}");
             causes.push(path.invalid(Shown::Json(&shown), &detail));
         }

@@ -86,28 +86,29 @@ impl Answers<'_> {
         let Place {
             pods, pod_metrics, ..
         } = self.place;
-        // A list with values of other metrics says nothing about one that nobody asked for.
-        let (documents, is_there, has_others) = match api {
-            Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty(), false),
+        let (documents, is_there) = match api {
+            Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
-                let values = &self.objects.metric_values;
+                let mut values = self.objects.metric_values.iter();
                 (
                     Documents::MetricValueList,
-                    values.iter().any(|value| value.name == name),
-                    !values.is_empty(),
+                    values.any(|value| value.name == name),
                 )
             }
             Api::External => {
-                let values = &self.objects.external_values;
+                let mut values = self.objects.external_values.iter();
                 (
                     Documents::ExternalMetricValueList,
-                    values.iter().any(|value| value.metric_name == name),
-                    !values.is_empty(),
+                    values.any(|value| value.metric_name == name),
                 )
             }
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
-        let is_listed = lists.contains(&documents) && (is_asked_for || !has_others);
+        // Of what nobody asked for, only a value is an answer: an empty list is one to another request.
+        let (is_there, is_listed) = match Request::of(spec) {
+            Some(request) if !is_asked_for => (self.has_value(request), false),
+            _ => (is_there, lists.contains(&documents)),
+        };
         if !is_there && !is_listed {
             return Some(documents);
         }
@@ -115,6 +116,21 @@ impl Answers<'_> {
             || lists.contains(&Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
+    }
+
+    /// Whether the objects have a value for a request.
+    fn has_value(&self, request: Request<'_>) -> bool {
+        let answer = match request {
+            Request::Pods(metric) => self.pods(metric),
+            Request::Object(object, metric) => self.object(object, metric),
+            Request::External(metric) => self.external(metric),
+        };
+        match answer {
+            MetricAnswer::Pods(values) => !values.is_empty(),
+            MetricAnswer::Object(values) => !values.is_empty(),
+            MetricAnswer::External(values) => !values.is_empty(),
+            _ => false,
+        }
     }
 
     /// Whether a metric of the HPA needs the same answer.

@@ -369,7 +369,7 @@ fn a_target_that_is_put_back_gives_the_recorded_answer() {
 /// A manifest replaces an HPA that has other metrics.
 #[test]
 fn a_candidate_gives_the_recorded_answer() {
-    over_recorded(397, |case, _| {
+    over_recorded(390, |case, _| {
         let mut items: Value = serde_json::from_str(case.input.get()).expect("JSON");
         let list = items["items"].as_array_mut().expect("a list");
         let hpa = list.iter_mut().find(|item| {

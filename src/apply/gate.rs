@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Change;
 use crate::args::How;
 use crate::engine::decision::{Lacking, MetricResult, Path, Step};
+use crate::engine::hold::Hold;
 use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
@@ -252,42 +253,29 @@ impl GateInput<'_> {
             Going::Since(since) => Some(Reason::TargetDeleted(*since)),
             _ => None,
         };
-        let steps = self
-            .pass
-            .decision
-            .trace
-            .iter()
-            .filter_map(|step| match step {
-                Step::ReadScale {
-                    error: Some(error), ..
-                }
-                | Step::Rescale {
-                    error: Some(error), ..
-                } => Some(Reason::CannotScale {
-                    error: error.clone(),
-                }),
-                Step::ChoosePath {
-                    path: Path::Disabled,
-                    ..
-                } => Some(Reason::ScalingDisabled),
-                Step::RejectSelector {
-                    reason, message, ..
-                } => Some(Reason::NoSelector {
-                    reason,
-                    message: message.clone(),
-                }),
-                Step::CombineMetrics {
-                    accepted: false, ..
-                } => Some(match self.lacking() {
-                    lacking if !lacking.is_empty() => Reason::Undecided { lacking },
-                    _ => Reason::NoMetric {
-                        failed: self.failed(),
-                        cause: self.first_failure(),
-                    },
-                }),
-                _ => None,
-            });
-        hpa.into_iter().chain(target).chain(steps).collect()
+        let holds = self.pass.decision.holds().filter_map(|hold| match hold {
+            Hold::Unreadable(Some(error)) | Hold::Unwritten { error, .. } => {
+                Some(Reason::CannotScale {
+                    error: error.to_owned(),
+                })
+            }
+            Hold::AtZero => Some(Reason::ScalingDisabled),
+            Hold::Selector {
+                reason, message, ..
+            } => Some(Reason::NoSelector {
+                reason,
+                message: message.to_owned(),
+            }),
+            Hold::Failed(_) => Some(match self.lacking() {
+                lacking if !lacking.is_empty() => Reason::Undecided { lacking },
+                _ => Reason::NoMetric {
+                    failed: self.failed(),
+                    cause: self.first_failure(),
+                },
+            }),
+            _ => None,
+        });
+        hpa.into_iter().chain(target).chain(holds).collect()
     }
 
     /// What the controller would write and say is unknown if it may have read more.

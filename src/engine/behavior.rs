@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::arith::{cutoff, to_i32};
-use super::decision::{Direction, PolicyLimit, RateLimit, Step};
+use super::decision::{Direction, LimitStep, PolicyLimit, RateLimit, StabilizeStep, Step};
 use super::rules::Rules;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
@@ -88,15 +88,15 @@ pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
         limited_reason,
         limited: replicas != stabilized,
         steps: [
-            Step::Stabilize {
+            Step::Stabilize(StabilizeStep {
                 desired,
                 result: stabilized,
                 up_window: None,
                 down_window: downscale_stabilization,
                 held_by,
                 reason: able_reason,
-            },
-            Step::Limit {
+            }),
+            Step::Limit(LimitStep {
                 desired: stabilized,
                 result: replicas,
                 rate: Some(RateLimit {
@@ -108,7 +108,7 @@ pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
                 min,
                 max,
                 reason: limited_reason,
-            },
+            }),
         ],
     }
 }
@@ -242,22 +242,22 @@ pub(crate) fn with_behavior(
         limited_reason,
         limited: replicas != stabilized,
         steps: [
-            Step::Stabilize {
+            Step::Stabilize(StabilizeStep {
                 desired,
                 result: stabilized,
                 up_window: Some(up_window),
                 down_window,
                 held_by,
                 reason: able_reason,
-            },
-            Step::Limit {
+            }),
+            Step::Limit(LimitStep {
                 desired: stabilized,
                 result: replicas,
                 rate,
                 min,
                 max,
                 reason: limited_reason,
-            },
+            }),
         ],
     }
 }
@@ -486,13 +486,9 @@ mod tests {
     /// Returns the result of stabilization, whether it is attributed to a past recommendation, and how many
     /// are remembered.
     fn stabilized(normalized: &Normalized, memory: &Memory) -> (i32, bool, usize) {
-        let Step::Stabilize {
-            result, held_by, ..
-        } = &normalized.steps[0]
-        else {
-            panic!("{:?}", normalized.steps)
-        };
-        (*result, held_by.is_some(), memory.recommendations.len())
+        let step = normalized.steps[0].stabilization().unwrap();
+        let remembered = memory.recommendations.len();
+        (step.result, step.held_by.is_some(), remembered)
     }
 
     #[test]
@@ -720,10 +716,10 @@ mod tests {
             let rules = Rules::of(&version, Gates::new(&version, |_| None));
             let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
             let [
-                Step::Stabilize {
+                Step::Stabilize(StabilizeStep {
                     result, held_by, ..
-                },
-                Step::Limit { rate, .. },
+                }),
+                Step::Limit(LimitStep { rate, .. }),
             ] = normalized.steps
             else {
                 panic!("{:?}", normalized.steps)

@@ -6,6 +6,7 @@ pub(crate) mod arith;
 pub(crate) mod behavior;
 mod conditions;
 pub mod decision;
+pub mod hold;
 mod metrics;
 pub(crate) mod pods;
 mod replicas;
@@ -14,7 +15,9 @@ pub(crate) mod rules;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric};
+use decision::{
+    CombineStep, Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric,
+};
 use rules::Rules;
 
 use crate::apimachinery::names;
@@ -423,14 +426,14 @@ impl<'s> Reconciliation<'s> {
         let unread = self.unread.len();
         let without = invalid + unread;
         let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics {
+        self.trace.push(Step::CombineMetrics(CombineStep {
             highest,
             by,
             invalid,
             unread,
             total,
             accepted,
-        });
+        }));
         if !accepted && unread > 0 {
             return Err(NoProposal::Unread);
         }

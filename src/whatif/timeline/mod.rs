@@ -21,7 +21,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Because, Decision, MetricStep, Path, Step};
+use crate::engine::decision::{Because, Decision, MetricStep};
+use crate::engine::hold::Hold;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::Recommendation;
@@ -211,48 +212,36 @@ pub enum Limited {
     Woken,
 }
 
+impl Limited {
+    fn of(hold: Hold<'_>) -> Option<Self> {
+        match hold {
+            Hold::Corrected(..) => Some(Self::OutOfBounds),
+            Hold::Window(stabilized) => Some(Self::Stabilized(stabilized.held_by)),
+            Hold::Limit(limit) => Some(Self::Limit(limit.reason)),
+            Hold::Woken(_) => Some(Self::Woken),
+            _ => None,
+        }
+    }
+}
+
 impl Change {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
-        let (value, tolerated, limits) = (None, None, Vec::new());
+        let (value, tolerated) = (None, None);
+        let limits = decision.holds().filter_map(Limited::of).collect();
+        let by = decision.combination().and_then(|combined| combined.by);
         let mut change = Self {
             time,
             from,
             to,
             proposal,
-            by: None,
+            by,
             value,
             tolerated,
             limits,
         };
-        for step in &decision.trace {
-            change.limits.extend(match step {
-                Step::ChoosePath {
-                    path: Path::AboveMax | Path::BelowMin,
-                    ..
-                } => Some(Limited::OutOfBounds),
-                Step::Stabilize {
-                    desired,
-                    result,
-                    held_by,
-                    ..
-                } if desired != result => Some(Limited::Stabilized(*held_by)),
-                Step::Limit {
-                    desired,
-                    result,
-                    reason,
-                    ..
-                } if desired != result => Some(Limited::Limit(reason)),
-                Step::RaiseToMin { .. } => Some(Limited::Woken),
-                Step::CombineMetrics { by, .. } => {
-                    change.by = *by;
-                    None
-                }
-                _ => None,
-            });
-        }
-        if let Some(by) = change.by {
+        if let Some(by) = by {
             change.value = current(decision, by);
             let proposal = decision.metric(by).and_then(MetricStep::proposal);
             change.tolerated = proposal.and_then(|it| match it.because {

@@ -254,11 +254,9 @@ impl GateInput<'_> {
             _ => None,
         };
         let holds = self.pass.decision.holds().filter_map(|hold| match hold {
-            Hold::Unreadable(Some(error)) | Hold::Unwritten { error, .. } => {
-                Some(Reason::CannotScale {
-                    error: error.to_owned(),
-                })
-            }
+            Hold::Unreadable(error) | Hold::Unwritten { error, .. } => Some(Reason::CannotScale {
+                error: error.to_owned(),
+            }),
             Hold::AtZero => Some(Reason::ScalingDisabled),
             Hold::Selector {
                 reason, message, ..
@@ -341,7 +339,7 @@ impl GateInput<'_> {
     /// Returns the labels of the metrics that fail.
     fn failed(&self) -> Vec<String> {
         let metrics = self.pass.decision.metrics();
-        let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
+        let failed = metrics.filter(|metric| metric.is_failed());
         let specs = &self.pass.input.snapshot.hpa.spec.metrics;
         failed
             .map(|metric| specs[metric.index].label(specs))
@@ -351,10 +349,7 @@ impl GateInput<'_> {
     /// Returns why the first of them fails: what the API says, or else the controller.
     fn first_failure(&self) -> String {
         let mut metrics = self.pass.decision.metrics();
-        let failure = metrics.find_map(|metric| match &metric.result {
-            MetricResult::Error(error) => Some((metric.index, error)),
-            _ => None,
-        });
+        let failure = metrics.find_map(|metric| Some((metric.index, metric.error()?)));
         failure.map_or_else(String::new, |(index, error)| {
             match &self.pass.input.snapshot.metrics[index] {
                 MetricAnswer::Failed(text) => text.clone(),
@@ -368,7 +363,7 @@ impl GateInput<'_> {
         let mut decision = self.pass.decision.clone();
         for step in &mut decision.trace {
             if let Step::ComputeMetric(metric) = step
-                && let MetricResult::Error(error) = &metric.result
+                && let Some(error) = metric.error()
             {
                 let message = error.message.clone();
                 metric.result = MetricResult::Unread(Unread::Refused { message });

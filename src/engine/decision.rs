@@ -480,6 +480,19 @@ impl MetricStep {
         }
     }
 
+    /// Returns why it failed, if it did.
+    pub fn error(&self) -> Option<&MetricError> {
+        match &self.result {
+            MetricResult::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether it failed.
+    pub fn is_failed(&self) -> bool {
+        self.error().is_some()
+    }
+
     /// Whether it is about a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(&*self.type_, "Resource" | "ContainerResource")

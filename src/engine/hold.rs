@@ -8,7 +8,7 @@ use super::decision::{
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Hold<'d> {
     /// The scale of the target could not be read.
-    Unreadable(Option<&'d str>),
+    Unreadable(&'d str),
     /// The target has no replicas, so scaling is disabled.
     AtZero,
     /// The replicas are beyond a bound in this direction, and are set to it.
@@ -40,13 +40,12 @@ pub enum Hold<'d> {
 }
 
 impl Step {
-    fn hold(&self) -> Option<Hold<'_>> {
+    /// Returns the hold, if the step is one.
+    pub fn hold(&self) -> Option<Hold<'_>> {
         Some(match self {
             Self::ReadScale {
-                replicas: None,
-                error,
-                ..
-            } => Hold::Unreadable(error.as_deref()),
+                error: Some(error), ..
+            } => Hold::Unreadable(error),
             Self::ChoosePath { path, min, max, .. } => match path {
                 Path::Disabled => Hold::AtZero,
                 Path::AboveMax => Hold::Corrected(Direction::Up, *max),
@@ -85,7 +84,7 @@ impl Decision {
     /// Returns why the scale of the target could not be read.
     pub fn unreadable(&self) -> Option<&str> {
         self.holds().find_map(|hold| match hold {
-            Hold::Unreadable(error) => error,
+            Hold::Unreadable(error) => Some(error),
             _ => None,
         })
     }

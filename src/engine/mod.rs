@@ -14,6 +14,7 @@ pub(crate) mod rules;
 
 use jiff::Timestamp;
 
+use behavior::Normalized;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{
     CombineStep, Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric,
@@ -347,25 +348,19 @@ impl<'s> Reconciliation<'s> {
             now: self.snapshot.now,
             downscale_stabilization: self.snapshot.controller.downscale_stabilization,
         };
-        let normalized = match &self.snapshot.hpa.spec.behavior {
+        let Normalized { stabilized, limit } = match &self.snapshot.hpa.spec.behavior {
             None => behavior::without_behavior(wanted, &mut self.memory),
             Some(own) => behavior::with_behavior(wanted, own, &self.rules, &mut self.memory),
         };
-        self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
-        self.condition(
-            SCALING_LIMITED,
-            normalized.limited,
-            normalized.limited_reason,
-        );
-        self.trace.extend(normalized.steps);
+        let replicas = limit.result;
+        self.condition(ABLE_TO_SCALE, true, stabilized.reason);
+        self.condition(SCALING_LIMITED, limit.holds(), limit.reason);
+        self.trace
+            .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised =
-            current == 0 && self.min != 0 && self.was_zeroed() && normalized.replicas < self.min;
+        let raised = current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min;
         if !raised {
-            return Allowed {
-                replicas: normalized.replicas,
-                raised,
-            };
+            return Allowed { replicas, raised };
         }
         self.trace.push(Step::RaiseToMin { result: self.min });
         Allowed {

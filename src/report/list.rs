@@ -10,7 +10,7 @@ use serde::ser::{SerializeStruct, Serializer};
 use super::expected::lacking;
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, Block, Direction, MetricResult};
+use crate::engine::decision::{Because, Block, Direction, MetricStep};
 use crate::engine::hold::Hold;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
@@ -234,10 +234,8 @@ impl Explanation<'_> {
             .decision
             .winner()
             .filter(|_| kept)
-            .is_some_and(|metric| {
-                matches!(&metric.result, MetricResult::Proposal(proposal)
-                if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
-            })
+            .and_then(MetricStep::proposal)
+            .is_some_and(|it| it.because == Because::WithinTolerance && it.ratio != 1.0)
     }
 
     /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.

@@ -927,7 +927,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     let scale = snapshot.scale.as_ref().ok();
     let step = |metric: usize| decision.metric(metric).expect("an evaluated metric");
     let proposed = |metric: usize| step(metric).proposal().map(|it| it.replicas);
-    let is_failed = |metric: usize| matches!(step(metric).result, MetricResult::Error(_));
+    let is_failed = |metric: usize| step(metric).is_failed();
     let pod = |name: &str| {
         snapshot
             .pods

@@ -1,6 +1,6 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::{Block, MetricResult};
+use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
@@ -33,7 +33,7 @@ impl Kind for BlockedByFailedMetric {
             .combination()
             .filter(|it| !it.accepted && it.unread == 0)?;
         let highest = combined.by?;
-        let is_failed = |step: &&MetricStep| matches!(step.result, MetricResult::Error(_));
+        let is_failed = |step: &&MetricStep| step.is_failed();
         let failed: Vec<usize> = case
             .metrics()
             .filter(is_failed)

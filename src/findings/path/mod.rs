@@ -21,9 +21,7 @@ use serde_json::Value;
 
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{
-    Because, Decision, LimitStep, MetricResult, Path, Proposal, RateLimit, StabilizeStep,
-};
+use crate::engine::decision::{Because, Decision, LimitStep, Proposal, RateLimit, StabilizeStep};
 use crate::findings::prelude::*;
 use crate::findings::targets::Room;
 use crate::snapshot::Snapshot;
@@ -34,14 +32,8 @@ use crate::words::in_unit;
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
-    let decision = case.decision();
-    let winner = decision
-        .winner()
-        .filter(|_| decision.path() == Some(Path::Metrics))?;
-    match &winner.result {
-        MetricResult::Proposal(proposal) => Some((winner, proposal)),
-        MetricResult::Error(_) | MetricResult::Unread(_) => None,
-    }
+    let winner = case.decision().winner()?;
+    Some((winner, winner.proposal()?))
 }
 
 /// Returns the metric that decides, with its ratio, if the tolerance is what keeps the replicas.

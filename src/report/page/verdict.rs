@@ -3,7 +3,7 @@
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{
-    Because, Block, CombineStep, Direction, LimitStep, MetricResult, MetricStep, StabilizeStep,
+    Because, Block, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::value;
@@ -403,16 +403,10 @@ impl Words<'_> {
     /// Words what the winning metric asks for.
     fn asks(&self, combined: &CombineStep, current: i32) -> String {
         let CombineStep {
-            highest,
-            by,
-            invalid,
-            ..
+            highest, invalid, ..
         } = *combined;
-        let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
-        let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
-            MetricResult::Proposal(proposal) => Some((metric, proposal)),
-            MetricResult::Error(_) | MetricResult::Unread(_) => None,
-        }) else {
+        let winner = self.explanation.pass.decision.winner();
+        let Some((winner, proposal)) = winner.and_then(|it| Some((it, it.proposal()?))) else {
             return "No metric proposes anything".to_owned();
         };
         let label = self.label(winner);
@@ -443,14 +437,11 @@ impl Words<'_> {
                 }
             }
             Because::FilledWithinTolerance => {
-                let ratio = winner
-                    .proposal()
-                    .and_then(|it| it.filled)
-                    .map(|it| it.ratio);
+                let ratio = proposal.filled.map_or(proposal.ratio, |it| it.ratio);
                 format!(
                     "{label} keeps the replicas: with values assumed for the pods that do not count, \
                      it is at {} of its target, within the tolerance",
-                    percent(ratio.unwrap_or(proposal.ratio)),
+                    percent(ratio),
                 )
             }
             Because::WithinTolerance | Because::DirectionFlips | Because::CountFlips => {

@@ -405,7 +405,7 @@ impl<'a> Facts<'a> {
                 (None, None) => Unknown::MetricsIgnored.into(),
             },
             PassField::Failed => self.over_metrics(|metrics| {
-                let failed = |metric: &&MetricStep| matches!(metric.result, MetricResult::Error(_));
+                let failed = |metric: &&MetricStep| metric.is_failed();
                 metrics.iter().copied().filter(failed).count()
             }),
             PassField::Missing => self.over_metrics(|metrics| {

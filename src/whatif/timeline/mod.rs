@@ -21,11 +21,9 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Because, Decision, MetricStep};
-use crate::engine::hold::Hold;
+use crate::engine::decision::{Because, Decision, MetricStep, Step};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::memory::Recommendation;
 use crate::whatif::overrides::{Reported, current};
 pub use course::Course;
 pub use past::begin_with_load;
@@ -185,8 +183,8 @@ pub struct Change {
     pub value: Option<Reported>,
     /// How that was within the tolerance of its target, if it was.
     pub tolerated: Option<Tolerated>,
-    /// What made something else of it, in order.
-    pub limits: Vec<Limited>,
+    /// The steps that made something else of it, in order.
+    pub limits: Vec<Step>,
 }
 
 /// How a metric is within the tolerance of its target.
@@ -199,37 +197,13 @@ pub enum Tolerated {
     Filled,
 }
 
-/// What makes something else of a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limited {
-    /// The replicas were outside of the bounds: the metrics are ignored.
-    OutOfBounds,
-    /// Stabilization, with the recommendation that was remembered.
-    Stabilized(Option<Recommendation>),
-    /// A rate limit or bound, as in the condition `ScalingLimited`.
-    Limit(&'static str),
-    /// A workload that was scaled to zero wakes with the minimum.
-    Woken,
-}
-
-impl Limited {
-    fn of(hold: Hold<'_>) -> Option<Self> {
-        match hold {
-            Hold::Corrected(..) => Some(Self::OutOfBounds),
-            Hold::Window(stabilized) => Some(Self::Stabilized(stabilized.held_by)),
-            Hold::Limit(limit) => Some(Self::Limit(limit.reason)),
-            Hold::Woken(_) => Some(Self::Woken),
-            _ => None,
-        }
-    }
-}
-
 impl Change {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
         let (value, tolerated) = (None, None);
-        let limits = decision.holds().filter_map(Limited::of).collect();
+        let holds = |step: &&Step| step.hold().is_some();
+        let limits = decision.trace.iter().filter(holds).cloned().collect();
         let by = decision.combination().and_then(|combined| combined.by);
         let mut change = Self {
             time,

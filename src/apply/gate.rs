@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Change;
 use crate::args::How;
 use crate::engine::decision::{Lacking, MetricResult, Path, Step};
+use crate::engine::hold::Hold;
 use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
@@ -252,42 +253,27 @@ impl GateInput<'_> {
             Going::Since(since) => Some(Reason::TargetDeleted(*since)),
             _ => None,
         };
-        let steps = self
-            .pass
-            .decision
-            .trace
-            .iter()
-            .filter_map(|step| match step {
-                Step::ReadScale {
-                    error: Some(error), ..
-                }
-                | Step::Rescale {
-                    error: Some(error), ..
-                } => Some(Reason::CannotScale {
-                    error: error.clone(),
-                }),
-                Step::ChoosePath {
-                    path: Path::Disabled,
-                    ..
-                } => Some(Reason::ScalingDisabled),
-                Step::RejectSelector {
-                    reason, message, ..
-                } => Some(Reason::NoSelector {
-                    reason,
-                    message: message.clone(),
-                }),
-                Step::CombineMetrics {
-                    accepted: false, ..
-                } => Some(match self.lacking() {
-                    lacking if !lacking.is_empty() => Reason::Undecided { lacking },
-                    _ => Reason::NoMetric {
-                        failed: self.failed(),
-                        cause: self.first_failure(),
-                    },
-                }),
-                _ => None,
-            });
-        hpa.into_iter().chain(target).chain(steps).collect()
+        let holds = self.pass.decision.holds().filter_map(|hold| match hold {
+            Hold::Unreadable(error) | Hold::Unwritten { error, .. } => Some(Reason::CannotScale {
+                error: error.to_owned(),
+            }),
+            Hold::AtZero => Some(Reason::ScalingDisabled),
+            Hold::Selector {
+                reason, message, ..
+            } => Some(Reason::NoSelector {
+                reason,
+                message: message.to_owned(),
+            }),
+            Hold::Failed(_) => Some(match self.lacking() {
+                lacking if !lacking.is_empty() => Reason::Undecided { lacking },
+                _ => Reason::NoMetric {
+                    failed: self.failed(),
+                    cause: self.first_failure(),
+                },
+            }),
+            _ => None,
+        });
+        hpa.into_iter().chain(target).chain(holds).collect()
     }
 
     /// What the controller would write and say is unknown if it may have read more.
@@ -353,7 +339,7 @@ impl GateInput<'_> {
     /// Returns the labels of the metrics that fail.
     fn failed(&self) -> Vec<String> {
         let metrics = self.pass.decision.metrics();
-        let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
+        let failed = metrics.filter(|metric| metric.is_failed());
         let specs = &self.pass.input.snapshot.hpa.spec.metrics;
         failed
             .map(|metric| specs[metric.index].label(specs))
@@ -363,10 +349,7 @@ impl GateInput<'_> {
     /// Returns why the first of them fails: what the API says, or else the controller.
     fn first_failure(&self) -> String {
         let mut metrics = self.pass.decision.metrics();
-        let failure = metrics.find_map(|metric| match &metric.result {
-            MetricResult::Error(error) => Some((metric.index, error)),
-            _ => None,
-        });
+        let failure = metrics.find_map(|metric| Some((metric.index, metric.error()?)));
         failure.map_or_else(String::new, |(index, error)| {
             match &self.pass.input.snapshot.metrics[index] {
                 MetricAnswer::Failed(text) => text.clone(),
@@ -380,7 +363,7 @@ impl GateInput<'_> {
         let mut decision = self.pass.decision.clone();
         for step in &mut decision.trace {
             if let Step::ComputeMetric(metric) = step
-                && let MetricResult::Error(error) = &metric.result
+                && let Some(error) = metric.error()
             {
                 let message = error.message.clone();
                 metric.result = MetricResult::Unread(Unread::Refused { message });

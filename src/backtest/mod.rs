@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use jiff::SignedDuration;
 
 use crate::engine;
-use crate::engine::decision::{Decision, MetricResult};
+use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
@@ -442,10 +442,7 @@ impl PreparedRun {
 
     /// The metrics that have no value in any pass.
     fn lacking(&self) -> Vec<String> {
-        let failed = self
-            .first
-            .metrics()
-            .filter(|it| matches!(it.result, MetricResult::Error(_)));
+        let failed = self.first.metrics().filter(|it| it.is_failed());
         let failed = failed.filter(|it| !self.player.has(it.index));
         let metrics = &self.input.snapshot.hpa.spec.metrics;
         failed.map(|it| metrics[it.index].label(metrics)).collect()

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::arith::{cutoff, to_i32};
-use super::decision::{Direction, PolicyLimit, RateLimit, Step};
+use super::decision::{Direction, LimitStep, PolicyLimit, RateLimit, StabilizeStep};
 use super::rules::Rules;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
@@ -22,14 +22,10 @@ pub(crate) struct Wanted {
     pub(crate) downscale_stabilization: SignedDuration,
 }
 
-/// The result of stabilization and limits, with the two steps. The reasons of the conditions
-/// are in the steps.
+/// The two steps from what the metrics ask for to what is allowed.
 pub(crate) struct Normalized {
-    pub(crate) replicas: i32,
-    pub(crate) able_reason: &'static str,
-    pub(crate) limited_reason: &'static str,
-    pub(crate) limited: bool,
-    pub(crate) steps: [Step; 2],
+    pub(crate) stabilized: StabilizeStep,
+    pub(crate) limit: LimitStep,
 }
 
 /// Normalizes without `behavior`.
@@ -83,33 +79,27 @@ pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
         (stabilized, "DesiredWithinRange")
     };
     Normalized {
-        replicas,
-        able_reason,
-        limited_reason,
-        limited: replicas != stabilized,
-        steps: [
-            Step::Stabilize {
-                desired,
-                result: stabilized,
-                up_window: None,
-                down_window: downscale_stabilization,
-                held_by,
-                reason: able_reason,
-            },
-            Step::Limit {
-                desired: stabilized,
-                result: replicas,
-                rate: Some(RateLimit {
-                    direction: Direction::Up,
-                    replicas: rate,
-                    select_policy: None,
-                    policies: Vec::new(),
-                }),
-                min,
-                max,
-                reason: limited_reason,
-            },
-        ],
+        stabilized: StabilizeStep {
+            desired,
+            result: stabilized,
+            up_window: None,
+            down_window: downscale_stabilization,
+            held_by,
+            reason: able_reason,
+        },
+        limit: LimitStep {
+            desired: stabilized,
+            result: replicas,
+            rate: Some(RateLimit {
+                direction: Direction::Up,
+                replicas: rate,
+                select_policy: None,
+                policies: Vec::new(),
+            }),
+            min,
+            max,
+            reason: limited_reason,
+        },
     }
 }
 
@@ -237,28 +227,22 @@ pub(crate) fn with_behavior(
         (stabilized, "DesiredWithinRange", None)
     };
     Normalized {
-        replicas,
-        able_reason,
-        limited_reason,
-        limited: replicas != stabilized,
-        steps: [
-            Step::Stabilize {
-                desired,
-                result: stabilized,
-                up_window: Some(up_window),
-                down_window,
-                held_by,
-                reason: able_reason,
-            },
-            Step::Limit {
-                desired: stabilized,
-                result: replicas,
-                rate,
-                min,
-                max,
-                reason: limited_reason,
-            },
-        ],
+        stabilized: StabilizeStep {
+            desired,
+            result: stabilized,
+            up_window: Some(up_window),
+            down_window,
+            held_by,
+            reason: able_reason,
+        },
+        limit: LimitStep {
+            desired: stabilized,
+            result: replicas,
+            rate,
+            min,
+            max,
+            reason: limited_reason,
+        },
     }
 }
 
@@ -486,13 +470,9 @@ mod tests {
     /// Returns the result of stabilization, whether it is attributed to a past recommendation, and how many
     /// are remembered.
     fn stabilized(normalized: &Normalized, memory: &Memory) -> (i32, bool, usize) {
-        let Step::Stabilize {
-            result, held_by, ..
-        } = &normalized.steps[0]
-        else {
-            panic!("{:?}", normalized.steps)
-        };
-        (*result, held_by.is_some(), memory.recommendations.len())
+        let step = normalized.stabilized;
+        let remembered = memory.recommendations.len();
+        (step.result, step.held_by.is_some(), remembered)
     }
 
     #[test]
@@ -719,27 +699,14 @@ mod tests {
             };
             let rules = Rules::of(&version, Gates::new(&version, |_| None));
             let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
-            let [
-                Step::Stabilize {
-                    result, held_by, ..
-                },
-                Step::Limit { rate, .. },
-            ] = normalized.steps
-            else {
-                panic!("{:?}", normalized.steps)
-            };
-            let age = held_by.map(|held| now.duration_since(held.time).as_secs());
-            let Normalized {
-                replicas,
-                limited_reason,
-                ..
-            } = normalized;
+            let Normalized { stabilized, limit } = normalized;
+            let held_by = stabilized.held_by;
             let told = (
-                result,
-                age,
-                replicas,
-                limited_reason,
-                rate.map(|rate| rate.replicas),
+                stabilized.result,
+                held_by.map(|held| now.duration_since(held.time).as_secs()),
+                limit.result,
+                limit.reason,
+                limit.rate.map(|rate| rate.replicas),
             );
             assert_eq!(told, expected, "{desired} {remembered:?} {added} {removed}");
         }

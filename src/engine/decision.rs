@@ -54,9 +54,8 @@ impl Block {
 impl Decision {
     /// Whether the known metrics do not decide, and the unknown ones may.
     pub fn is_unread(&self) -> bool {
-        self.trace.iter().any(|step| {
-            matches!(step, Step::CombineMetrics { accepted: false, unread, .. } if *unread > 0)
-        })
+        self.combination()
+            .is_some_and(|combined| !combined.accepted && combined.unread > 0)
     }
 
     /// Returns the replicas of the target before the pass; `None` if its scale could not be read.
@@ -95,49 +94,26 @@ impl Decision {
 
     /// Returns the metric with the highest proposal, if the pass accepts it.
     pub fn winner(&self) -> Option<&MetricStep> {
-        let by = self.trace.iter().find_map(|step| match step {
-            Step::CombineMetrics {
-                by, accepted: true, ..
-            } => *by,
-            _ => None,
-        })?;
-        self.metric(by)
+        let combined = self.combination().filter(|combined| combined.accepted)?;
+        self.metric(combined.by?)
     }
 
-    /// Returns the replicas that could not be written, and why.
-    pub fn unwritten(&self) -> Option<(i32, &str)> {
+    /// Returns how the proposals of the metrics were combined, if they were.
+    pub fn combination(&self) -> Option<&CombineStep> {
         self.trace.iter().find_map(|step| match step {
-            Step::Rescale {
-                to,
-                error: Some(error),
-                ..
-            } => Some((*to, &**error)),
+            Step::CombineMetrics(combined) => Some(combined),
             _ => None,
         })
     }
 
-    /// Returns what prevented the pass from deciding or scaling; `None` if nothing did, or if a metric that
-    /// is unknown here may decide.
-    pub fn block(&self) -> Option<Block> {
-        self.trace.iter().find_map(|step| match step {
-            Step::ReadScale { replicas: None, .. } => Some(Block::NoScale),
-            Step::ChoosePath {
-                path: Path::Disabled,
-                ..
-            } => Some(Block::AtZero),
-            Step::RejectSelector { hpas, .. } => Some(if hpas.is_empty() {
-                Block::Selector
-            } else {
-                Block::SharedPods
-            }),
-            Step::CombineMetrics {
-                accepted: false,
-                unread: 0,
-                ..
-            } => Some(Block::Metrics),
-            Step::Rescale { error: Some(_), .. } => Some(Block::NotWritten),
-            _ => None,
-        })
+    /// Returns the stabilization, if the pass reached it.
+    pub fn stabilization(&self) -> Option<&StabilizeStep> {
+        self.trace.iter().find_map(Step::stabilization)
+    }
+
+    /// Returns the rate limits and bounds, if the pass reached them.
+    pub fn limit(&self) -> Option<&LimitStep> {
+        self.trace.iter().find_map(Step::limit)
     }
 }
 
@@ -275,53 +251,11 @@ pub enum Step {
     /// One metric was evaluated.
     ComputeMetric(Box<MetricStep>),
     /// The highest proposal was chosen, or too many metrics failed.
-    CombineMetrics {
-        /// The highest proposal of the valid metrics.
-        highest: i32,
-        /// The index of the metric that made it, from 0.
-        by: Option<usize>,
-        /// How many metrics failed.
-        invalid: usize,
-        /// How many metrics are unknown here.
-        #[serde(skip_serializing_if = "is_zero")]
-        unread: usize,
-        /// How many metrics there are.
-        total: usize,
-        /// Whether the pass accepts it.
-        accepted: bool,
-    },
+    CombineMetrics(CombineStep),
     /// Past recommendations were taken into account.
-    Stabilize {
-        /// The replicas that the metrics ask for.
-        desired: i32,
-        /// The replicas after stabilization.
-        result: i32,
-        /// How long recommendations hold back scaling up; `None` without `behavior`.
-        #[serde(serialize_with = "optional_seconds")]
-        up_window: Option<SignedDuration>,
-        /// How long recommendations hold back scaling down.
-        #[serde(serialize_with = "seconds")]
-        down_window: SignedDuration,
-        /// The remembered recommendation that determined the result.
-        held_by: Option<Recommendation>,
-        /// The reason, as in the condition AbleToScale.
-        reason: &'static str,
-    },
+    Stabilize(StabilizeStep),
     /// Rate limits and bounds were applied.
-    Limit {
-        /// The replicas after stabilization.
-        desired: i32,
-        /// The replicas that are allowed.
-        result: i32,
-        /// The replicas that the rate limit of this direction allows; `None` if none applies.
-        rate: Option<RateLimit>,
-        /// The lower bound.
-        min: i32,
-        /// The upper bound.
-        max: i32,
-        /// The reason, as in the condition ScalingLimited.
-        reason: &'static str,
-    },
+    Limit(LimitStep),
     /// A workload that was scaled to zero starts again with the new minimum.
     RaiseToMin {
         /// The minimum.
@@ -338,6 +272,110 @@ pub enum Step {
         /// Why it could not be written.
         error: Option<String>,
     },
+}
+
+impl Step {
+    /// Returns the stabilization, if the step is one.
+    pub fn stabilization(&self) -> Option<&StabilizeStep> {
+        match self {
+            Self::Stabilize(stabilized) => Some(stabilized),
+            _ => None,
+        }
+    }
+
+    /// Returns the rate limits and bounds, if the step applies them.
+    pub fn limit(&self) -> Option<&LimitStep> {
+        match self {
+            Self::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+}
+
+/// How the proposals of the metrics were combined.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CombineStep {
+    /// The highest proposal of the valid metrics.
+    pub highest: i32,
+    /// The index of the metric that made it, from 0.
+    pub by: Option<usize>,
+    /// How many metrics failed.
+    pub invalid: usize,
+    /// How many metrics are unknown here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread: usize,
+    /// How many metrics there are.
+    pub total: usize,
+    /// Whether the pass accepts it.
+    pub accepted: bool,
+}
+
+/// How past recommendations were taken into account.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StabilizeStep {
+    /// The replicas that the metrics ask for.
+    pub desired: i32,
+    /// The replicas after stabilization.
+    pub result: i32,
+    /// How long recommendations hold back scaling up; `None` without `behavior`.
+    #[serde(serialize_with = "optional_seconds")]
+    pub up_window: Option<SignedDuration>,
+    /// How long recommendations hold back scaling down.
+    #[serde(serialize_with = "seconds")]
+    pub down_window: SignedDuration,
+    /// The remembered recommendation that determined the result.
+    pub held_by: Option<Recommendation>,
+    /// The reason, as in the condition AbleToScale.
+    pub reason: &'static str,
+}
+
+impl StabilizeStep {
+    /// Whether it changes the replicas.
+    pub fn holds(&self) -> bool {
+        self.desired != self.result
+    }
+}
+
+/// How rate limits and bounds were applied.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitStep {
+    /// The replicas after stabilization.
+    pub desired: i32,
+    /// The replicas that are allowed.
+    pub result: i32,
+    /// The replicas that the rate limit of this direction allows; `None` if none applies.
+    pub rate: Option<RateLimit>,
+    /// The lower bound.
+    pub min: i32,
+    /// The upper bound.
+    pub max: i32,
+    /// The reason, as in the condition ScalingLimited.
+    pub reason: &'static str,
+}
+
+impl LimitStep {
+    /// Whether it changes the replicas.
+    pub fn holds(&self) -> bool {
+        self.desired != self.result
+    }
+
+    /// Whether a rate limit changes the replicas.
+    pub fn is_rate(&self) -> bool {
+        matches!(self.reason, "ScaleUpLimit" | "ScaleDownLimit")
+    }
+
+    /// Whether a bound changes the replicas.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.reason, "TooManyReplicas" | "TooFewReplicas")
+    }
+
+    /// Whether the direction is disabled.
+    pub fn is_disabled(&self) -> bool {
+        self.rate.as_ref().is_some_and(RateLimit::is_disabled)
+    }
 }
 
 /// The paths through a pass.
@@ -440,6 +478,19 @@ impl MetricStep {
             MetricResult::Proposal(proposal) => Some(proposal),
             _ => None,
         }
+    }
+
+    /// Returns why it failed, if it did.
+    pub fn error(&self) -> Option<&MetricError> {
+        match &self.result {
+            MetricResult::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether it failed.
+    pub fn is_failed(&self) -> bool {
+        self.error().is_some()
     }
 
     /// Whether it is about a resource of the pods.

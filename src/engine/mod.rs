@@ -6,6 +6,7 @@ pub(crate) mod arith;
 pub(crate) mod behavior;
 mod conditions;
 pub mod decision;
+pub mod hold;
 mod metrics;
 pub(crate) mod pods;
 mod replicas;
@@ -13,8 +14,11 @@ pub(crate) mod rules;
 
 use jiff::Timestamp;
 
+use behavior::Normalized;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric};
+use decision::{
+    CombineStep, Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric,
+};
 use rules::Rules;
 
 use crate::apimachinery::names;
@@ -344,25 +348,19 @@ impl<'s> Reconciliation<'s> {
             now: self.snapshot.now,
             downscale_stabilization: self.snapshot.controller.downscale_stabilization,
         };
-        let normalized = match &self.snapshot.hpa.spec.behavior {
+        let Normalized { stabilized, limit } = match &self.snapshot.hpa.spec.behavior {
             None => behavior::without_behavior(wanted, &mut self.memory),
             Some(own) => behavior::with_behavior(wanted, own, &self.rules, &mut self.memory),
         };
-        self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
-        self.condition(
-            SCALING_LIMITED,
-            normalized.limited,
-            normalized.limited_reason,
-        );
-        self.trace.extend(normalized.steps);
+        let replicas = limit.result;
+        self.condition(ABLE_TO_SCALE, true, stabilized.reason);
+        self.condition(SCALING_LIMITED, limit.holds(), limit.reason);
+        self.trace
+            .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised =
-            current == 0 && self.min != 0 && self.was_zeroed() && normalized.replicas < self.min;
+        let raised = current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min;
         if !raised {
-            return Allowed {
-                replicas: normalized.replicas,
-                raised,
-            };
+            return Allowed { replicas, raised };
         }
         self.trace.push(Step::RaiseToMin { result: self.min });
         Allowed {
@@ -423,14 +421,14 @@ impl<'s> Reconciliation<'s> {
         let unread = self.unread.len();
         let without = invalid + unread;
         let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics {
+        self.trace.push(Step::CombineMetrics(CombineStep {
             highest,
             by,
             invalid,
             unread,
             total,
             accepted,
-        });
+        }));
         if !accepted && unread > 0 {
             return Err(NoProposal::Unread);
         }

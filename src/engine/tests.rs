@@ -42,7 +42,7 @@ fn six() -> MetricAnswer {
 
 /// Returns the published step that combines the metrics.
 fn combined(decision: &Decision) -> Value {
-    let combines = |step: &&Step| matches!(step, Step::CombineMetrics { .. });
+    let combines = |step: &&Step| matches!(step, Step::CombineMetrics(_));
     serde_json::to_value(decision.trace.iter().find(combines).unwrap()).unwrap()
 }
 

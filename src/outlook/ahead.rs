@@ -282,12 +282,13 @@ impl Run<'_> {
             } else if current < min {
                 min
             } else {
-                match &hpa.spec.behavior {
-                    None => behavior::without_behavior(wanted, &mut memory).replicas,
+                let normalized = match &hpa.spec.behavior {
+                    None => behavior::without_behavior(wanted, &mut memory),
                     Some(behavior) => {
-                        behavior::with_behavior(wanted, behavior, &self.rules, &mut memory).replicas
+                        behavior::with_behavior(wanted, behavior, &self.rules, &mut memory)
                     }
-                }
+                };
+                normalized.limit.result
             };
             // A recommendation of the desired count holds back nothing, and need not accumulate.
             memory

@@ -276,7 +276,11 @@ mod tests {
             version,
         )
         .into_iter()
-        .map(|mut memory| with_behavior(wanted, &behavior, version, &mut memory).replicas)
+        .map(|mut memory| {
+            with_behavior(wanted, &behavior, version, &mut memory)
+                .limit
+                .result
+        })
         .collect();
         (
             *replicas.iter().min().unwrap(),
@@ -364,7 +368,7 @@ mod tests {
                 ..wanted()
             };
             let normalized = with_behavior(wanted, &behavior, &version("v1.24"), &mut memory);
-            assert_eq!(normalized.replicas, expected, "{replicas} removed");
+            assert_eq!(normalized.limit.result, expected, "{replicas} removed");
         }
     }
 

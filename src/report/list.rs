@@ -10,7 +10,8 @@ use serde::ser::{SerializeStruct, Serializer};
 use super::expected::lacking;
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, Block, MetricResult, Path, Step};
+use crate::engine::decision::{Because, Block, Direction, MetricStep};
+use crate::engine::hold::Hold;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
@@ -215,37 +216,15 @@ impl Explanation<'_> {
     /// Returns the last rule that changed the number, as the controller's reason or the field of the spec;
     /// `tolerance` if that is what keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
-        let mut changed = self
-            .pass
-            .decision
-            .trace
-            .iter()
-            .filter_map(|step| match step {
-                Step::ChoosePath {
-                    path: Path::AboveMax,
-                    ..
-                } => Some("maxReplicas"),
-                Step::ChoosePath {
-                    path: Path::BelowMin,
-                    ..
-                }
-                | Step::RaiseToMin { .. } => Some("minReplicas"),
-                Step::Stabilize {
-                    desired,
-                    result,
-                    reason,
-                    ..
-                }
-                | Step::Limit {
-                    desired,
-                    result,
-                    reason,
-                    ..
-                } if desired != result => Some(*reason),
-                _ => None,
-            });
+        let changed = self.pass.decision.holds().filter_map(|hold| match hold {
+            Hold::Corrected(Direction::Up, _) => Some("maxReplicas"),
+            Hold::Corrected(Direction::Down, _) | Hold::Woken(_) => Some("minReplicas"),
+            Hold::Window(stabilized) => Some(stabilized.reason),
+            Hold::Limit(limit) => Some(limit.reason),
+            _ => None,
+        });
         changed
-            .next_back()
+            .last()
             .or_else(|| self.is_tolerated().then_some("tolerance"))
     }
 
@@ -255,10 +234,8 @@ impl Explanation<'_> {
             .decision
             .winner()
             .filter(|_| kept)
-            .is_some_and(|metric| {
-                matches!(&metric.result, MetricResult::Proposal(proposal)
-                if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
-            })
+            .and_then(MetricStep::proposal)
+            .is_some_and(|it| it.because == Because::WithinTolerance && it.ratio != 1.0)
     }
 
     /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.

@@ -23,7 +23,7 @@ use verdict::Headline;
 use super::expected::{Judged, expected};
 use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::{MetricStep, Step};
+use crate::engine::decision::MetricStep;
 use crate::findings::{Code, Severity};
 use crate::keda::OWNER;
 use crate::memory::Knowledge;
@@ -165,10 +165,6 @@ impl Words<'_> {
             Some(code) => format!("{text}: {}", code.as_str().replace('-', " ")),
             None => text,
         }
-    }
-
-    fn steps(&self) -> &[Step] {
-        &self.explanation.pass.decision.trace
     }
 
     fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
@@ -333,10 +329,7 @@ impl Words<'_> {
             Knowledge::Inferred => Some("a history inferred from the status and events"),
             Knowledge::Unknown => Some("the current replicas as the only recommendation"),
         };
-        let is_used = self
-            .steps()
-            .iter()
-            .any(|step| matches!(step, Step::Stabilize { .. }));
+        let is_used = pass.decision.stabilization().is_some();
         let history = history.filter(|_| is_used);
         let basis = pass.input.basis.iter().filter_map(basis::brief);
         let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();

@@ -13,11 +13,11 @@ use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
+use crate::engine::decision::{Direction, Step};
+use crate::engine::hold::Hold;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::memory::Recommendation;
-use crate::whatif::timeline::{
-    Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
-};
+use crate::whatif::timeline::{Change, Lack, LastValue, PENDING, Stays, Timeline, Tolerated};
 use crate::words::{count, distance, duration, list, time};
 
 /// A timeline, with what its words need from the first pass.
@@ -176,7 +176,7 @@ impl<'a> Played<'a> {
         let limits = change
             .limits
             .iter()
-            .map(|limited| self.limit(*limited, change));
+            .filter_map(|step| Self::limit(step, change));
         let parts = std::iter::once(asked).chain(limits);
         parts
             .filter(|part| !part.is_empty())
@@ -184,26 +184,26 @@ impl<'a> Played<'a> {
             .join("; ")
     }
 
-    fn limit(&self, limited: Limited, change: &Change) -> String {
-        let (min, max) = self.bounds;
-        let to = change.to;
-        match limited {
-            Limited::OutOfBounds if change.from > max => {
-                format!("{} is above maxReplicas ({max})", change.from)
-            }
-            Limited::OutOfBounds => format!("{} is below minReplicas ({min})", change.from),
-            Limited::Stabilized(Some(Recommendation { replicas, time })) => {
-                format!(
+    fn limit(step: &Step, change: &Change) -> Option<String> {
+        let from = change.from;
+        Some(match step.hold()? {
+            Hold::Corrected(Direction::Up, max) => format!("{from} is above maxReplicas ({max})"),
+            Hold::Corrected(Direction::Down, min) => format!("{from} is below minReplicas ({min})"),
+            Hold::Window(stabilized) => match stabilized.held_by {
+                Some(Recommendation { replicas, time }) => format!(
                     "the recommendation of {replicas} from {} earlier still holds",
                     distance(time, change.time)
-                )
-            }
-            Limited::Stabilized(None) => "stabilization limits the change".to_owned(),
-            Limited::Limit("TooManyReplicas") => format!("the maximum is {max}"),
-            Limited::Limit("TooFewReplicas") => format!("the minimum is {min}"),
-            Limited::Limit(_) => format!("one pass may go to at most {to}"),
-            Limited::Woken => format!("it starts at minReplicas ({min})"),
-        }
+                ),
+                None => "stabilization limits the change".to_owned(),
+            },
+            Hold::Limit(limit) => match limit.reason {
+                "TooManyReplicas" => format!("the maximum is {}", limit.max),
+                "TooFewReplicas" => format!("the minimum is {}", limit.min),
+                _ => format!("one pass may go to at most {}", change.to),
+            },
+            Hold::Woken(min) => format!("it starts at minReplicas ({min})"),
+            _ => return None,
+        })
     }
 
     /// Words how it ends.
@@ -494,7 +494,7 @@ impl Played<'_> {
                 .by
                 .and_then(|by| self.metrics.get(by))
                 .map(String::as_str),
-            limits: change.limits.iter().map(LimitView::of).collect(),
+            limits: change.limits.iter().filter_map(LimitView::of).collect(),
         }
     }
 
@@ -568,14 +568,15 @@ struct LimitView {
 }
 
 impl LimitView {
-    fn of(limited: &Limited) -> Self {
-        let (by, recommendation) = match limited {
-            Limited::OutOfBounds => ("outOfBounds", None),
-            Limited::Stabilized(recommendation) => ("stabilization", *recommendation),
-            Limited::Limit(reason) => (*reason, None),
-            Limited::Woken => ("wokenFromZero", None),
+    fn of(step: &Step) -> Option<Self> {
+        let (by, recommendation) = match step.hold()? {
+            Hold::Corrected(..) => ("outOfBounds", None),
+            Hold::Window(stabilized) => ("stabilization", stabilized.held_by),
+            Hold::Limit(limit) => (limit.reason, None),
+            Hold::Woken(_) => ("wokenFromZero", None),
+            _ => return None,
         };
-        Self { by, recommendation }
+        Some(Self { by, recommendation })
     }
 }
 

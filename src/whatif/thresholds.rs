@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::overrides::{Dial, in_container, look};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
+use crate::engine::decision::{CombineStep, Decision, MetricResult, MetricStep, Proposal};
+use crate::engine::hold::Hold;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
@@ -171,13 +172,13 @@ pub struct End {
     #[serde(serialize_with = "crate::apimachinery::json::optional_time::serialize")]
     pub changes_at: Option<Timestamp>,
     /// What keeps the pass from following the metric within the bounds, in order.
-    pub held_by: Vec<Hold>,
+    pub held_by: Vec<HeldBy>,
 }
 
 /// What keeps a pass from following a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "rule", rename_all = "camelCase")]
-pub enum Hold {
+pub enum HeldBy {
     /// Another metric asks for more.
     Metric {
         /// What it is called to people.
@@ -235,8 +236,7 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
         input, decision, ..
     } = pass;
     let snapshot = &input.snapshot;
-    let looked = |step: &Step| matches!(step, Step::CombineMetrics { .. });
-    if !decision.trace.iter().any(looked) {
+    if decision.combination().is_none() {
         return Vec::new();
     }
     let all = &snapshot.hpa.spec.metrics;
@@ -488,45 +488,39 @@ fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
 }
 
 /// What keeps the pass from following a metric within the bounds.
-fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
+fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let bounded = |replicas: i32| replicas.min(max).max(min);
-    for step in &decision.trace {
-        match step {
-            Step::CombineMetrics {
-                accepted: false, ..
-            } => holds.push(Hold::FailedMetrics),
-            Step::CombineMetrics {
-                highest,
-                by: Some(by),
-                ..
-            } if *by != index => {
-                let metric = spec.label(*by);
-                let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
-                if own != Ok(*highest) {
-                    holds.push(Hold::Metric {
-                        metric,
-                        replicas: *highest,
-                    });
-                }
-            }
-            Step::Stabilize {
-                desired, result, ..
-            } if bounded(*desired) != bounded(*result) => {
-                holds.push(Hold::Stabilization { replicas: *result });
-            }
-            Step::Limit {
-                result,
-                reason: "ScaleUpLimit" | "ScaleDownLimit",
-                ..
-            } => {
-                holds.push(Hold::Rate { replicas: *result });
-            }
-            Step::Rescale { error: Some(_), .. } => holds.push(Hold::Scale),
-            _ => {}
+    if let Some(&CombineStep {
+        highest,
+        by: Some(by),
+        accepted: true,
+        ..
+    }) = decision.combination()
+        && by != index
+    {
+        let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
+        if own != Ok(highest) {
+            holds.push(HeldBy::Metric {
+                metric: spec.label(by),
+                replicas: highest,
+            });
         }
     }
+    holds.extend(decision.holds().filter_map(|hold| match hold {
+        Hold::Failed(_) => Some(HeldBy::FailedMetrics),
+        Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
+            Some(HeldBy::Stabilization {
+                replicas: step.result,
+            })
+        }
+        Hold::Limit(limit) if limit.is_rate() => Some(HeldBy::Rate {
+            replicas: limit.result,
+        }),
+        Hold::Unwritten { .. } => Some(HeldBy::Scale),
+        _ => None,
+    }));
     holds
 }

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Amount;
-use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
+use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow};
 use kubectl_hpa::findings::outside::controller_silent::ControllerSilent;
 use kubectl_hpa::findings::path::above_max::AboveMax;
 use kubectl_hpa::findings::path::at_max::AtMax;
@@ -927,7 +927,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     let scale = snapshot.scale.as_ref().ok();
     let step = |metric: usize| decision.metric(metric).expect("an evaluated metric");
     let proposed = |metric: usize| step(metric).proposal().map(|it| it.replicas);
-    let is_failed = |metric: usize| matches!(step(metric).result, MetricResult::Error(_));
+    let is_failed = |metric: usize| step(metric).is_failed();
     let pod = |name: &str| {
         snapshot
             .pods
@@ -949,19 +949,11 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             .ready
             .is_some_and(|ready| ready.status == ConditionStatus::True)
     };
-    let stabilized = decision.trace.iter().find_map(|step| match step {
-        Step::Stabilize {
-            desired, result, ..
-        } => Some((*desired, *result)),
-        _ => None,
-    });
+    let stabilized = decision.stabilization();
+    let stabilized = stabilized.map(|step| (step.desired, step.result));
     // What a recommendation hides is not in the trace.
-    let limited = decision.trace.iter().find_map(|step| match step {
-        Step::Limit {
-            desired, result, ..
-        } if desired != result => Some((*desired, *result)),
-        _ => None,
-    });
+    let limited = decision.limit().filter(|step| step.holds());
+    let limited = limited.map(|step| (step.desired, step.result));
     let is_limited = |desired: i32, result: i32| {
         // What is limited is what the metrics propose, not what a recommendation from before leaves.
         let proposed = stabilized.map_or(desired, |(proposed, _)| proposed);
@@ -1516,9 +1508,10 @@ fn a_maximum_is_told_if_it_decides() {
             .proposal
             .is_some_and(|proposal| proposal > max);
         // A limit of a pass may be lower.
-        let is_bound = pass.decision.trace.iter().any(
-            |step| matches!(step, Step::Limit { reason: "TooManyReplicas", desired, result, .. } if desired > result),
-        );
+        let is_bound = pass
+            .decision
+            .limit()
+            .is_some_and(|step| step.reason == "TooManyReplicas" && step.desired > step.result);
         if told {
             assert!(is_there && wants_more, "{name}");
         } else {

@@ -348,11 +348,9 @@ fn path(decision: &Decision) -> Option<Path> {
 }
 
 fn failed_metrics(decision: &Decision) -> usize {
-    let invalid = |step: &Step| match step {
-        Step::CombineMetrics { invalid, .. } => Some(*invalid),
-        _ => None,
-    };
-    decision.trace.iter().find_map(invalid).unwrap_or(0)
+    decision
+        .combination()
+        .map_or(0, |combined| combined.invalid)
 }
 
 fn direction(behavior: &Behavior, up: bool) -> &ScalingRules {

@@ -1,6 +1,6 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::{Block, MetricResult, Step};
+use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
@@ -29,17 +29,11 @@ impl Kind for BlockedByFailedMetric {
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let decision = case.decision();
-        let (proposal, highest) = decision.trace.iter().find_map(|step| match step {
-            Step::CombineMetrics {
-                highest,
-                by,
-                unread: 0,
-                accepted: false,
-                ..
-            } => Some((*highest, (*by)?)),
-            _ => None,
-        })?;
-        let is_failed = |step: &&MetricStep| matches!(step.result, MetricResult::Error(_));
+        let combined = decision
+            .combination()
+            .filter(|it| !it.accepted && it.unread == 0)?;
+        let highest = combined.by?;
+        let is_failed = |step: &&MetricStep| step.is_failed();
         let failed: Vec<usize> = case
             .metrics()
             .filter(is_failed)
@@ -55,7 +49,7 @@ impl Kind for BlockedByFailedMetric {
         let facts = BlockedByFailedMetric {
             failed,
             highest,
-            proposal,
+            proposal: combined.highest,
             replicas,
         };
         Some(Finding::explaining(Severity::Error, facts).without(without))

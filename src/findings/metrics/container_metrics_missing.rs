@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{failed, running_containers};
-use crate::engine::decision::MetricResult;
 use crate::findings::about::APART;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
@@ -95,9 +94,10 @@ impl Kind for ContainerMetricsMissing {
                 fails,
                 template,
             };
-            Some(match step.result {
-                MetricResult::Error(_) => failed(case, facts),
-                _ => Finding::aside(Severity::Info, facts),
+            Some(if step.is_failed() {
+                failed(case, facts)
+            } else {
+                Finding::aside(Severity::Info, facts)
             })
         };
         case.metrics().filter_map(finding).collect()

@@ -1,7 +1,7 @@
 //! Why an API returns no value for a metric.
 
 use super::{is_served, service, unavailable};
-use crate::engine::decision::{Group, MetricResult, MetricStep};
+use crate::engine::decision::{Group, MetricStep};
 use crate::findings::Case;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
@@ -63,9 +63,7 @@ impl<'t> Miss<'t> {
     /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
     /// the cause.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
-        let MetricResult::Error(error) = &step.result else {
-            return None;
-        };
+        let error = step.error()?;
         let spec = &case.snapshot().hpa.spec.metrics[step.index];
         let selector = spec
             .identifier()

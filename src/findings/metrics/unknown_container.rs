@@ -2,7 +2,6 @@
 
 use super::{failed, running_containers};
 use crate::apimachinery::names::nearest;
-use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has.
@@ -47,9 +46,7 @@ impl Kind for UnknownContainer {
                 near,
             })
         };
-        let errors = case
-            .metrics()
-            .filter(|step| matches!(step.result, MetricResult::Error(_)));
+        let errors = case.metrics().filter(|step| step.is_failed());
         errors
             .filter_map(facts)
             .map(|facts| failed(case, facts))

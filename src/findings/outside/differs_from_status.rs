@@ -2,7 +2,7 @@
 
 use super::{pods_changed_since, stated};
 use crate::engine;
-use crate::engine::decision::{Because, Decision, MetricResult};
+use crate::engine::decision::{Because, Decision};
 use crate::findings::prelude::*;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -185,9 +185,7 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
         comes_to_it(&engine::reconcile(&snapshot, memory))
     };
     let tolerance = || {
-        let MetricResult::Proposal(proposal) = &case.decision().winner()?.result else {
-            return None;
-        };
+        let proposal = case.decision().winner()?.proposal()?;
         let percent = (proposal.ratio - 1.0).abs() * 100.0;
         // The next whole percent beyond the border.
         let percent = match proposal.because {

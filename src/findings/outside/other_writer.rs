@@ -2,7 +2,7 @@
 
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::OwnerReference;
-use crate::engine::decision::{Path, Step};
+use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
@@ -420,10 +420,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
 fn held_until(case: &Case<'_>) -> Option<Timestamp> {
-    let window = case.decision().trace.iter().find_map(|step| match step {
-        Step::Stabilize { down_window, .. } => Some(*down_window),
-        _ => None,
-    })?;
+    let window = case.decision().stabilization()?.down_window;
     case.snapshot().now.checked_add(window).ok()
 }
 

@@ -1,6 +1,6 @@
 //! A bound that decides, and what speaks against the metric that asks for more or less.
 
-use super::{Limited, limit, winner};
+use super::{limit, winner};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
@@ -37,21 +37,15 @@ pub enum Suspicion {
 /// Returns a bound that decides, for the controller's reason.
 pub(crate) fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let limited = limit(case).filter(|it| it.reason == is)?;
-    let is_disabled = limited.is_only_disabled(case);
-    let Limited {
-        desired: asked,
-        result,
-        ..
-    } = limited;
     let status = &case.snapshot().hpa.status.conditions;
     let since = status
         .iter()
         .find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
     Some(Bound {
-        bound: result,
-        asked,
-        is_disabled,
+        bound: limited.result,
+        asked: limited.desired,
+        is_disabled: limited.is_only_disabled(case),
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
         ratio: winner.map(|(_, proposal)| proposal.ratio),

@@ -5,7 +5,7 @@ use serde_json::Map;
 use super::bound::bound;
 use super::{NOTHING_TO_DO, tried};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
-use crate::engine::decision::{Path, Step};
+use crate::engine::decision::Path;
 use crate::findings::Alternative;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
@@ -109,16 +109,11 @@ pub(super) fn corrected(
     beyond: Direction,
     facts: fn(Correction) -> Facts,
 ) -> Option<Finding> {
-    let (path, current, min, max) = case.decision().trace.iter().find_map(|step| match step {
-        Step::ChoosePath {
-            path,
-            current,
-            min,
-            max,
-        } => Some((*path, *current, *min, *max)),
-        _ => None,
-    })?;
-    let bound = match (path, beyond) {
+    let decision = case.decision();
+    let current = decision.replicas_before()?;
+    let spec = &case.snapshot().hpa.spec;
+    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let bound = match (decision.path()?, beyond) {
         (Path::AboveMax, Direction::Up) => max,
         (Path::BelowMin, Direction::Down) => min,
         (Path::Metrics, _) if current == max || current == min => {

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::{Limited, limit, proposed, rules, tried, verb};
+use super::{limit, proposed, rules, tried, verb};
 use crate::findings::prelude::*;
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -31,17 +31,11 @@ impl Kind for DirectionDisabled {
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
-        let Limited {
-            desired,
-            result,
-            rate,
-            ..
-        } = limited;
-        let direction = rate?.direction;
+        let direction = limited.rate?.direction;
         let facts = DirectionDisabled {
             direction,
-            desired,
-            result,
+            desired: limited.desired,
+            result: limited.result,
             bound,
         };
         let without = case.without(|snapshot| {

@@ -1,7 +1,8 @@
 //! The finding `held-by-window`.
 
-use super::{Held, Limited, held, limit, policy, rules, tried, verb, winner};
+use super::{held, limit, policy, rules, tried, verb, winner};
 use crate::calendar::Calendar;
+use crate::engine::decision::{LimitStep, StabilizeStep};
 use crate::findings::Next;
 use crate::findings::prelude::*;
 use crate::memory::ground::{Ground, Running};
@@ -51,13 +52,17 @@ impl Kind for HeldByWindow {
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;
-        let Held {
+        let &StabilizeStep {
             desired,
             result,
             up_window,
             down_window,
-            held_by,
-        } = held(case)?;
+            held_by: Some(held_by),
+            ..
+        } = held(case)?
+        else {
+            return None;
+        };
         let against = if held_by.replicas > desired {
             Direction::Down
         } else {
@@ -103,7 +108,7 @@ impl Kind for HeldByWindow {
             then: then(case, desired, against, window),
         };
         let without = case.without_history();
-        let is_held_anyway = |it: Limited| it.is_bound() || it.is_disabled();
+        let is_held_anyway = |it: LimitStep| it.is_bound() || it.is_disabled();
         if without.replicas == case.answer().replicas && limit(case).is_some_and(is_held_anyway) {
             return None;
         }

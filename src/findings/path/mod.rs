@@ -21,26 +21,19 @@ use serde_json::Value;
 
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Because, Decision, MetricResult, Path, Proposal, RateLimit, Step};
+use crate::engine::decision::{Because, Decision, LimitStep, Proposal, RateLimit, StabilizeStep};
 use crate::findings::prelude::*;
 use crate::findings::targets::Room;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
-use crate::snapshot::memory::Recommendation;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::whatif::thresholds::{Scale, Unit};
 use crate::words::in_unit;
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
-    let decision = case.decision();
-    let winner = decision
-        .winner()
-        .filter(|_| decision.path() == Some(Path::Metrics))?;
-    match &winner.result {
-        MetricResult::Proposal(proposal) => Some((winner, proposal)),
-        MetricResult::Error(_) | MetricResult::Unread(_) => None,
-    }
+    let winner = case.decision().winner()?;
+    Some((winner, winner.proposal()?))
 }
 
 /// Returns the metric that decides, with its ratio, if the tolerance is what keeps the replicas.
@@ -95,52 +88,13 @@ pub(crate) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance:
     rules.get_or_insert_default().tolerance = Some(tolerance);
 }
 
-/// How stabilization changes the proposal, if a recommendation does.
-struct Held {
-    desired: i32,
-    result: i32,
-    up_window: Option<SignedDuration>,
-    down_window: SignedDuration,
-    held_by: Recommendation,
+/// Returns the stabilization, if a recommendation changes the proposal.
+fn held<'p>(case: &Case<'p>) -> Option<&'p StabilizeStep> {
+    let step = case.decision().stabilization()?;
+    (step.holds() && step.held_by.is_some()).then_some(step)
 }
 
-fn held(case: &Case<'_>) -> Option<Held> {
-    case.decision().trace.iter().find_map(|step| match step {
-        Step::Stabilize {
-            desired,
-            result,
-            up_window,
-            down_window,
-            held_by,
-            ..
-        } if desired != result => Some(Held {
-            desired: *desired,
-            result: *result,
-            up_window: *up_window,
-            down_window: *down_window,
-            held_by: (*held_by)?,
-        }),
-        _ => None,
-    })
-}
-
-/// A limit that changes the replicas.
-struct Limited {
-    desired: i32,
-    result: i32,
-    rate: Option<RateLimit>,
-    reason: &'static str,
-}
-
-impl Limited {
-    fn is_bound(&self) -> bool {
-        matches!(self.reason, "TooManyReplicas" | "TooFewReplicas")
-    }
-
-    fn is_disabled(&self) -> bool {
-        self.rate.as_ref().is_some_and(RateLimit::is_disabled)
-    }
-
+impl LimitStep {
     /// Returns the bound with which the replicas would come nearest to what is desired.
     fn wider(&self, case: &Case<'_>) -> i32 {
         if self.desired > self.result {
@@ -158,32 +112,13 @@ impl Limited {
 
 /// Returns the last limit on the replicas, if it changes what the metrics propose. A recommendation that holds them
 /// may hide a limit that would hold them as well.
-fn limit(case: &Case<'_>) -> Option<Limited> {
-    let of = |decision: &Decision| {
-        decision.trace.iter().find_map(|step| match step {
-            Step::Limit {
-                desired,
-                result,
-                rate,
-                reason,
-                ..
-            } if desired != result => {
-                let rate = rate.clone();
-                Some(Limited {
-                    desired: *desired,
-                    result: *result,
-                    rate,
-                    reason,
-                })
-            }
-            _ => None,
-        })
-    };
+fn limit(case: &Case<'_>) -> Option<LimitStep> {
+    let of = |decision: &Decision| decision.limit().filter(|it| it.holds()).cloned();
     let Some(held) = held(case) else {
         return of(case.decision());
     };
     // What only a recommendation from before is beyond would not limit what the metrics propose now.
-    let limits_metrics = |limit: &Limited| {
+    let limits_metrics = |limit: &LimitStep| {
         if limit.desired > limit.result {
             held.desired > limit.result
         } else {
@@ -191,7 +126,7 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
         }
     };
     let own = of(case.decision()).filter(limits_metrics);
-    let own = own.map(|limit| Limited {
+    let own = own.map(|limit| LimitStep {
         desired: held.desired,
         ..limit
     });

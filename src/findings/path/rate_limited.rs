@@ -1,6 +1,6 @@
 //! The finding `rate-limited`.
 
-use super::{Limited, limit, policies, proposed, rules, winner};
+use super::{limit, policies, proposed, rules, winner};
 use crate::engine::decision::RateLimit;
 use crate::findings::Next;
 use crate::findings::prelude::*;
@@ -34,27 +34,16 @@ impl Kind for RateLimited {
     const RANK: Rank = Rank::Rule;
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let Limited {
-            desired,
-            result,
-            rate,
-            reason,
-        } = limit(case).filter(|it| !it.is_disabled())?;
-        let limit = rate?;
-        let current = case.decision().replicas_before()?;
-        let next = case.next();
-        matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-            let metric = winner(case).map(|(metric, _)| metric.index);
-            let facts = RateLimited {
-                desired,
-                result,
-                current,
-                limit,
-                next,
-                metric,
-            };
-            Finding::explaining(Severity::Info, facts)
-        })
+        let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
+        let facts = RateLimited {
+            desired: limited.desired,
+            result: limited.result,
+            current: case.decision().replicas_before()?,
+            limit: limited.rate?,
+            next: case.next(),
+            metric: winner(case).map(|(metric, _)| metric.index),
+        };
+        Some(Finding::explaining(Severity::Info, facts))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {

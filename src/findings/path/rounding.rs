@@ -2,7 +2,7 @@
 
 use super::memory::{AlikeMemory, alike_memory, is_baseline, of_memory};
 use super::{NOTHING_TO_DO, target, threshold, value, winner};
-use crate::engine::decision::{Because, PodCounts, Step};
+use crate::engine::decision::{Because, PodCounts};
 use crate::findings::prelude::*;
 use crate::whatif::thresholds::Borders;
 
@@ -76,10 +76,7 @@ impl Kind for Rounding {
             let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
             i64::try_from(total.checked_div(fewer.into())?).ok()
         };
-        let window = case.decision().trace.iter().find_map(|step| match step {
-            Step::Stabilize { down_window, .. } => Some(*down_window),
-            _ => None,
-        });
+        let window = case.decision().stabilization().map(|it| it.down_window);
         let also = |it: &&MetricStep| {
             it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
         };

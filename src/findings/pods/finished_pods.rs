@@ -1,7 +1,7 @@
 //! The finding `finished-pods`.
 
 use super::{filled, is_finished, pod_names};
-use crate::engine::decision::{Group, MetricResult};
+use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
@@ -49,9 +49,7 @@ impl Kind for FinishedPods {
             .filter(takes_as_missing)
             .map(|step| step.index)
             .collect();
-        let mut failing = case
-            .metrics()
-            .filter(|it| matches!(it.result, MetricResult::Error(_)));
+        let mut failing = case.metrics().filter(|it| it.is_failed());
         let mended = case.answer().proposal.is_none() && without.proposal.is_some();
         let fails = failing.next().filter(|_| mended).map(|step| step.index);
         // Those that keep a number of pods replace a finished one at once, and count it no more.
@@ -162,10 +160,8 @@ const NAMED: usize = 5;
 
 /// Returns the error of a metric.
 fn metric_failure(about: &About<'_>, metric: usize) -> Option<String> {
-    match &about.step(metric)?.result {
-        MetricResult::Error(error) => Some(format!("{}: {}.", about.label(metric), error.message)),
-        MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
-    }
+    let error = about.step(metric)?.error()?;
+    Some(format!("{}: {}.", about.label(metric), error.message))
 }
 
 impl About<'_> {

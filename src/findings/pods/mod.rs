@@ -13,7 +13,7 @@ pub mod unschedulable_pods;
 use std::collections::BTreeSet;
 
 use crate::calendar::Calendar;
-use crate::engine::decision::{Fill, MetricResult, Proposal};
+use crate::engine::decision::{Fill, Proposal};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
 
@@ -175,9 +175,6 @@ impl<'a> About<'a> {
     }
 
     pub(crate) fn proposal(&self, metric: usize) -> Option<&'a Proposal> {
-        match &self.step(metric)?.result {
-            MetricResult::Proposal(proposal) => Some(proposal),
-            MetricResult::Error(_) | MetricResult::Unread(_) => None,
-        }
+        self.step(metric)?.proposal()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::is_alive;
 use crate::apimachinery::metadata::Condition;
-use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -69,17 +68,13 @@ impl Kind for ReplicasWithoutPods {
         let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
         // Without any pod, nothing can be computed, even if only for a moment.
         let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
-        let fails =
-            |step: &MetricStep| matches!(step.result, MetricResult::Error(_)) && looks(step.index);
+        let fails = |step: &MetricStep| step.is_failed() && looks(step.index);
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let is_held_up = failure.is_some() || (is_late && !is_replacing);
         if !is_held_up && !lacks_all {
             return None;
         }
-        let counts = |step: &&MetricStep| match &step.result {
-            MetricResult::Proposal(proposal) => proposal.counted.is_some(),
-            MetricResult::Error(_) | MetricResult::Unread(_) => false,
-        };
+        let counts = |step: &&MetricStep| step.proposal().is_some_and(|it| it.counted.is_some());
         let metric = case
             .decision()
             .winner()

@@ -6,7 +6,7 @@ use super::{
     ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, stuck_in,
     waiting,
 };
-use crate::engine::decision::{Clause, Group, MetricResult, PodRow};
+use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
@@ -279,12 +279,10 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         .found()
         .flat_map(|it| it.facts.failed_metrics())
         .collect();
-    let is_open = |step: &&MetricStep| {
-        !matches!(step.result, MetricResult::Error(_)) || !failed.contains(&step.index)
-    };
+    let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
     let none_counts = |step: &MetricStep| {
         let is_ready = |row: &PodRow| row.group == Group::Ready;
-        matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
+        step.is_failed() && !step.pods.iter().any(is_ready)
     };
     let keeps_from_answer = |step: &MetricStep| answer.proposal.is_none() && none_counts(step);
     let mut seen = HashSet::new();

@@ -2,7 +2,7 @@
 
 use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::{Block, MetricResult};
+use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::APART;
@@ -42,9 +42,7 @@ impl Kind for MissingRequest {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {
             // The controller's message about one container only shows that there are such containers.
-            let MetricResult::Error(error) = &step.result else {
-                continue;
-            };
+            let Some(error) = step.error() else { continue };
             let is_missing = MISSING.iter().any(|words| error.message.contains(words));
             if !is_missing {
                 continue;

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
 
 use crate::calendar::Calendar;
-use crate::engine::decision::{Decision, MetricStep, Step};
+use crate::engine::decision::{Decision, MetricStep, StabilizeStep, Step};
 use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
 use crate::outlook::{AtBound, Outlook, Range};
@@ -415,9 +415,10 @@ impl<'a> ReasonFinder<'a> {
         let limited = then("ScalingLimited");
         let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
             && self.input.snapshot.hpa.spec.behavior.is_some();
+        let held_now = self.decision.stabilization().map(StabilizeStep::holds);
         let mut rows = self.rows.iter().filter(|row| row.differs);
         let other_desired = rows.any(|row| row.item == Item::DesiredReplicas);
-        let message = match (held_then, self.held_now(), range) {
+        let message = match (held_then, held_now, range) {
             (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
                     "the controller's history is uncertain; depending on it, the pass ends at \
@@ -468,11 +469,12 @@ impl<'a> ReasonFinder<'a> {
     /// Returns when a hold shown in the status ends at the latest, by the assumed window; `None` if that is
     /// unknown.
     fn hold_ends(&self, reason: &str) -> Option<Timestamp> {
-        let window = self.decision.trace.iter().find_map(|step| match step {
-            Step::Stabilize { up_window, .. } if reason == "ScaleUpStabilized" => *up_window,
-            Step::Stabilize { down_window, .. } => Some(*down_window),
-            _ => None,
-        })?;
+        let stabilized = self.decision.stabilization()?;
+        let window = if reason == "ScaleUpStabilized" {
+            stabilized.up_window?
+        } else {
+            stabilized.down_window
+        };
         self.input
             .snapshot
             .hpa
@@ -480,16 +482,6 @@ impl<'a> ReasonFinder<'a> {
             .status?
             .checked_add(window)
             .ok()
-    }
-
-    /// Whether stabilization changes the proposal; `None` if the pass does not reach it.
-    fn held_now(&self) -> Option<bool> {
-        self.decision.trace.iter().find_map(|step| match step {
-            Step::Stabilize {
-                desired, result, ..
-            } => Some(desired != result),
-            _ => None,
-        })
     }
 
     /// A different memory may lead to the same replicas in a different way, which the conditions show.
@@ -574,16 +566,10 @@ fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> b
 
 /// Returns the reason that stabilization gives.
 fn able(step: &Step) -> Option<&'static str> {
-    match step {
-        Step::Stabilize { reason, .. } => Some(reason),
-        _ => None,
-    }
+    step.stabilization().map(|step| step.reason)
 }
 
 /// Returns the reason that limits give.
 fn limited(step: &Step) -> Option<&'static str> {
-    match step {
-        Step::Limit { reason, .. } => Some(reason),
-        _ => None,
-    }
+    step.limit().map(|step| step.reason)
 }

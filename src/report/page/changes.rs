@@ -8,7 +8,7 @@ use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers}
 use crate::report::section::Table;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
-    Ask, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
+    Ask, Changes, Curve, Effect, End, Found, HeldBy, Reached, Span, Thresholds, Unit,
 };
 use crate::words;
 
@@ -292,14 +292,15 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
 /// at the highest values, "at least" at the lowest.
 fn why(end: &End, bound: &str, changes: &Changes) -> String {
     // Replicas raised or held above what another metric asks for do not depend on that.
-    let matters =
-        |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
+    let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
     let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
-        Hold::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
-        Hold::FailedMetrics => "a metric failed, and without it no replicas are removed".to_owned(),
-        Hold::Stabilization { replicas } => format!("stabilization holds {replicas}"),
-        Hold::Rate { replicas } => format!("the rate limit holds {replicas}"),
-        Hold::Scale => "the scale cannot be written".to_owned(),
+        HeldBy::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
+        HeldBy::FailedMetrics => {
+            "a metric failed, and without it no replicas are removed".to_owned()
+        }
+        HeldBy::Stabilization { replicas } => format!("stabilization holds {replicas}"),
+        HeldBy::Rate { replicas } => format!("the rate limit holds {replicas}"),
+        HeldBy::Scale => "the scale cannot be written".to_owned(),
     });
     let mut holds: Vec<String> = holds.collect();
     if holds.is_empty() {

@@ -3,7 +3,7 @@
 use super::Words;
 use super::findings::shown;
 use crate::engine::decision::{
-    Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
+    Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal,
 };
 use crate::findings::Severity;
 use crate::numbers::plain_quantity;
@@ -23,10 +23,8 @@ impl Words<'_> {
     }
 
     pub(in crate::report) fn metric_table(&self) -> Table {
-        let highest = self.steps().iter().find_map(|step| match step {
-            Step::CombineMetrics { by, .. } => *by,
-            _ => None,
-        });
+        let combined = self.explanation.pass.decision.combination();
+        let highest = combined.and_then(|combined| combined.by);
         let columns = [
             ("METRIC", false),
             ("CURRENT", true),

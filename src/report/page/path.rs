@@ -4,7 +4,8 @@ use jiff::SignedDuration;
 
 use super::Words;
 use super::findings::shown;
-use crate::engine::decision::{Direction, RateLimit, Step};
+use crate::engine::decision::{Direction, RateLimit, StabilizeStep};
+use crate::engine::hold::Hold;
 use crate::findings::{Code, Severity};
 use crate::pass::Origin;
 use crate::report::section::{Detail, Part, Section, StepLine};
@@ -21,6 +22,14 @@ const OF_THE_PATH: [Code; 6] = [
     Code::DirectionDisabled,
 ];
 
+fn line(replicas: i32, text: String, reason: Option<&'static str>) -> StepLine {
+    StepLine {
+        replicas,
+        text,
+        reason,
+    }
+}
+
 /// Keeps only the steps that change the number.
 fn briefly(lines: &mut Vec<StepLine>) {
     let mut before = None;
@@ -33,87 +42,44 @@ fn briefly(lines: &mut Vec<StepLine>) {
 
 impl Words<'_> {
     pub(in crate::report) fn path(&self) -> Option<Section> {
+        let decision = &self.explanation.pass.decision;
         let mut lines = Vec::new();
-        for step in self.steps() {
-            match step {
-                Step::CombineMetrics {
-                    highest,
-                    by,
-                    accepted: true,
-                    ..
-                } => {
-                    let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
-                    let name =
-                        winner.map_or_else(|| "none".to_owned(), |metric| self.label(metric));
-                    lines.push(StepLine {
-                        replicas: *highest,
-                        text: format!("highest proposal: {name}"),
-                        reason: None,
-                    });
-                    if *highest < 0 {
-                        lines.push(StepLine {
-                            replicas: 0,
-                            text: "a negative proposal counts as 0".to_owned(),
-                            reason: None,
-                        });
-                    }
-                }
-                Step::Stabilize {
-                    desired,
-                    result,
-                    up_window,
-                    down_window,
-                    held_by,
-                    reason,
-                } => {
-                    let hold = match held_by {
-                        Some(past) => {
-                            // A lower one holds back scaling up, a higher one scaling down.
-                            let up = up_window.filter(|_| past.replicas < *desired);
-                            self.holds(past, up.unwrap_or(*down_window))
-                        }
-                        None => self.nothing_holds(*up_window, *down_window),
-                    };
-                    let text = format!("stabilization: {hold}");
-                    let reason = (desired != result).then_some(*reason);
-                    lines.push(StepLine {
-                        replicas: *result,
-                        text,
-                        reason,
-                    });
-                }
-                Step::Limit {
-                    desired,
-                    result,
-                    rate,
-                    min,
-                    max,
-                    reason,
-                } => {
-                    let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
-                    if let Some(rate) = rate {
-                        let after = match rate.direction {
-                            Direction::Up => (*desired).min(rate.replicas),
-                            Direction::Down => (*desired).max(rate.replicas),
-                        };
-                        lines.push(StepLine {
-                            replicas: after,
-                            text: format!("rate limit: {}", self.rate(rate)),
-                            reason: by_rate.then_some(*reason),
-                        });
-                    }
-                    lines.push(StepLine {
-                        replicas: *result,
-                        text: format!("bounds: {min} to {max}"),
-                        reason: (desired != result && !by_rate).then_some(*reason),
-                    });
-                }
-                Step::RaiseToMin { result } => lines.push(StepLine {
-                    replicas: *result,
-                    text: "scaled up from zero to at least minReplicas".to_owned(),
-                    reason: None,
-                }),
-                _ => {}
+        if let Some(combined) = decision.combination().filter(|it| it.accepted) {
+            let winner = decision.winner();
+            let name = winner.map_or_else(|| "none".to_owned(), |metric| self.label(metric));
+            lines.push(line(
+                combined.highest,
+                format!("highest proposal: {name}"),
+                None,
+            ));
+            if combined.highest < 0 {
+                lines.push(line(0, "a negative proposal counts as 0".to_owned(), None));
+            }
+        }
+        if let Some(step) = decision.stabilization() {
+            let text = format!("stabilization: {}", self.stabilization(step));
+            lines.push(line(step.result, text, step.holds().then_some(step.reason)));
+        }
+        if let Some(step) = decision.limit() {
+            if let Some(rate) = &step.rate {
+                let after = match rate.direction {
+                    Direction::Up => step.desired.min(rate.replicas),
+                    Direction::Down => step.desired.max(rate.replicas),
+                };
+                let text = format!("rate limit: {}", self.rate(rate));
+                lines.push(line(after, text, step.is_rate().then_some(step.reason)));
+            }
+            let text = format!("bounds: {} to {}", step.min, step.max);
+            lines.push(line(
+                step.result,
+                text,
+                step.is_bound().then_some(step.reason),
+            ));
+        }
+        for hold in decision.holds() {
+            if let Hold::Woken(min) = hold {
+                let text = "scaled up from zero to at least minReplicas".to_owned();
+                lines.push(line(min, text, None));
             }
         }
         if !self.wide {
@@ -158,11 +124,18 @@ impl Words<'_> {
         }
     }
 
-    fn nothing_holds(
-        &self,
-        up_window: Option<SignedDuration>,
-        down_window: SignedDuration,
-    ) -> String {
+    /// Words which recommendation holds the replicas, if one does.
+    fn stabilization(&self, step: &StabilizeStep) -> String {
+        let StabilizeStep {
+            up_window,
+            down_window,
+            ..
+        } = *step;
+        if let Some(past) = &step.held_by {
+            // A lower one holds back scaling up, a higher one scaling down.
+            let up = up_window.filter(|_| past.replicas < step.desired);
+            return self.holds(past, up.unwrap_or(down_window));
+        }
         let known = if self.explanation.pass.remembered.is_open() {
             "known "
         } else {

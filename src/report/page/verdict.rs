@@ -2,7 +2,10 @@
 
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::{Because, Block, MetricResult, MetricStep, Path, RateLimit, Step};
+use crate::engine::decision::{
+    Because, Block, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
+};
+use crate::engine::hold::Hold;
 use crate::findings::path::value;
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
@@ -13,7 +16,6 @@ use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
-use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, list, percent, sentence, time};
@@ -138,16 +140,11 @@ impl Words<'_> {
                 "{unknown}: the pass may end anywhere from {min} to {max}."
             ));
         }
-        let held = self.steps().iter().find_map(|step| match step {
-            Step::Stabilize {
-                desired,
-                held_by: Some(past),
-                down_window,
-                ..
-            } if past.replicas > *desired => Some((past.replicas, *down_window)),
-            _ => None,
-        });
         let pass = self.explanation.pass;
+        let held = pass.decision.stabilization().and_then(|step| {
+            let past = step.held_by?.replicas;
+            (past > step.desired).then_some((past, step.down_window))
+        });
         let inferred =
             pass.remembered.knowledge == Knowledge::Inferred && pass.input.evidence.past.is_none();
         if let (Some((replicas, window)), true, 1) = (held, inferred, unknown.len())
@@ -338,10 +335,7 @@ impl Words<'_> {
     }
 
     fn no_scale(&self) -> String {
-        let error = self.steps().iter().find_map(|step| match step {
-            Step::ReadScale { error, .. } => error.as_deref(),
-            _ => None,
-        });
+        let error = self.explanation.pass.decision.unreadable();
         match &self.explanation.pass.input.snapshot.scale {
             Err(ScaleError::Missing(target)) => format!("the input lacks the target {target}"),
             Err(ScaleError::NoReplicas { target, .. }) => format!(
@@ -356,124 +350,63 @@ impl Words<'_> {
 
     /// Words why this is the result, in one sentence.
     fn because(&self, current: i32) -> String {
-        let mut text = String::new();
-        for step in self.steps() {
-            match step {
-                Step::ChoosePath {
-                    path,
-                    current,
-                    min,
-                    max,
-                } => match path {
-                    Path::Disabled => {
-                        return "The target has 0 replicas: the controller ignores it until \
-                                something else scales it up."
-                            .to_owned();
-                    }
-                    Path::AboveMax => {
-                        return format!(
-                            "{current} is above maxReplicas ({max}); the controller corrects this \
-                             without considering metrics, stabilization or rate limits."
-                        );
-                    }
-                    Path::BelowMin => {
-                        return format!(
-                            "{current} is below minReplicas ({min}); the controller corrects this \
-                             without considering metrics, stabilization or rate limits."
-                        );
-                    }
-                    Path::Metrics => {}
-                },
-                Step::RejectSelector {
-                    reason,
-                    message,
-                    hpas,
-                } => {
-                    return match *reason {
-                        "AmbiguousSelector" => format!(
-                            "Other HPAs select the same pods ({}): the controller does not scale \
-                             any of them.",
-                            list(&hpas[1..])
-                        ),
-                        _ => format!("The target's pods cannot be selected: {message}."),
+        let decision = &self.explanation.pass.decision;
+        let combined = decision.combination().filter(|it| it.accepted);
+        let mut text = combined.map_or_else(String::new, |combined| self.asks(combined, current));
+        for hold in decision.holds() {
+            match hold {
+                Hold::AtZero => {
+                    return "The target has 0 replicas: the controller ignores it until \
+                            something else scales it up."
+                        .to_owned();
+                }
+                Hold::Corrected(beyond, bound) => {
+                    let is = match beyond {
+                        Direction::Up => "above maxReplicas",
+                        Direction::Down => "below minReplicas",
                     };
+                    return format!(
+                        "{current} is {is} ({bound}); the controller corrects this without \
+                         considering metrics, stabilization or rate limits."
+                    );
                 }
-                Step::CombineMetrics {
-                    highest,
-                    by,
-                    invalid,
-                    unread,
-                    total,
-                    accepted,
-                } => {
-                    if let (false, 1..) = (accepted, unread) {
-                        let lacking = self.lacking().unwrap_or_default();
-                        return sentence(&format!(
-                            "{lacking}, but this could not change the replicas."
-                        ));
-                    }
-                    if !accepted {
-                        return self.undecided(*highest, *invalid, *total, current);
-                    }
-                    text = self.asks(*by, *highest, *invalid, current);
-                }
-                Step::Stabilize {
-                    desired,
-                    result,
-                    held_by,
+                Hold::Selector {
+                    hpas: [_, others @ ..],
                     ..
-                } if desired != result => {
-                    text += &self.held(*held_by, *desired, *result, current);
+                } => {
+                    return format!(
+                        "Other HPAs select the same pods ({}): the controller does not scale \
+                         any of them.",
+                        list(others)
+                    );
                 }
-                Step::Limit {
-                    desired,
-                    result,
-                    rate,
-                    min,
-                    max,
-                    reason,
-                } if desired != result => {
-                    text += "; ";
-                    text += &self.limited(reason, rate.as_ref(), *min, *max, current);
+                Hold::Selector { message, .. } => {
+                    return format!("The target's pods cannot be selected: {message}.");
                 }
-                Step::RaiseToMin { result } => {
-                    text += &format!("; it starts at minReplicas ({result})");
+                Hold::Failed(combined) if combined.unread > 0 => {
+                    let lacking = self.lacking().unwrap_or_default();
+                    return sentence(&format!(
+                        "{lacking}, but this could not change the replicas."
+                    ));
                 }
-                _ => {}
+                Hold::Failed(combined) => return undecided(combined, current),
+                Hold::Window(stabilized) => text += &self.held(stabilized, current),
+                Hold::Limit(limit) => text += &format!("; {}", limited(limit, current)),
+                Hold::Woken(min) => text += &format!("; it starts at minReplicas ({min})"),
+                Hold::Unreadable(_) | Hold::Unwritten { .. } => {}
             }
         }
         // It begins with the metric's name, whose case must not change.
         format!("{text}.")
     }
 
-    fn undecided(&self, highest: i32, invalid: usize, total: usize, current: i32) -> String {
-        if invalid == total {
-            let which = match total {
-                1 => "The only metric".to_owned(),
-                _ => format!("None of the {total} metrics"),
-            };
-            let verb = if total == 1 { "cannot" } else { "can" };
-            return format!("{which} {verb} be evaluated, so there is no decision.");
-        }
-        let rest = if total - invalid == 1 {
-            "the other proposes"
-        } else {
-            "the others propose"
-        };
-        let total = count(total, "metric");
-        format!(
-            "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the \
-             controller does not scale below the current {current}."
-        )
-    }
-
     /// Words what the winning metric asks for.
-    fn asks(&self, by: Option<usize>, highest: i32, invalid: usize, current: i32) -> String {
-        let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
-        let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
-            MetricResult::Proposal(proposal) => Some((metric, proposal)),
-            MetricResult::Error(_) | MetricResult::Unread(_) => None,
-        }) else {
+    fn asks(&self, combined: &CombineStep, current: i32) -> String {
+        let CombineStep {
+            highest, invalid, ..
+        } = *combined;
+        let winner = self.explanation.pass.decision.winner();
+        let Some((winner, proposal)) = winner.and_then(|it| Some((it, it.proposal()?))) else {
             return "No metric proposes anything".to_owned();
         };
         let label = self.label(winner);
@@ -504,14 +437,11 @@ impl Words<'_> {
                 }
             }
             Because::FilledWithinTolerance => {
-                let ratio = winner
-                    .proposal()
-                    .and_then(|it| it.filled)
-                    .map(|it| it.ratio);
+                let ratio = proposal.filled.map_or(proposal.ratio, |it| it.ratio);
                 format!(
                     "{label} keeps the replicas: with values assumed for the pods that do not count, \
                      it is at {} of its target, within the tolerance",
-                    percent(ratio.unwrap_or(proposal.ratio)),
+                    percent(ratio),
                 )
             }
             Because::WithinTolerance | Because::DirectionFlips | Because::CountFlips => {
@@ -557,14 +487,11 @@ impl Words<'_> {
         })
     }
 
-    fn held(
-        &self,
-        held_by: Option<Recommendation>,
-        desired: i32,
-        result: i32,
-        current: i32,
-    ) -> String {
-        let Some(past) = held_by else {
+    fn held(&self, stabilized: &StabilizeStep, current: i32) -> String {
+        let StabilizeStep {
+            desired, result, ..
+        } = *stabilized;
+        let Some(past) = stabilized.held_by else {
             return format!("; stabilization changes this to {result}");
         };
         let compared = if past.replicas > desired {
@@ -573,10 +500,8 @@ impl Words<'_> {
             "lower"
         };
         // The limit on it follows, if there is one.
-        let is_limited = self
-            .steps()
-            .iter()
-            .any(|step| matches!(step, Step::Limit { desired, result, .. } if desired != result));
+        let limit = self.explanation.pass.decision.limit();
+        let is_limited = limit.is_some_and(LimitStep::holds);
         let effect = if result == current || is_limited {
             String::new()
         } else if result > desired {
@@ -611,35 +536,57 @@ impl Words<'_> {
             }
         }
     }
+}
 
-    fn limited(
-        &self,
-        reason: &str,
-        rate: Option<&RateLimit>,
-        min: i32,
-        max: i32,
-        current: i32,
-    ) -> String {
-        let disabled = rate.is_some_and(RateLimit::is_disabled);
-        let replicas = rate.map_or(current, |rate| rate.replicas);
-        match reason {
-            "TooFewReplicas" => format!("the minimum is {min}"),
-            "TooManyReplicas" => format!("the maximum is {max}"),
-            "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
-            "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
-            "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
-                if replicas < 0 {
-                    format!("twice {current} overflows 32 bits to {replicas}")
-                } else if f64::from(replicas) == 2.0 * f64::from(current) {
-                    format!("one pass may at most double the current {current}")
-                } else {
-                    format!("one pass may go to at most {replicas}")
-                }
+fn undecided(combined: &CombineStep, current: i32) -> String {
+    let CombineStep {
+        highest,
+        invalid,
+        total,
+        ..
+    } = *combined;
+    if invalid == total {
+        let which = match total {
+            1 => "The only metric".to_owned(),
+            _ => format!("None of the {total} metrics"),
+        };
+        let verb = if total == 1 { "cannot" } else { "can" };
+        return format!("{which} {verb} be evaluated, so there is no decision.");
+    }
+    let rest = if total - invalid == 1 {
+        "the other proposes"
+    } else {
+        "the others propose"
+    };
+    let total = count(total, "metric");
+    format!(
+        "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the \
+         controller does not scale below the current {current}."
+    )
+}
+
+fn limited(limit: &LimitStep, current: i32) -> String {
+    let LimitStep { min, max, .. } = limit;
+    let rate = limit.rate.as_ref();
+    let disabled = limit.is_disabled();
+    let replicas = rate.map_or(current, |rate| rate.replicas);
+    match limit.reason {
+        "TooFewReplicas" => format!("the minimum is {min}"),
+        "TooManyReplicas" => format!("the maximum is {max}"),
+        "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
+        "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
+        "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
+            if replicas < 0 {
+                format!("twice {current} overflows 32 bits to {replicas}")
+            } else if f64::from(replicas) == 2.0 * f64::from(current) {
+                format!("one pass may at most double the current {current}")
+            } else {
+                format!("one pass may go to at most {replicas}")
             }
-            "ScaleUpLimit" => format!("the policies currently allow at most {replicas}"),
-            "ScaleDownLimit" => format!("the policies currently allow no fewer than {replicas}"),
-            other => other.to_owned(),
         }
+        "ScaleUpLimit" => format!("the policies currently allow at most {replicas}"),
+        "ScaleDownLimit" => format!("the policies currently allow no fewer than {replicas}"),
+        other => other.to_owned(),
     }
 }
 

@@ -405,7 +405,7 @@ impl<'a> Facts<'a> {
                 (None, None) => Unknown::MetricsIgnored.into(),
             },
             PassField::Failed => self.over_metrics(|metrics| {
-                let failed = |metric: &&MetricStep| matches!(metric.result, MetricResult::Error(_));
+                let failed = |metric: &&MetricStep| metric.is_failed();
                 metrics.iter().copied().filter(failed).count()
             }),
             PassField::Missing => self.over_metrics(|metrics| {
@@ -423,17 +423,13 @@ impl<'a> Facts<'a> {
             PassField::Blocked => {
                 self.unless_open(|decision| Fact::Flag(decision.block().is_some()))
             }
-            PassField::Stabilized => self.changed(|step| match step {
-                Step::Stabilize {
-                    desired, result, ..
-                } => Some(result.cmp(desired)),
-                _ => None,
+            PassField::Stabilized => self.changed(|step| {
+                let step = step.stabilization()?;
+                Some(step.result.cmp(&step.desired))
             }),
-            PassField::Limited => self.changed(|step| match step {
-                Step::Limit {
-                    desired, result, ..
-                } => Some(result.cmp(desired)),
-                _ => None,
+            PassField::Limited => self.changed(|step| {
+                let step = step.limit()?;
+                Some(step.result.cmp(&step.desired))
             }),
             PassField::Stale => self.staleness(),
         }
@@ -556,11 +552,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the scale cannot be written, and it depends on the history whether the pass tries.
     fn may_fail_to_write(&self) -> bool {
-        let normalizes = self
-            .decision
-            .trace
-            .iter()
-            .any(|s| matches!(s, Step::Stabilize { .. }));
+        let normalizes = self.decision.stabilization().is_some();
         let open = self.remembered.possible.is_some() && normalizes;
         open && self.snapshot.scale_update_error.is_some()
     }

@@ -21,10 +21,9 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Because, Decision, MetricStep, Path, Step};
+use crate::engine::decision::{Because, Decision, MetricStep, Step};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::memory::Recommendation;
 use crate::whatif::overrides::{Reported, current};
 pub use course::Course;
 pub use past::begin_with_load;
@@ -184,8 +183,8 @@ pub struct Change {
     pub value: Option<Reported>,
     /// How that was within the tolerance of its target, if it was.
     pub tolerated: Option<Tolerated>,
-    /// What made something else of it, in order.
-    pub limits: Vec<Limited>,
+    /// The steps that made something else of it, in order.
+    pub limits: Vec<Step>,
 }
 
 /// How a metric is within the tolerance of its target.
@@ -198,61 +197,25 @@ pub enum Tolerated {
     Filled,
 }
 
-/// What makes something else of a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limited {
-    /// The replicas were outside of the bounds: the metrics are ignored.
-    OutOfBounds,
-    /// Stabilization, with the recommendation that was remembered.
-    Stabilized(Option<Recommendation>),
-    /// A rate limit or bound, as in the condition `ScalingLimited`.
-    Limit(&'static str),
-    /// A workload that was scaled to zero wakes with the minimum.
-    Woken,
-}
-
 impl Change {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
-        let (value, tolerated, limits) = (None, None, Vec::new());
+        let (value, tolerated) = (None, None);
+        let holds = |step: &&Step| step.hold().is_some();
+        let limits = decision.trace.iter().filter(holds).cloned().collect();
+        let by = decision.combination().and_then(|combined| combined.by);
         let mut change = Self {
             time,
             from,
             to,
             proposal,
-            by: None,
+            by,
             value,
             tolerated,
             limits,
         };
-        for step in &decision.trace {
-            change.limits.extend(match step {
-                Step::ChoosePath {
-                    path: Path::AboveMax | Path::BelowMin,
-                    ..
-                } => Some(Limited::OutOfBounds),
-                Step::Stabilize {
-                    desired,
-                    result,
-                    held_by,
-                    ..
-                } if desired != result => Some(Limited::Stabilized(*held_by)),
-                Step::Limit {
-                    desired,
-                    result,
-                    reason,
-                    ..
-                } if desired != result => Some(Limited::Limit(reason)),
-                Step::RaiseToMin { .. } => Some(Limited::Woken),
-                Step::CombineMetrics { by, .. } => {
-                    change.by = *by;
-                    None
-                }
-                _ => None,
-            });
-        }
-        if let Some(by) = change.by {
+        if let Some(by) = by {
             change.value = current(decision, by);
             let proposal = decision.metric(by).and_then(MetricStep::proposal);
             change.tolerated = proposal.and_then(|it| match it.because {

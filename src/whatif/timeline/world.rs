@@ -10,7 +10,7 @@ use super::pods::Workload;
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rolled, Rollout, Stays};
 use crate::calendar::Calendar;
-use crate::engine::decision::{Clause, Decision, Step};
+use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::resource_name;
@@ -369,12 +369,7 @@ impl World {
     pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
         let spec = &self.snapshot.hpa.spec;
         let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
-        let disabled = decision.trace.iter().any(|step| match step {
-            Step::Limit {
-                rate: Some(rate), ..
-            } => rate.is_disabled(),
-            _ => false,
-        });
+        let disabled = decision.limit().is_some_and(LimitStep::is_disabled);
         let is_held = decision
             .proposal
             .is_some_and(|n| bounded(n.max(0)) != replicas)

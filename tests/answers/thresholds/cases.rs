@@ -4,7 +4,7 @@
 
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::whatif::thresholds::{
-    Ask, Changes, End, Found, Hold, Reached, Thresholds, thresholds,
+    Ask, Changes, End, Found, HeldBy, Reached, Thresholds, thresholds,
 };
 use serde_json::json;
 
@@ -205,8 +205,8 @@ fn what_holds_the_answer_is_named() {
     let own = "maxReplicas: 10, behavior: {scaleUp: {policies: [{type: Pods, value: 1, \
                periodSeconds: 60}]}, scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: \
                Disabled}}";
-    let stabilized = Hold::Stabilization { replicas: 8 };
-    let other = |replicas| Hold::Metric {
+    let stabilized = HeldBy::Stabilization { replicas: 8 };
+    let other = |replicas| HeldBy::Metric {
         metric: "queue".to_owned(),
         replicas,
     };
@@ -223,14 +223,14 @@ fn what_holds_the_answer_is_named() {
                 Some(0),
                 4,
                 Some(later),
-                vec![Hold::Stabilization { replicas: 4 }],
+                vec![HeldBy::Stabilization { replicas: 4 }],
             ),
-            (8, vec![Hold::Rate { replicas: 8 }]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
         (
             Case { ..PLAIN },
             (Some(0), 1, None, vec![]),
-            (8, vec![Hold::Rate { replicas: 8 }]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
         (
             Case {
@@ -238,12 +238,12 @@ fn what_holds_the_answer_is_named() {
                 ..PLAIN
             },
             (Some(0), 8, None, vec![stabilized]),
-            (8, vec![Hold::Rate { replicas: 8 }]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
         (
             Case { spec: own, ..PLAIN },
-            (Some(0), 4, None, vec![Hold::Rate { replicas: 4 }]),
-            (5, vec![Hold::Rate { replicas: 5 }]),
+            (Some(0), 4, None, vec![HeldBy::Rate { replicas: 4 }]),
+            (5, vec![HeldBy::Rate { replicas: 5 }]),
         ),
         (
             Case {
@@ -252,7 +252,7 @@ fn what_holds_the_answer_is_named() {
                 ..PLAIN
             },
             (Some(0), 6, None, vec![other(6)]),
-            (8, vec![Hold::Rate { replicas: 8 }]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
     ] {
         let changes = case.changes();

@@ -363,10 +363,7 @@ pub struct Meta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
-    #[serde(
-        skip_serializing_if = "Labels::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Labels::is_empty")]
     pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
     #[serde(
@@ -381,10 +378,7 @@ pub struct Meta<'a> {
     )]
     pub creation_timestamp: Option<Timestamp>,
     /// The annotations about scaling.
-    #[serde(
-        skip_serializing_if = "Annotations::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
     /// The owner that controls the object.
     #[serde(

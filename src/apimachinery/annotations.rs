@@ -5,6 +5,8 @@
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use super::json::read_str;
+
 /// The revision of a Deployment, and of the ReplicaSet that it made for it.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
 /// A VerticalPodAutoscaler's changes to a pod.
@@ -132,18 +134,8 @@ struct Key(Option<&'static str>);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Word;
-        impl Visitor<'_> for Word {
-            type Value = Key;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("the key of an annotation")
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                Ok(Key(KNOWN.into_iter().find(|known| *known == key)))
-            }
-        }
-        deserializer.deserialize_str(Word)
+        read_str(deserializer, "the key of an annotation", |key| {
+            Ok(Self(KNOWN.into_iter().find(|known| *known == key)))
+        })
     }
 }

@@ -11,10 +11,12 @@ use std::ops::Deref;
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+mod by;
 mod cut;
 mod objects;
 pub(crate) mod place;
 
+pub(crate) use by::{read_each, read_str};
 pub(crate) use cut::cut_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
@@ -404,10 +406,9 @@ pub(crate) mod optional_time {
 /// A `metav1.Time` that is always present.
 pub(crate) mod time {
     use jiff::Timestamp;
-    use std::fmt;
-
-    use serde::de::{Error, Visitor};
     use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::read_str;
 
     /// What is wrong with a text that is no time.
     pub(crate) const FORM: &str = "not a time such as 2026-11-21T07:06:29Z";
@@ -417,20 +418,9 @@ pub(crate) mod time {
 
     impl<'de> Deserialize<'de> for Stated {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-            struct Text;
-            impl Visitor<'_> for Text {
-                type Value = Stated;
-
-                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str("a string")
-                }
-
-                fn visit_str<E: Error>(self, text: &str) -> Result<Stated, E> {
-                    let time = text.parse().map(Stated);
-                    time.map_err(|_| E::custom(FORM))
-                }
-            }
-            from.deserialize_str(Text)
+            read_str(from, "a string", |text| {
+                text.parse().map(Self).map_err(|_| FORM)
+            })
         }
     }
 

@@ -36,16 +36,10 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
     /// Labels by key.
-    #[serde(
-        skip_serializing_if = "Labels::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// The annotations about scaling.
-    #[serde(
-        skip_serializing_if = "Annotations::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
     /// When the object was created.
     #[serde(

@@ -13,6 +13,8 @@ use rustix::process::Pid;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::error::Error;
+
 /// The exit codes of a shell for programs that these signals ended.
 const INTERRUPTED: u8 = 130;
 #[cfg(unix)]
@@ -129,6 +131,11 @@ fn groups_lock() -> MutexGuard<'static, Vec<Pid>> {
 
 fn action_lock() -> MutexGuard<'static, Option<Action>> {
     ACTION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The error where no signal can be listened to.
+pub(crate) fn unheard(e: io::Error) -> Error {
+    Error::failed(format!("failed to listen for signals: {e}"))
 }
 
 /// The signals that come to the program. When it is dropped, they end the program again.

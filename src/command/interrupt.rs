@@ -8,8 +8,8 @@ use futures_util::future::{Either, select};
 use tokio::pin;
 use tokio::sync::watch;
 
-use crate::cluster::signals::Signals;
 pub use crate::cluster::signals::on_signal;
+use crate::cluster::signals::{Signals, unheard};
 use crate::cluster::{Failure, FailureKind, Session, denied};
 use crate::error::{Error, ErrorKind};
 
@@ -28,10 +28,9 @@ impl Interrupts {
     /// Listens. Until [`on_signal`] no signal ends the program by itself, and after the first one a session writes
     /// nothing more. It needs a runtime.
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
-        let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let (sender, receiver) = watch::channel(Come::default());
         // Kept until the program says what was written, or a signal could end it before.
-        let mut signals = ManuallyDrop::new(Signals::new().map_err(fail)?);
+        let mut signals = ManuallyDrop::new(Signals::new().map_err(unheard)?);
         let session = session.clone();
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {

@@ -22,7 +22,7 @@ use crate::args::{ConnectionFlags, Explain, MemoryArgs, Output, Request};
 use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
-use crate::cluster::signals::Signals;
+use crate::cluster::signals::{Signals, unheard};
 use crate::error::{Error, ErrorKind, listed};
 use crate::pass::Pass;
 use crate::render::markdown::rows;
@@ -184,8 +184,7 @@ impl<'a> List<'a> {
             &progress,
             &explain,
         );
-        let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
-        let mut signals = Signals::new().map_err(fail)?;
+        let mut signals = Signals::new().map_err(unheard)?;
         // On a terminal, the lines of the answer would mix with the progress.
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);

@@ -23,7 +23,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::args::{Cli, ConnectionFlags, Form, Verb, command_line, meant_as_type, states_no_type};
-use crate::cluster::signals::Signals;
+use crate::cluster::signals::{Signals, unheard};
 use crate::cluster::{self, Environment, Session, connect};
 use crate::error::{Error, ErrorKind};
 use crate::render::layout::Layout;
@@ -156,8 +156,7 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let answer = runtime.block_on(async {
         // Whoever listens during the work says more.
         const PATIENCE: Duration = Duration::from_secs(1);
-        let mut signals = Signals::within(PATIENCE)
-            .map_err(|e| Error::failed(format!("failed to listen for signals: {e}")))?;
+        let mut signals = Signals::within(PATIENCE).map_err(unheard)?;
         tokio::select! {
             answer = work => answer,
             Some(code) = signals.next() => {

@@ -176,14 +176,8 @@ fn times<'a>(
         .conditions
         .iter()
         .map(|it| it.last_transition_time);
-    let events = evidence
-        .events
-        .iter()
-        .flat_map(|event| [event.first, event.last]);
-    let scaled = evidence
-        .scaled
-        .iter()
-        .flat_map(|event| [event.first, event.last]);
+    let events = evidence.events.iter().chain(&evidence.scaled);
+    let events = events.flat_map(|event| [event.first, event.last]);
     let lease = evidence
         .lease
         .into_iter()
@@ -203,7 +197,6 @@ fn times<'a>(
         .into_iter()
         .chain(conditions)
         .chain(events)
-        .chain(scaled)
         .flatten()
         .chain(lease)
         .chain(seen)

@@ -48,43 +48,29 @@ pub fn remember(
         past.passes.iter().filter(inside)
     };
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
+    let least = |pass: &PastPass| pass.recommended.at_least;
+    let most = |pass: &PastPass| pass.recommended.at_most;
     let highest = Extreme {
-        at_least: certain(down_window)
-            .map(|pass| pass.recommended.at_least)
-            .max(),
-        at_most: known(
-            possible(down_window)
-                .map(|it| it.recommended.at_most)
-                .max()
-                .unwrap_or(0),
-        ),
+        at_least: certain(down_window).map(least).max(),
+        at_most: known(possible(down_window).map(most).max().unwrap_or(0)),
     };
-    let below = possible(up_window).map(|it| it.recommended.at_least).min();
     let lowest = Extreme {
-        at_least: Some(below.unwrap_or(i32::MAX)),
-        at_most: certain(up_window)
-            .filter_map(|it| known(it.recommended.at_most))
-            .min(),
+        at_least: Some(possible(up_window).map(least).min().unwrap_or(i32::MAX)),
+        at_most: certain(up_window).map(most).filter_map(known).min(),
     };
-    let entry = |pass: &PastPass, replicas| Recommendation {
-        replicas,
-        time: pass.time,
+    let entry = |of: fn(&PastPass) -> i32| {
+        move |pass: &PastPass| Recommendation {
+            replicas: of(pass),
+            time: pass.time,
+        }
     };
     let down = Ends {
-        soonest: certain(down_window)
-            .map(|it| entry(it, it.recommended.at_least))
-            .collect(),
-        last: possible(down_window)
-            .map(|it| entry(it, it.recommended.at_most))
-            .collect(),
+        soonest: certain(down_window).map(entry(least)).collect(),
+        last: possible(down_window).map(entry(most)).collect(),
     };
     let up = Ends {
-        soonest: certain(up_window)
-            .map(|it| entry(it, it.recommended.at_most))
-            .collect(),
-        last: possible(up_window)
-            .map(|it| entry(it, it.recommended.at_least))
-            .collect(),
+        soonest: certain(up_window).map(entry(most)).collect(),
+        last: possible(up_window).map(entry(least)).collect(),
     };
     let (changes, likely_changes) = changes(past, spec, now);
     let (scale_up_events, scale_down_events) = split(Some(&likely_changes));

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{self, Text};
+use crate::apimachinery::json::{self, Text, read_str};
 
 /// An answer with success.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -319,19 +319,9 @@ struct Start(String);
 
 impl<'de> Deserialize<'de> for Start {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ReadStart;
-        impl Visitor<'_> for ReadStart {
-            type Value = Start;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Start, E> {
-                Ok(Start(start(text).to_owned()))
-            }
-        }
-        deserializer.deserialize_str(ReadStart)
+        read_str(deserializer, "a string", |text| {
+            Ok(Self(start(text).to_owned()))
+        })
     }
 }
 

@@ -211,10 +211,10 @@ impl History {
         }
         let pods = pods.into_values().flatten().map(|(_, pod)| pod);
         history.pods = pods.filter(|pod| !pod.seen.is_empty()).collect();
-        let replicas = queries::replicas(target);
+        let desired = queries::replicas(target).map(|own| own.desired);
         for series in all(Sampled::Target) {
             match name(series) {
-                own if replicas.is_some_and(|(spec, _)| spec == own) => {
+                own if desired == Some(own) => {
                     history.replicas.add(&series.points);
                 }
                 _ => history.status_replicas.add(&series.points),

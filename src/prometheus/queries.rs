@@ -221,8 +221,8 @@ impl Wanted<'_> {
                 format!("{controller}[{seconds}s]"),
             ),
         ];
-        if let Some((replicas, status)) = replicas(&self.hpa.spec.scale_target_ref) {
-            let names = format!("{replicas}|{status}");
+        if let Some(own) = replicas(&self.hpa.spec.scale_target_ref) {
+            let names = format!("{}|{}", own.desired, own.status);
             all.push((
                 Sampled::Target,
                 "replicas",
@@ -258,8 +258,8 @@ impl Wanted<'_> {
             }
         }
         let Self { hpa, .. } = self;
-        let (replicas, ready) = self.record(state);
-        ask(Purpose::Replicas, "replicas", replicas);
+        let (desired, ready) = self.record(state);
+        ask(Purpose::Replicas, "replicas", desired);
         ask(Purpose::Ready, "ready", ready);
         let hpa_series = |name: &str| {
             fresh(
@@ -303,20 +303,15 @@ impl Wanted<'_> {
             ),
         );
         let target = &hpa.spec.scale_target_ref;
-        if let Some((total, updated)) = match workload(target) {
-            Workload::Deployment => Some((
-                "kube_deployment_status_replicas",
-                "kube_deployment_status_replicas_updated",
-            )),
-            Workload::StatefulSet => Some((
-                "kube_statefulset_status_replicas",
-                "kube_statefulset_status_replicas_updated",
-            )),
-            _ => None,
-        } {
+        if let Some(ReplicaSeries {
+            status,
+            updated: Some(updated),
+            ..
+        }) = replicas(target)
+        {
             let query = format!(
                 "max({}) - max({})",
-                self.of_target(total),
+                self.of_target(status),
                 self.of_target(updated)
             );
             ask(Purpose::Outdated, "rollouts", query);
@@ -347,11 +342,9 @@ impl Wanted<'_> {
             "how long pods take to become ready",
             query,
         );
-        if self
-            .metrics
-            .iter()
-            .any(|spec| spec.is_resource() && spec.name() == "cpu")
-        {
+        let mut metrics = self.metrics.iter();
+        let has_cpu = metrics.any(|spec| spec.is_resource() && spec.name() == "cpu");
+        if has_cpu {
             let cpu = self.containers(CPU, None);
             let (rate, reach) = (rate(&cpu, scraped), scraped.reach());
             let query = format!(
@@ -405,11 +398,7 @@ impl Wanted<'_> {
                 );
             }
         }
-        if self
-            .metrics
-            .iter()
-            .any(|spec| spec.is_resource() && spec.name() == "cpu")
-        {
+        if has_cpu {
             let periods = |name: &str| self.total(&rate(&self.containers(name, None), scraped));
             let throttled = periods("container_cpu_cfs_throttled_periods_total");
             let query = format!(
@@ -454,37 +443,18 @@ impl Wanted<'_> {
 
     /// The replicas that the target asked for, and the pods that were ready.
     fn record(&self, window: i64) -> (String, String) {
-        let (replicas, ready) = match workload(&self.hpa.spec.scale_target_ref) {
-            Workload::Deployment => (
-                "kube_deployment_spec_replicas",
-                "kube_deployment_status_replicas_ready",
-            ),
-            Workload::StatefulSet => (
-                "kube_statefulset_replicas",
-                "kube_statefulset_status_replicas_ready",
-            ),
-            Workload::ReplicaSet => (
-                "kube_replicaset_spec_replicas",
-                "kube_replicaset_status_ready_replicas",
-            ),
-            Workload::ReplicationController => (
-                "kube_replicationcontroller_spec_replicas",
-                "kube_replicationcontroller_status_ready_replicas",
-            ),
-            Workload::Other => {
-                let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
-                let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
-                let (ready, pods) = (fresh(&ready, window), self.pods());
-                return (
-                    format!("max({})", fresh(&desired, window)),
-                    format!(
-                        "sum(max by (namespace, pod) ({ready}) and on (namespace, pod) {pods})"
-                    ),
-                );
-            }
+        let Some(ReplicaSeries { desired, ready, .. }) = replicas(&self.hpa.spec.scale_target_ref)
+        else {
+            let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
+            let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
+            let (ready, pods) = (fresh(&ready, window), self.pods());
+            return (
+                format!("max({})", fresh(&desired, window)),
+                format!("sum(max by (namespace, pod) ({ready}) and on (namespace, pod) {pods})"),
+            );
         };
         let latest = |name| format!("max({})", fresh(&self.of_target(name), window));
-        (latest(replicas), latest(ready))
+        (latest(desired), latest(ready))
     }
 
     /// Series with these labels.
@@ -606,25 +576,45 @@ enum Workload {
     Other,
 }
 
-/// The series of the replicas that a target of a built-in kind was asked for, and of those that it had.
-pub fn replicas(target: &CrossVersionObjectReference) -> Option<(&'static str, &'static str)> {
+/// The series of the replicas of a target of a built-in kind.
+pub struct ReplicaSeries {
+    /// Those that it was asked for.
+    pub desired: &'static str,
+    /// Those that it had.
+    pub status: &'static str,
+    /// Those that were ready.
+    ready: &'static str,
+    /// Those of its current template, if it replaces the others.
+    updated: Option<&'static str>,
+}
+
+/// Returns the series of the replicas of a target, if it is of a built-in kind.
+pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
     Some(match workload(target) {
-        Workload::Deployment => (
-            "kube_deployment_spec_replicas",
-            "kube_deployment_status_replicas",
-        ),
-        Workload::StatefulSet => (
-            "kube_statefulset_replicas",
-            "kube_statefulset_status_replicas",
-        ),
-        Workload::ReplicaSet => (
-            "kube_replicaset_spec_replicas",
-            "kube_replicaset_status_replicas",
-        ),
-        Workload::ReplicationController => (
-            "kube_replicationcontroller_spec_replicas",
-            "kube_replicationcontroller_status_replicas",
-        ),
+        Workload::Deployment => ReplicaSeries {
+            desired: "kube_deployment_spec_replicas",
+            status: "kube_deployment_status_replicas",
+            ready: "kube_deployment_status_replicas_ready",
+            updated: Some("kube_deployment_status_replicas_updated"),
+        },
+        Workload::StatefulSet => ReplicaSeries {
+            desired: "kube_statefulset_replicas",
+            status: "kube_statefulset_status_replicas",
+            ready: "kube_statefulset_status_replicas_ready",
+            updated: Some("kube_statefulset_status_replicas_updated"),
+        },
+        Workload::ReplicaSet => ReplicaSeries {
+            desired: "kube_replicaset_spec_replicas",
+            status: "kube_replicaset_status_replicas",
+            ready: "kube_replicaset_status_ready_replicas",
+            updated: None,
+        },
+        Workload::ReplicationController => ReplicaSeries {
+            desired: "kube_replicationcontroller_spec_replicas",
+            status: "kube_replicationcontroller_status_replicas",
+            ready: "kube_replicationcontroller_status_ready_replicas",
+            updated: None,
+        },
         Workload::Other => return None,
     })
 }

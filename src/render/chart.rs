@@ -81,11 +81,9 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         )
     });
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    let beyond: Vec<String> = chart
+    let beyond = chart
         .bounds_beyond()
-        .map(|(count, name)| format!("{} {count}", clean(name, layout.ascii)))
-        .collect();
-    let beyond = (!beyond.is_empty()).then(|| format!("{} {}", signs.beyond, beyond.join(", ")));
+        .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, layout.ascii)));
     for key in filled(
         names.chain(mark).chain(events).chain(gaps).chain(beyond),
         width - INDENT,

@@ -8,145 +8,33 @@ use crate::report::chart::{Chart, MOST_SERIES, Series, Shape, round_numbers};
 
 /// The chart as SVG.
 pub fn svg(chart: &Chart) -> String {
-    let plot = Plot::of(chart);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         role=\"img\" aria-labelledby=\"title desc\">\n\
-         <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n{STYLE}",
-        escape(&chart.title),
-        escape(&chart.description),
-    );
-    let mut line = |text: String| {
-        out.push_str(&text);
-        out.push('\n');
+    let mut picture = Picture {
+        chart,
+        text: format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+             role=\"img\" aria-labelledby=\"title desc\">\n\
+             <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n{STYLE}",
+            escape(&chart.title),
+            escape(&chart.description),
+        ),
     };
-    line(words("heading", LEFT, 24.0, "start", &chart.title));
-    let (lowest, highest) = (i64::from(chart.replicas.0), i64::from(chart.replicas.1));
-    for count in round_numbers((lowest, highest), 8, 1) {
-        let y = plot.y(count);
-        line(format!(
-            r#"<path class="grid" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
-        ));
-        line(words(
-            "label",
-            LEFT - 8.0,
-            y + 4.0,
-            "end",
-            &count.to_string(),
-        ));
-    }
-    for (count, name) in &chart.bounds {
-        let count = i64::from(*count);
-        if (lowest..=highest).contains(&count) {
-            let y = plot.y(count);
-            line(format!(
-                r#"<path class="bound" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
-            ));
-            let name = format!("{name} {count}");
-            line(words("label", RIGHT + 8.0, y + 4.0, "start", &name));
-        }
-    }
-    let beyond: Vec<String> = chart
-        .bounds_beyond()
-        .map(|(count, name)| format!("{name} {count}"))
-        .collect();
-    if !beyond.is_empty() {
-        // In the heading's line, because the right edge is narrow.
-        line(words(
-            "label",
-            WIDTH - 8.0,
-            24.0,
-            "end",
-            &format!("↑ {}", beyond.join(", ")),
-        ));
-    }
-    line(format!(
+    picture.words("heading", LEFT, 24.0, "start", &chart.title);
+    picture.counts();
+    picture.line(format!(
         r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#
     ));
-    for (from, to) in &chart.gaps {
-        let (x, end) = (plot.x(*from), plot.x(*to));
-        let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
-        line(format!(
-            r#"<rect class="gap" x="{x:.1}" y="{TOP:.1}" width="{width:.1}" height="{height:.1}"><title>without an answer</title></rect>"#
-        ));
-    }
-    let mut room = 0.0;
-    for (place, label) in &chart.ticks {
-        let x = plot.x(*place);
-        // The width of most letters at this size.
-        let half = label.chars().count() as f64 * 3.8;
-        if (chart.span.0..=chart.span.1).contains(place) && x - half >= room {
-            line(format!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
-            line(words("label", x, BOTTOM + 20.0, "middle", label));
-            room = x + half + 8.0;
-        }
-    }
-    line(words(
-        "label",
-        (LEFT + RIGHT) / 2.0,
-        BOTTOM + 40.0,
-        "middle",
-        &chart.across,
-    ));
-    let (mut room, mut last) = (0.0, "");
-    for (place, text) in &chart.events {
-        let x = plot.x(*place);
-        // A label is beside its line where it fits, and once for several that follow.
-        if (chart.span.0..=chart.span.1).contains(place) && (x >= room || text != last) {
-            let width = text.chars().count() as f64 * 7.2;
-            let (at, anchor) = if x + 4.0 + width > RIGHT {
-                (x - 4.0, "end")
-            } else {
-                (x + 4.0, "start")
-            };
-            let y = if x >= room { TOP - 4.0 } else { TOP + 10.0 };
-            line(words("label", at, y, anchor, text));
-            (room, last) = (x + 4.0 + width, text);
-        }
-        if (chart.span.0..=chart.span.1).contains(place) {
-            let (x, text) = (plot.x(*place), escape(text));
-            line(format!(
-                r#"<path class="event" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"><title>{text}</title></path>"#
-            ));
-        }
-    }
+    picture.gaps();
+    picture.places();
+    picture.events();
     for (place, series) in chart.series.iter().enumerate().rev() {
-        let class = format!("series s{}", place.min(MOST_SERIES - 1));
         let path = match series.shape {
-            Shape::Steps => plot.path(series),
-            Shape::Points => plot.points(series),
+            Shape::Steps => picture.path(series),
+            Shape::Points => picture.points(series),
         };
-        line(format!(r#"<path class="{class}" d="{path}"/>"#));
+        picture.series(place, &path);
     }
-    let mut x = LEFT;
-    let y = BOTTOM + 62.0;
-    for (place, series) in chart.series.iter().enumerate() {
-        let class = format!("series s{}", place.min(MOST_SERIES - 1));
-        let path = match series.shape {
-            Shape::Steps => format!("M{x:.1} {:.1}h24", y - 4.0),
-            Shape::Points => diamond(x + 12.0, y - 4.0),
-        };
-        line(format!(r#"<path class="{class}" d="{path}"/>"#));
-        line(words("label", x + 30.0, y, "start", &series.name));
-        x += 30.0 + series.name.chars().count() as f64 * 7.2 + 20.0;
-    }
-    if let Some(mark) = &chart.current {
-        let seen = mark
-            .replicas
-            .map(i64::from)
-            .filter(|it| (lowest..=highest).contains(it));
-        for (x, y) in [(x + 5.0, y - 4.0)]
-            .into_iter()
-            .chain(seen.map(|it| (plot.x(mark.at), plot.y(it))))
-        {
-            line(format!(
-                r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#
-            ));
-        }
-        line(words("label", x + 16.0, y, "start", &mark.label));
-    }
-    out.push_str("</svg>\n");
-    out
+    picture.legend();
+    picture.text + "</svg>\n"
 }
 
 const WIDTH: f64 = 720.0;
@@ -186,63 +74,183 @@ svg { color: #e6edf3; }
 </style>
 ";
 
-fn words(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> String {
-    let text = escape(text);
-    format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#)
-}
-
 /// A mark around a place.
 fn diamond(x: f64, y: f64) -> String {
     format!("M{:.1} {y:.1}l5 -5l5 5l-5 5z", x - 5.0)
 }
 
-/// Maps places and counts to points of the picture.
-struct Plot {
-    span: (i64, i64),
-    replicas: (i32, i32),
+/// The chart, and the text of its picture so far.
+struct Picture<'c> {
+    chart: &'c Chart,
+    text: String,
 }
 
-impl Plot {
-    fn of(chart: &Chart) -> Self {
-        Self {
-            span: chart.span,
-            replicas: chart.replicas,
+impl Picture<'_> {
+    fn line(&mut self, text: String) {
+        self.text.push_str(&text);
+        self.text.push('\n');
+    }
+
+    fn words(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
+        let text = escape(text);
+        self.line(format!(
+            r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#
+        ));
+    }
+
+    /// Draws the vertical axis: round counts, and the bounds.
+    fn counts(&mut self) {
+        let chart = self.chart;
+        let (lowest, highest) = (chart.replicas.0.into(), chart.replicas.1.into());
+        for count in round_numbers((lowest, highest), 8, 1) {
+            self.level("grid", count);
+            let y = self.y(count) + 4.0;
+            self.words("label", LEFT - 8.0, y, "end", &count.to_string());
+        }
+        for (count, name) in &chart.bounds {
+            if self.has_count(*count) {
+                self.level("bound", (*count).into());
+                let y = self.y((*count).into()) + 4.0;
+                self.words("label", RIGHT + 8.0, y, "start", &format!("{name} {count}"));
+            }
+        }
+        if let Some(beyond) = chart.bounds_beyond() {
+            // In the heading's line, because the right edge is narrow.
+            self.words("label", WIDTH - 8.0, 24.0, "end", &format!("↑ {beyond}"));
         }
     }
 
+    /// Draws a line at a count.
+    fn level(&mut self, class: &str, count: i64) {
+        let y = self.y(count);
+        self.line(format!(
+            r#"<path class="{class}" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
+        ));
+    }
+
+    fn gaps(&mut self) {
+        for (from, to) in &self.chart.gaps {
+            let (x, end) = (self.x(*from), self.x(*to));
+            let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
+            self.line(format!(
+                r#"<rect class="gap" x="{x:.1}" y="{TOP:.1}" width="{width:.1}" height="{height:.1}"><title>without an answer</title></rect>"#
+            ));
+        }
+    }
+
+    /// Draws the ticks of the horizontal axis that have room, and what it counts.
+    fn places(&mut self) {
+        let mut room = 0.0;
+        for (place, label) in &self.chart.ticks {
+            let x = self.x(*place);
+            // The width of most letters at this size.
+            let half = label.chars().count() as f64 * 3.8;
+            if self.has_place(*place) && x - half >= room {
+                self.line(format!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
+                self.words("label", x, BOTTOM + 20.0, "middle", label);
+                room = x + half + 8.0;
+            }
+        }
+        let middle = (LEFT + RIGHT) / 2.0;
+        self.words("label", middle, BOTTOM + 40.0, "middle", &self.chart.across);
+    }
+
+    fn events(&mut self) {
+        let (mut room, mut last) = (0.0, "");
+        for (place, text) in &self.chart.events {
+            if !self.has_place(*place) {
+                continue;
+            }
+            let x = self.x(*place);
+            // A label is beside its line where it fits, and once for several that follow.
+            if x >= room || text != last {
+                let width = text.chars().count() as f64 * 7.2;
+                let (at, anchor) = if x + 4.0 + width > RIGHT {
+                    (x - 4.0, "end")
+                } else {
+                    (x + 4.0, "start")
+                };
+                let y = if x >= room { TOP - 4.0 } else { TOP + 10.0 };
+                self.words("label", at, y, anchor, text);
+                (room, last) = (x + 4.0 + width, text);
+            }
+            let text = escape(text);
+            self.line(format!(
+                r#"<path class="event" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"><title>{text}</title></path>"#
+            ));
+        }
+    }
+
+    fn series(&mut self, place: usize, path: &str) {
+        let class = place.min(MOST_SERIES - 1);
+        self.line(format!(r#"<path class="series s{class}" d="{path}"/>"#));
+    }
+
+    /// Names the series and the current point, and draws that.
+    fn legend(&mut self) {
+        let (mut x, y) = (LEFT, BOTTOM + 62.0);
+        for (place, series) in self.chart.series.iter().enumerate() {
+            let path = match series.shape {
+                Shape::Steps => format!("M{x:.1} {:.1}h24", y - 4.0),
+                Shape::Points => diamond(x + 12.0, y - 4.0),
+            };
+            self.series(place, &path);
+            self.words("label", x + 30.0, y, "start", &series.name);
+            x += 30.0 + series.name.chars().count() as f64 * 7.2 + 20.0;
+        }
+        if let Some(mark) = &self.chart.current {
+            let seen = mark.replicas.filter(|count| self.has_count(*count));
+            let seen = seen.map(|count| (self.x(mark.at), self.y(count.into())));
+            for (x, y) in [(x + 5.0, y - 4.0)].into_iter().chain(seen) {
+                self.line(format!(
+                    r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#
+                ));
+            }
+            self.words("label", x + 16.0, y, "start", &mark.label);
+        }
+    }
+
+    fn has_place(&self, place: i64) -> bool {
+        (self.chart.span.0..=self.chart.span.1).contains(&place)
+    }
+
+    fn has_count(&self, count: i32) -> bool {
+        (self.chart.replicas.0..=self.chart.replicas.1).contains(&count)
+    }
+
     fn x(&self, place: i64) -> f64 {
-        let (from, to) = (self.span.0 as f64, self.span.1 as f64);
-        let share = (place.clamp(self.span.0, self.span.1.max(self.span.0)) as f64 - from)
-            / (to - from).max(1.0);
+        let (from, to) = self.chart.span;
+        let share = (place.clamp(from, to.max(from)) as f64 - from as f64)
+            / (to as f64 - from as f64).max(1.0);
         LEFT + share * (RIGHT - LEFT)
     }
 
     fn y(&self, count: i64) -> f64 {
-        let (lowest, highest) = (f64::from(self.replicas.0), f64::from(self.replicas.1));
+        let (lowest, highest) = self.chart.replicas;
+        let (lowest, highest) = (f64::from(lowest), f64::from(highest));
         BOTTOM - (count as f64 - lowest) / (highest - lowest).max(1.0) * (BOTTOM - TOP)
     }
 
     /// Returns a mark at each visible point.
     fn points(&self, series: &Series) -> String {
-        let has = |count: i32| (self.replicas.0..=self.replicas.1).contains(&count);
         let seen = series
             .steps
             .iter()
-            .filter(|(x, _)| (self.span.0..=self.span.1).contains(x));
-        let seen = seen.filter_map(|(x, count)| Some((*x, count.filter(|own| has(*own))?)));
-        seen.map(|(x, count)| diamond(self.x(x), self.y(count.into())))
-            .collect()
+            .filter(|(place, _)| self.has_place(*place));
+        seen.filter_map(|(place, count)| {
+            let count = count.filter(|count| self.has_count(*count))?;
+            Some(diamond(self.x(*place), self.y(count.into())))
+        })
+        .collect()
     }
 
     /// Returns the steps; above the plot, a line leaves it by a little.
     fn path(&self, series: &Series) -> String {
         let mut path = String::new();
         let mut pen = None;
-        let later = series
-            .steps
-            .iter()
-            .filter(|(x, _)| *x > self.span.0 && *x <= self.span.1);
-        let first = (self.span.0, series.at(self.span.0));
+        let (from, to) = self.chart.span;
+        let later = series.steps.iter().filter(|(x, _)| *x > from && *x <= to);
+        let first = (from, series.at(from));
         for (place, count) in std::iter::once(&first).chain(later) {
             let x = self.x(*place);
             let y = count.map(|count| self.y(count.into()).clamp(TOP - 8.0, BOTTOM));

@@ -201,25 +201,14 @@ impl<'a> Compared<'a> {
             let text = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }
-        let replay = self.totals();
-        let mut runs = self
-            .backtest
-            .candidates
-            .iter()
-            .map(|own| &own.run.timeline.totals);
         let is_unanswered = |own: &Totals| own.unanswered() == own.span();
-        if is_unanswered(replay) && runs.all(is_unanswered) {
-            return (
-                Tone::Stay,
-                "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT".to_owned(),
-            );
+        if is_unanswered(self.totals()) && self.runs().all(is_unanswered) {
+            let text = "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT";
+            return (Tone::Stay, text.to_owned());
         }
-        let all: Vec<(String, &Candidate)> = self
-            .each()
-            .map(|(name, candidate, _)| (heading(&name), candidate))
-            .collect();
-        match &all[..] {
+        match &self.backtest.candidates[..] {
             [] => {
+                let replay = self.totals();
                 let hours = hours(replay.replica_hours());
                 let short = long(replay.short());
                 let mut parts = vec![
@@ -229,75 +218,79 @@ impl<'a> Compared<'a> {
                 parts.extend(self.without_answer(replay));
                 (Tone::Stay, format!("REPLAY: {}", parts.join(", ")))
             }
-            [(name, candidate)] if candidate.stretches.all.is_empty() => {
-                let mut parts = vec![match self.ends(candidate) {
-                    None => "THE SAME REPLICAS AS THE REPLAY THROUGHOUT".to_owned(),
-                    Some((own, before)) => format!(
-                        "THE SAME REPLICAS AS THE REPLAY WHILE THE LOAD LASTS, BUT IT ENDS AT {}, \
-                         THE REPLAY AT {}",
-                        own.to_uppercase(),
-                        before.to_uppercase()
-                    ),
-                }];
-                parts.extend(self.without_answer(&candidate.run.timeline.totals));
-                (Tone::Stay, format!("{name}: {}", parts.join("; ")))
-            }
-            [(name, candidate)] => {
-                let totals = &candidate.run.timeline.totals;
-                let (own, before) = (totals.replica_hours(), replay.replica_hours());
-                let tone = if own < before {
-                    Tone::Down
-                } else if own > before {
-                    Tone::Up
-                } else {
-                    Tone::Stay
-                };
-                let mut parts = vec![difference(own, before)];
-                let short = long(totals.short());
-                parts.push(match (long(replay.short()), replay.short().is_zero()) {
-                    (before, true) if before == short => "NEVER SHORT".to_owned(),
-                    (before, _) if before == short => format!("SHORT FOR {short} IN BOTH"),
-                    (before, _) => format!("SHORT FOR {short} INSTEAD OF {before}"),
-                });
-                parts.extend(self.without_answer(totals));
-                (tone, format!("{name}: {}", parts.join(", ")))
-            }
-            several => {
-                let totals = several
-                    .iter()
-                    .map(|(_, candidate)| &candidate.run.timeline.totals);
-                let mut all: Vec<&Totals> = totals.collect();
-                let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
-                    all.sort_by(|one, other| of(one).total_cmp(&of(other)));
-                    let text =
-                        [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
-                    let [least, most, before] = text;
-                    if least == most {
-                        ("EACH ", least, before)
-                    } else {
-                        ("", format!("{least} TO {most}"), before)
-                    }
-                };
-                let (each, own, before) =
-                    ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
-                let mut parts = vec![format!("{each}{own} REPLICA-HOURS (REPLAY: {before})")];
-                let mut add = |what: &str, of: fn(&Totals) -> SignedDuration| {
-                    let (each, own, before) = ends(&|it| of(it).as_secs_f64(), &|it| long(of(it)));
-                    parts.push(format!("{each}{what} FOR {own} (REPLAY: {before})"));
-                };
-                add("SHORT", Totals::short);
-                let mut runs = several
-                    .iter()
-                    .map(|(_, candidate)| &candidate.run.timeline.totals);
-                if is_considerable(replay) || runs.any(is_considerable) {
-                    add("WITHOUT AN ANSWER", Totals::unanswered);
-                }
-                (
-                    Tone::Stay,
-                    format!("{} CANDIDATES: {}", several.len(), parts.join(", ")),
-                )
-            }
+            [candidate] => self.headline_of_one(candidate),
+            several => (
+                Tone::Stay,
+                format!("{} CANDIDATES: {}", several.len(), self.range().join(", ")),
+            ),
         }
+    }
+
+    /// The totals of the candidates.
+    fn runs(&self) -> impl Iterator<Item = &'a Totals> {
+        let candidates = self.backtest.candidates.iter();
+        candidates.map(|own| &own.run.timeline.totals)
+    }
+
+    fn headline_of_one(&self, candidate: &Candidate) -> (Tone, String) {
+        let name = heading(&self.name(candidate));
+        let (totals, replay) = (&candidate.run.timeline.totals, self.totals());
+        if candidate.stretches.all.is_empty() {
+            let mut parts = vec![match self.ends(candidate) {
+                None => "THE SAME REPLICAS AS THE REPLAY THROUGHOUT".to_owned(),
+                Some((own, before)) => format!(
+                    "THE SAME REPLICAS AS THE REPLAY WHILE THE LOAD LASTS, BUT IT ENDS AT {}, \
+                     THE REPLAY AT {}",
+                    own.to_uppercase(),
+                    before.to_uppercase()
+                ),
+            }];
+            parts.extend(self.without_answer(totals));
+            return (Tone::Stay, format!("{name}: {}", parts.join("; ")));
+        }
+        let (own, before) = (totals.replica_hours(), replay.replica_hours());
+        let tone = if own < before {
+            Tone::Down
+        } else if own > before {
+            Tone::Up
+        } else {
+            Tone::Stay
+        };
+        let mut parts = vec![difference(own, before)];
+        let short = long(totals.short());
+        parts.push(match (long(replay.short()), replay.short().is_zero()) {
+            (before, true) if before == short => "NEVER SHORT".to_owned(),
+            (before, _) if before == short => format!("SHORT FOR {short} IN BOTH"),
+            (before, _) => format!("SHORT FOR {short} INSTEAD OF {before}"),
+        });
+        parts.extend(self.without_answer(totals));
+        (tone, format!("{name}: {}", parts.join(", ")))
+    }
+
+    /// The totals of several candidates, from the least to the most.
+    fn range(&self) -> Vec<String> {
+        let replay = self.totals();
+        let mut all: Vec<&Totals> = self.runs().collect();
+        let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
+            all.sort_by(|one, other| of(one).total_cmp(&of(other)));
+            let [least, most, before] = [all[0], all[all.len() - 1], replay].map(text);
+            if least == most {
+                ("EACH ", least, before)
+            } else {
+                ("", format!("{least} TO {most}"), before)
+            }
+        };
+        let (each, own, before) = ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
+        let mut parts = vec![format!("{each}{own} REPLICA-HOURS (REPLAY: {before})")];
+        let mut add = |what: &str, of: fn(&Totals) -> SignedDuration| {
+            let (each, own, before) = ends(&|it| of(it).as_secs_f64(), &|it| long(of(it)));
+            parts.push(format!("{each}{what} FOR {own} (REPLAY: {before})"));
+        };
+        add("SHORT", Totals::short);
+        if is_considerable(replay) || self.runs().any(is_considerable) {
+            add("WITHOUT AN ANSWER", Totals::unanswered);
+        }
+        parts
     }
 
     /// How a candidate and the replay end after the load, if differently.

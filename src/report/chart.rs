@@ -31,12 +31,15 @@ pub struct Chart {
 
 impl Chart {
     /// The bounds above the counts that are drawn, with their names.
-    pub(crate) fn bounds_beyond(&self) -> impl Iterator<Item = (i32, &str)> {
-        let bounds = self
+    pub(crate) fn bounds_beyond(&self) -> Option<String> {
+        let beyond = self
             .bounds
             .iter()
-            .map(|(count, name)| (*count, name.as_str()));
-        bounds.filter(|(count, _)| *count > self.replicas.1)
+            .filter(|(count, _)| *count > self.replicas.1);
+        let beyond: Vec<String> = beyond
+            .map(|(count, name)| format!("{name} {count}"))
+            .collect();
+        (!beyond.is_empty()).then(|| beyond.join(", "))
     }
 }
 

@@ -1,14 +1,11 @@
 //! A load over time as it was read, from a table or from Prometheus: columns of text, with notes about them.
 //! It is saved unchanged, so that it can be played again. The timeline interprets the columns.
 
-use std::fmt;
-
 use jiff::Timestamp;
-use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::time;
+use crate::apimachinery::json::{read_each, time};
 
 /// A load over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -114,25 +111,12 @@ impl Serialize for Row<'_> {
 
 impl<'de> Deserialize<'de> for Rows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Rows;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a sequence of rows")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Rows, A::Error> {
-                let mut rows = Rows::default();
-                while let Some(row) = all.next_element::<Vec<String>>()? {
-                    rows.push(row);
-                }
-                Ok(rows)
-            }
-        }
-
-        deserializer.deserialize_seq(Reader)
+        let mut rows = Self::default();
+        read_each(deserializer, "a sequence of rows", |row: Vec<String>| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
     }
 }
 

@@ -271,7 +271,6 @@ struct MetricValueWire {
     timestamp: Option<Timestamp>,
     window_seconds: Option<i64>,
     window: Option<i64>,
-    #[serde(deserialize_with = "null_as_default")]
     value: Amount,
 }
 
@@ -336,12 +335,12 @@ pub struct ExternalMetricValue {
     #[serde(default, deserialize_with = "null_as_default")]
     pub metric_name: String,
     /// The labels by which the API selects.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default)]
     pub metric_labels: Labels,
     /// When it was measured.
     #[serde(default, deserialize_with = "optional_time::deserialize")]
     pub timestamp: Option<Timestamp>,
     /// The value.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default)]
     pub value: Amount,
 }

@@ -5,13 +5,15 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{Text, duplicate, null_as_default, optional_time};
+use crate::apimachinery::json::{
+    Text, duplicate, null_as_default, optional_time, read_each, read_str,
+};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -344,19 +346,9 @@ pub(crate) struct Name(pub(super) ResourceName);
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Word;
-        impl Visitor<'_> for Word {
-            type Value = Name;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a resource name")
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Name, E> {
-                Ok(Name(resource_name(name)))
-            }
-        }
-        deserializer.deserialize_str(Word)
+        read_str(deserializer, "a resource name", |name| {
+            Ok(Self(resource_name(name)))
+        })
     }
 }
 
@@ -371,10 +363,7 @@ pub struct Meta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
-    #[serde(
-        skip_serializing_if = "Labels::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Labels::is_empty")]
     pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
     #[serde(
@@ -389,10 +378,7 @@ pub struct Meta<'a> {
     )]
     pub creation_timestamp: Option<Timestamp>,
     /// The annotations about scaling.
-    #[serde(
-        skip_serializing_if = "Annotations::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
     /// The owner that controls the object.
     #[serde(
@@ -421,24 +407,17 @@ impl Serialize for Controller {
 
 impl<'de> Deserialize<'de> for Controller {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Owners;
-        impl<'de> Visitor<'de> for Owners {
-            type Value = Controller;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a list of owners")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut owners: A) -> Result<Controller, A::Error> {
-                let mut controller = Controller::default();
-                while let Some(owner) = owners.next_element::<Option<OwnerReference>>()? {
-                    let owner = owner.filter(|owner| owner.controller == Some(true));
-                    controller.0 = controller.0.or(owner.map(Into::into));
-                }
-                Ok(controller)
-            }
-        }
-        deserializer.deserialize_seq(Owners)
+        let mut controller = Self::default();
+        read_each(
+            deserializer,
+            "a list of owners",
+            |owner: Option<OwnerReference>| {
+                let owner = owner.filter(|owner| owner.controller == Some(true));
+                controller.0 = controller.0.take().or(owner.map(Into::into));
+                Ok(())
+            },
+        )?;
+        Ok(controller)
     }
 }
 
@@ -533,12 +512,12 @@ impl Pod {
 /// The JSON of a pod, limited to the fields that are read and written.
 mod wire {
     use serde::Serializer;
-    use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+    use serde::de::Deserializer;
 
     use super::super::manager::Arguments;
     use super::{
         ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
-        Serialize, Text, Timestamp, ZERO_TIME, null_as_default, optional_time,
+        Serialize, Text, Timestamp, ZERO_TIME, null_as_default, optional_time, read_each, read_str,
     };
     use crate::apimachinery::json::time;
 
@@ -633,19 +612,9 @@ mod wire {
 
     impl<'de> Deserialize<'de> for Phase {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Word;
-            impl Visitor<'_> for Word {
-                type Value = Phase;
-
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a pod phase")
-                }
-
-                fn visit_str<E>(self, phase: &str) -> Result<Phase, E> {
-                    Ok(Phase::from_api(phase))
-                }
-            }
-            deserializer.deserialize_str(Word)
+            read_str(deserializer, "a pod phase", |phase| {
+                Ok(Self::from_api(phase))
+            })
         }
     }
 
@@ -709,46 +678,36 @@ mod wire {
 
     impl<'de> Deserialize<'de> for Containers<'_> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct List;
-            impl<'de> Visitor<'de> for List {
-                type Value = Containers<'static>;
-
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a list of containers")
-                }
-
-                fn visit_seq<A: SeqAccess<'de>>(
-                    self,
-                    mut list: A,
-                ) -> Result<Containers<'static>, A::Error> {
-                    let (mut containers, mut manager) = (Vec::new(), None);
-                    while let Some(wire) = list.next_element::<Container<'de>>()? {
-                        let Container {
-                            name,
-                            resources,
-                            restart_policy,
-                            command,
-                            args,
-                            image,
-                        } = wire;
-                        let image = image.unwrap_or_default();
-                        if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
-                            manager = Some(Box::new(settings));
-                        }
-                        containers.push(super::Container {
-                            name: name.into(),
-                            requests: resources.requests.into_owned(),
-                            limits: resources.limits.into_owned(),
-                            restart_always: restart_policy.as_deref() == Some(ALWAYS),
-                        });
+            let (mut containers, mut manager) = (Vec::new(), None);
+            read_each(
+                deserializer,
+                "a list of containers",
+                |wire: Container<'de>| {
+                    let Container {
+                        name,
+                        resources,
+                        restart_policy,
+                        command,
+                        args,
+                        image,
+                    } = wire;
+                    let image = image.unwrap_or_default();
+                    if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
+                        manager = Some(Box::new(settings));
                     }
-                    Ok(Containers {
-                        list: Cow::Owned(containers),
-                        manager,
-                    })
-                }
-            }
-            deserializer.deserialize_seq(List)
+                    containers.push(super::Container {
+                        name: name.into(),
+                        requests: resources.requests.into_owned(),
+                        limits: resources.limits.into_owned(),
+                        restart_always: restart_policy.as_deref() == Some(ALWAYS),
+                    });
+                    Ok(())
+                },
+            )?;
+            Ok(Self {
+                list: Cow::Owned(containers),
+                manager,
+            })
         }
     }
 
@@ -806,40 +765,30 @@ mod wire {
 
     impl<'de> Deserialize<'de> for Statuses {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct List;
-            impl<'de> Visitor<'de> for List {
-                type Value = Statuses;
-
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a list of container statuses")
+            let mut statuses = Vec::new();
+            let add = |status: Option<ContainerStatus<'de>>| {
+                let ContainerStatus {
+                    name,
+                    restart_count,
+                    state,
+                    resources,
+                } = status.unwrap_or_default();
+                let restart_count = restart_count.unwrap_or_default();
+                let waiting = state.and_then(|state| state.waiting);
+                let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
+                if restart_count != 0 || waiting.is_some() || requests.is_some() {
+                    let name = name.as_deref().unwrap_or_default().into();
+                    statuses.push(super::ContainerStatus {
+                        name,
+                        restart_count,
+                        waiting,
+                        requests,
+                    });
                 }
-
-                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Statuses, A::Error> {
-                    let mut statuses = Vec::new();
-                    while let Some(status) = list.next_element::<Option<ContainerStatus<'de>>>()? {
-                        let ContainerStatus {
-                            name,
-                            restart_count,
-                            state,
-                            resources,
-                        } = status.unwrap_or_default();
-                        let restart_count = restart_count.unwrap_or_default();
-                        let waiting = state.and_then(|state| state.waiting);
-                        let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
-                        if restart_count != 0 || waiting.is_some() || requests.is_some() {
-                            let name = name.as_deref().unwrap_or_default().into();
-                            statuses.push(super::ContainerStatus {
-                                name,
-                                restart_count,
-                                waiting,
-                                requests,
-                            });
-                        }
-                    }
-                    Ok(Statuses(statuses))
-                }
-            }
-            deserializer.deserialize_seq(List)
+                Ok(())
+            };
+            read_each(deserializer, "a list of container statuses", add)?;
+            Ok(Self(statuses))
         }
     }
 
@@ -879,6 +828,48 @@ mod wire {
         fn is_empty(&self) -> bool {
             self.ready.is_none() && self.unschedulable.is_none() && self.resizes.is_empty()
         }
+
+        fn add(&mut self, condition: Condition<'_>) -> Result<(), String> {
+            let Condition {
+                type_,
+                status,
+                reason,
+                message,
+                last_transition_time,
+            } = condition;
+            let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
+            let time = || {
+                let time = last_transition_time.as_deref().map(str::parse);
+                time.transpose().map_err(|_| {
+                    let own = words[0].unwrap_or_default();
+                    format!("lastTransitionTime of {own}: {}", time::FORM)
+                })
+            };
+            if words == UNSCHEDULABLE {
+                self.unschedulable = Some(message.as_deref().unwrap_or_default().into());
+            }
+            let is_resize = matches!(words[0], Some(RESIZE_PENDING | RESIZE_IN_PROGRESS));
+            if is_resize && words[1] == Some("True") {
+                self.resizes.push(super::Condition {
+                    type_: words[0].unwrap_or_default().to_owned(),
+                    status: words[1].unwrap_or_default().to_owned(),
+                    reason: words[2].unwrap_or_default().to_owned(),
+                    message: message.as_deref().unwrap_or_default().to_owned(),
+                    last_transition_time: time()?,
+                });
+            }
+            if self.ready.is_none() && type_.as_deref() == Some(READY) {
+                self.ready = Some(ReadyCondition {
+                    status: match status.as_deref() {
+                        Some("True") => ConditionStatus::True,
+                        Some("False") => ConditionStatus::False,
+                        _ => ConditionStatus::Unknown,
+                    },
+                    last_transition_time: time()?.unwrap_or(ZERO_TIME),
+                });
+            }
+            Ok(())
+        }
     }
 
     impl Serialize for Conditions {
@@ -914,63 +905,11 @@ mod wire {
 
     impl<'de> Deserialize<'de> for Conditions {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct List;
-            impl<'de> Visitor<'de> for List {
-                type Value = Conditions;
-
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a list of pod conditions")
-                }
-
-                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Conditions, A::Error> {
-                    let mut conditions = Conditions::default();
-                    while let Some(condition) = list.next_element::<Condition<'de>>()? {
-                        let Condition {
-                            type_,
-                            status,
-                            reason,
-                            message,
-                            last_transition_time,
-                        } = condition;
-                        let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
-                        let time = || {
-                            let time = last_transition_time.as_deref().map(str::parse);
-                            time.transpose().map_err(|_| {
-                                let own = words[0].unwrap_or_default();
-                                let form = time::FORM;
-                                A::Error::custom(format!("lastTransitionTime of {own}: {form}"))
-                            })
-                        };
-                        if words == UNSCHEDULABLE {
-                            conditions.unschedulable =
-                                Some(message.as_deref().unwrap_or_default().into());
-                        }
-                        let is_resize =
-                            matches!(words[0], Some(RESIZE_PENDING | RESIZE_IN_PROGRESS));
-                        if is_resize && words[1] == Some("True") {
-                            conditions.resizes.push(super::Condition {
-                                type_: words[0].unwrap_or_default().to_owned(),
-                                status: words[1].unwrap_or_default().to_owned(),
-                                reason: words[2].unwrap_or_default().to_owned(),
-                                message: message.as_deref().unwrap_or_default().to_owned(),
-                                last_transition_time: time()?,
-                            });
-                        }
-                        if conditions.ready.is_none() && type_.as_deref() == Some(READY) {
-                            conditions.ready = Some(ReadyCondition {
-                                status: match status.as_deref() {
-                                    Some("True") => ConditionStatus::True,
-                                    Some("False") => ConditionStatus::False,
-                                    _ => ConditionStatus::Unknown,
-                                },
-                                last_transition_time: time()?.unwrap_or(ZERO_TIME),
-                            });
-                        }
-                    }
-                    Ok(conditions)
-                }
-            }
-            deserializer.deserialize_seq(List)
+            let mut conditions = Self::default();
+            read_each(deserializer, "a list of pod conditions", |condition| {
+                conditions.add(condition)
+            })?;
+            Ok(conditions)
         }
     }
 }

@@ -1,13 +1,12 @@
 //! A value that several snapshots share until one of them changes it, so that a snapshot of
 //! thousands of pods costs little to copy.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::apimachinery::json::read_each;
 
 /// A value that is copied when it is changed, if it is shared.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,28 +51,15 @@ pub(crate) struct Sharing<T>(pub(crate) Vec<Shared<T>>);
 
 impl<'de, T: Deserialize<'de> + Share> Deserialize<'de> for Sharing<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Items<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de> + Share> Visitor<'de> for Items<T> {
-            type Value = Sharing<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
+        let mut items: Vec<Shared<T>> = Vec::new();
+        read_each(deserializer, "a list", |mut item: T| {
+            if let Some(before) = items.last() {
+                item.share(before);
             }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sharing<T>, A::Error> {
-                let mut items: Vec<Shared<T>> = Vec::new();
-                while let Some(mut item) = list.next_element::<T>()? {
-                    if let Some(before) = items.last() {
-                        item.share(before);
-                    }
-                    items.push(item.into());
-                }
-                Ok(Sharing(items))
-            }
-        }
-
-        deserializer.deserialize_seq(Items(PhantomData))
+            items.push(item.into());
+            Ok(())
+        })?;
+        Ok(Self(items))
     }
 }
 

@@ -25,11 +25,11 @@ use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
-pub use expect::{Condition, ExpectArgs, FailOn, Report};
+pub use expect::{ExpectArgs, ExpectShorthand, FailOn, Report};
 pub use form::Form;
-pub use named::{Named, Request, Target, meant_as_type, states_no_type};
+pub use named::{Named, NamedRequest, Target, meant_as_type, states_no_type};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
-pub use prometheus::{Moment, PrometheusArgs, PrometheusServer, RecordedArgs};
+pub use prometheus::{PrometheusArgs, PrometheusServer, RecordedArgs, TimeArgument};
 pub use tips::with_tips;
 pub use typing::Typing;
 
@@ -231,10 +231,10 @@ pub struct Explain {
 
     /// Explain a past pass from the history in a Prometheus: its time (2026-11-21T06:00:00Z), or how long
     /// before now (90m)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = TimeArgument::read, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["all_namespaces", "selector", "now"])]
     #[arg(conflicts_with_all = ["history", "recommendations", "observe"])]
-    pub at: Option<Moment>,
+    pub at: Option<TimeArgument>,
 
     /// Output format; the default is a report to read
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]

@@ -106,16 +106,18 @@ impl Pass {
     }
 
     /// Returns where a recommendation that holds the replicas comes from.
-    pub fn origin(&self, past: &Recommendation) -> Origin {
+    pub fn origin(&self, past: &Recommendation) -> RecommendationOrigin {
         let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
         let is_seed =
             past.time == self.input.snapshot.now && self.decision.trace.iter().any(seeded);
         match self.remembered.knowledge {
-            Knowledge::JustStarted if is_seed => Origin::Start,
-            Knowledge::Stated if is_seed => Origin::NoneStated,
-            Knowledge::Unknown | Knowledge::Inferred if is_seed => Origin::Assumed,
-            Knowledge::Inferred => Origin::Inferred,
-            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => Origin::Known,
+            Knowledge::JustStarted if is_seed => RecommendationOrigin::Start,
+            Knowledge::Stated if is_seed => RecommendationOrigin::NoneStated,
+            Knowledge::Unknown | Knowledge::Inferred if is_seed => RecommendationOrigin::Assumed,
+            Knowledge::Inferred => RecommendationOrigin::Inferred,
+            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => {
+                RecommendationOrigin::Known
+            }
         }
     }
 
@@ -147,7 +149,7 @@ impl Doubts {
 
 /// Where a recommendation that holds the replicas comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum RecommendationOrigin {
     /// A controller that has just started begins with the current replicas.
     Start,
     /// So does one whose input states something else but no recommendation.

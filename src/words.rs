@@ -11,7 +11,7 @@ pub(crate) use crate::numbers::{duration, long, number, part, percent, quantity}
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::snapshot::surroundings::Surroundings;
 use crate::whatif::overrides::Override;
-use crate::whatif::thresholds::Unit;
+use crate::whatif::thresholds::MetricUnit;
 
 /// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
 pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
@@ -57,10 +57,10 @@ pub(crate) fn amount(milli: i64, format: Format) -> String {
 }
 
 /// Returns a value of a metric in the unit of its thresholds.
-pub(crate) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
+pub(crate) fn in_unit(value: i64, unit: MetricUnit, format: Format) -> String {
     match unit {
-        Unit::Percent => format!("{value}%"),
-        Unit::MilliPerPod | Unit::Milli => border(&Quantity::from_milli(value, format)),
+        MetricUnit::Percent => format!("{value}%"),
+        MetricUnit::MilliPerPod | MetricUnit::Milli => border(&Quantity::from_milli(value, format)),
     }
 }
 

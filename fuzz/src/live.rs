@@ -20,7 +20,7 @@ use kubectl_hpa::cluster::write::scale;
 use kubectl_hpa::cluster::{Environment, Session, connect, names};
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::snapshot::note::{Note, Unlearnt};
+use kubectl_hpa::snapshot::note::{Note, UnknownFact};
 use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 
@@ -247,7 +247,7 @@ async fn ask(session: &Session) {
                 old_versions::look_back(session, hpa, since, at.as_ref(), None).await;
                 if let Err(why) = control_plane::scaled(session, hpa).await {
                     input.notes.push(Note::NotKnown {
-                        what: Unlearnt::TargetEvents,
+                        what: UnknownFact::TargetEvents,
                         why,
                     });
                 }

@@ -30,7 +30,7 @@ use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::selection::Selection;
-use kubectl_hpa::whatif::expect::{Facts, Gate, RunFacts};
+use kubectl_hpa::whatif::expect::{Gate, PassFacts, RunFacts};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
@@ -156,7 +156,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         None => None,
     };
     gate.check(&snapshot.hpa.spec)?;
-    let mut facts = Facts::of(&assumed);
+    let mut facts = PassFacts::of(&assumed);
     if let Some(timeline) = &timeline {
         let run = RunFacts::new(&assumed, &timeline.totals);
         facts = facts.with_runs(run, run);

@@ -8,8 +8,8 @@ use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
 use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{Origin, rewind};
-use kubectl_hpa::prometheus::answer::{self, Answer, Room, Series};
+use kubectl_hpa::past::{HistoryOrigin, rewind};
+use kubectl_hpa::prometheus::answer::{self, AnswerMemory, QueryAnswer, Series};
 use kubectl_hpa::prometheus::grid::Grid;
 use kubectl_hpa::prometheus::history::History;
 use kubectl_hpa::prometheus::load::{Answered, assemble};
@@ -234,7 +234,7 @@ pub fn range(data: &[u8]) {
 /// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
 /// with a message.
 pub fn prometheus(data: &[u8]) {
-    let Ok(found) = answer::read(data, &Room::new()) else {
+    let Ok(found) = answer::read(data, &AnswerMemory::new()) else {
         return;
     };
     for Series { points, .. } in &found.series {
@@ -308,7 +308,7 @@ pub fn prometheus(data: &[u8]) {
 }
 
 /// A past pass by these samples, at a time: it runs, and again when it was saved.
-fn past(found: &Answer, at: Timestamp) {
+fn past(found: &QueryAnswer, at: Timestamp) {
     let state = json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
             "metadata": {"name": "web", "namespace": "shop"},
@@ -339,7 +339,7 @@ fn past(found: &Answer, at: Timestamp) {
     ];
     let answers = kinds.map(|kind| (kind, found.clone()));
     let history = History::read(&input.snapshot.hpa, &sets, &answers);
-    match rewind(input, &history, at, Origin::default()) {
+    match rewind(input, &history, at, HistoryOrigin::default()) {
         Ok(input) => {
             let text = to_json(&[&input], &[]).expect("a state");
             let back = kubectl_hpa::saved::read(&text, &options, at).expect("what was saved");

@@ -75,8 +75,8 @@ impl Serialize for Annotations {
 
 impl<'de> Deserialize<'de> for Annotations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Map;
-        impl<'de> Visitor<'de> for Map {
+        struct AnnotationsVisitor;
+        impl<'de> Visitor<'de> for AnnotationsVisitor {
             type Value = Annotations;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Annotations {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
                 let mut known: Vec<(&'static str, Box<str>)> = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(KnownKey(key)) = map.next_key()? {
                     match key {
                         Some(key) => {
                             let value: Option<Box<str>> = map.next_value()?;
@@ -109,30 +109,30 @@ impl<'de> Deserialize<'de> for Annotations {
                 Ok(Annotations(known))
             }
         }
-        deserializer.deserialize_any(Map)
+        deserializer.deserialize_any(AnnotationsVisitor)
     }
 }
 
 /// Reduces a manifest to its replicas, if it states them.
 fn replicas_of(manifest: &str) -> Option<Box<str>> {
     #[derive(serde::Deserialize)]
-    struct Manifest {
-        spec: Spec,
+    struct AppliedManifest {
+        spec: AppliedSpec,
     }
     #[derive(serde::Deserialize)]
-    struct Spec {
+    struct AppliedSpec {
         replicas: i32,
     }
-    let Manifest {
-        spec: Spec { replicas },
+    let AppliedManifest {
+        spec: AppliedSpec { replicas },
     } = serde_json::from_str(manifest).ok()?;
     Some(format!("{{\"spec\":{{\"replicas\":{replicas}}}}}").into())
 }
 
 /// A key, if it is known.
-struct Key(Option<&'static str>);
+struct KnownKey(Option<&'static str>);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for KnownKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_str(deserializer, "the key of an annotation", |key| {
             Ok(Self(KNOWN.into_iter().find(|known| *known == key)))

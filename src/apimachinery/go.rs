@@ -54,7 +54,7 @@ pub(crate) fn sprintf(format: &str) -> String {
 fn verb(directive: &str) -> (String, &str) {
     let mut printed = String::new();
     let rest = directive.trim_start_matches(['#', '0', '+', '-', ' ']);
-    let mut index = Index {
+    let mut index = ArgumentIndex {
         seen: false,
         good: true,
     };
@@ -95,14 +95,14 @@ fn verb(directive: &str) -> (String, &str) {
 }
 
 /// The explicit indices of arguments in a directive.
-struct Index {
+struct ArgumentIndex {
     /// The last part was an index.
     seen: bool,
     /// Every index so far named an argument; without arguments none does.
     good: bool,
 }
 
-impl Index {
+impl ArgumentIndex {
     /// Skips an index such as `[1]`.
     fn skip<'f>(&mut self, rest: &'f str) -> &'f str {
         self.seen = false;

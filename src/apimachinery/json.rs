@@ -257,9 +257,9 @@ where
 
 /// A string, borrowed if it needs no unescaping. Serde's `Cow` is owned in an `Option`.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Text<'de>(pub(crate) Cow<'de, str>);
+pub(crate) struct BorrowedText<'de>(pub(crate) Cow<'de, str>);
 
-impl Deref for Text<'_> {
+impl Deref for BorrowedText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -267,25 +267,25 @@ impl Deref for Text<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words;
-        impl<'de> Visitor<'de> for Words {
-            type Value = Text<'de>;
+        struct BorrowedTextVisitor;
+        impl<'de> Visitor<'de> for BorrowedTextVisitor {
+            type Value = BorrowedText<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<BorrowedText<'de>, E> {
+                Ok(BorrowedText(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Words)
+        deserializer.deserialize_str(BorrowedTextVisitor)
     }
 }
 
@@ -334,9 +334,9 @@ where
     V: Deserialize<'de>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<K, V>(PhantomData<(K, V)>);
+        struct UniqueMapVisitor<K, V>(PhantomData<(K, V)>);
 
-        impl<'de, K, V> Visitor<'de> for Entries<K, V>
+        impl<'de, K, V> Visitor<'de> for UniqueMapVisitor<K, V>
         where
             K: Deserialize<'de> + Ord + fmt::Display,
             V: Deserialize<'de>,
@@ -359,7 +359,7 @@ where
             }
         }
 
-        deserializer.deserialize_map(Entries(PhantomData))
+        deserializer.deserialize_map(UniqueMapVisitor(PhantomData))
     }
 }
 
@@ -398,7 +398,7 @@ pub(crate) mod optional_time {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Timestamp>, D::Error> {
-        let time: Option<super::time::Stated> = Option::deserialize(deserializer)?;
+        let time: Option<super::time::StatedTime> = Option::deserialize(deserializer)?;
         Ok(time.map(|time| time.0))
     }
 }
@@ -414,9 +414,9 @@ pub(crate) mod time {
     pub(crate) const FORM: &str = "not a time such as 2026-11-21T07:06:29Z";
 
     /// A time in an input. The error does not quote it: it may come from a file that is no object of Kubernetes.
-    pub(super) struct Stated(pub(super) Timestamp);
+    pub(super) struct StatedTime(pub(super) Timestamp);
 
-    impl<'de> Deserialize<'de> for Stated {
+    impl<'de> Deserialize<'de> for StatedTime {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
             read_str(from, "a string", |text| {
                 text.parse().map(Self).map_err(|_| FORM)
@@ -425,7 +425,7 @@ pub(crate) mod time {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-        Stated::deserialize(from).map(|time| time.0)
+        StatedTime::deserialize(from).map(|time| time.0)
     }
 
     pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {

@@ -115,11 +115,11 @@ fn below_spec<S: Serializer>(fields: &[SpecField], serializer: S) -> Result<S::O
 /// Looks for fields in a `metav1.FieldsV1`.
 fn of_spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SpecField>, D::Error> {
     #[derive(Deserialize)]
-    struct Fields {
+    struct FieldsV1 {
         #[serde(rename = "f:spec")]
         spec: Option<BTreeMap<String, IgnoredAny>>,
     }
-    let fields = Option::<Fields>::deserialize(deserializer)?;
+    let fields = Option::<FieldsV1>::deserialize(deserializer)?;
     let spec = fields.and_then(|fields| fields.spec).unwrap_or_default();
     let known = SpecField::ALL
         .iter()

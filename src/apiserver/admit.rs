@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::convert::{self, HpaObject, HpaVersion};
-use super::default::{self, AdmissionRules, Dropped};
+use super::default::{self, AdmissionRules, DroppedField};
 use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::apimachinery::json::DecodeError;
@@ -128,7 +128,7 @@ fn admit_object(
             object.status = HpaStatus::default();
         }
         let dropped = default::drop_disabled(&mut object.spec, rules).into_iter();
-        let note = |Dropped { path, gate, value }| Note::FieldDropped { path, gate, value };
+        let note = |DroppedField { path, gate, value }| Note::FieldDropped { path, gate, value };
         object.notes.extend(dropped.map(note));
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {

@@ -23,7 +23,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
-pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_in_workload, unknown_of};
+pub(crate) use fields::{BEHAVIOR, ValueShape, unknown_fields, unknown_in_workload, unknown_of};
 pub use fields::{UnknownField, UnknownFields};
 
 /// The supported versions of a HorizontalPodAutoscaler.
@@ -158,7 +158,7 @@ fn of_version(json: &str, version: HpaVersion) -> Result<(HpaObject, UnknownFiel
         HpaVersion::V1 => decode(json).map(from_v1),
         HpaVersion::V2beta1 => decode(json).map(from_v2beta1),
         HpaVersion::V2beta2 => decode(json).and_then(from_v2beta2),
-        HpaVersion::V2 => decode(json).map(|object: Object<HpaSpec, HpaStatus>| {
+        HpaVersion::V2 => decode(json).map(|object: VersionedHpa<HpaSpec, HpaStatus>| {
             object.convert(version, |spec| spec, |status| status)
         }),
     }?;
@@ -214,7 +214,7 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         owner_references: hpa.owner.iter().cloned().collect(),
         ..ObjectMeta::default()
     };
-    Object {
+    VersionedHpa {
         metadata,
         spec: &hpa.spec,
         status: &hpa.status,
@@ -226,7 +226,7 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
     default,
     bound(deserialize = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")
 )]
-struct Object<Spec, Status> {
+struct VersionedHpa<Spec, Status> {
     #[serde(deserialize_with = "null_as_default")]
     metadata: ObjectMeta,
     #[serde(deserialize_with = "null_as_default")]
@@ -235,7 +235,7 @@ struct Object<Spec, Status> {
     status: Status,
 }
 
-impl<Spec, Status> Object<Spec, Status> {
+impl<Spec, Status> VersionedHpa<Spec, Status> {
     fn convert(
         self,
         version: HpaVersion,
@@ -279,7 +279,7 @@ struct V1Status {
 }
 
 /// `Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
-fn from_v1(object: Object<V1Spec, V1Status>) -> HpaObject {
+fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
     let mut hpa = object.convert(HpaVersion::V1, v1_spec, v1_status);
     let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
     if let Some(metrics) = read_annotation::<legacy::MetricSpecs>(annotations, "metrics", notes) {
@@ -294,7 +294,7 @@ fn from_v1(object: Object<V1Spec, V1Status>) -> HpaObject {
         let statuses = statuses.0.into_iter().map(legacy::MetricStatus::convert);
         hpa.status.current_metrics = Some(statuses.collect());
     }
-    if let Some(Conditions(conditions)) = read_annotation(annotations, "conditions", notes) {
+    if let Some(ConditionList(conditions)) = read_annotation(annotations, "conditions", notes) {
         hpa.status.conditions = conditions;
     }
     hpa
@@ -339,7 +339,7 @@ fn v1_status(status: V1Status) -> HpaStatus {
 }
 
 #[derive(Deserialize)]
-struct Conditions(#[serde(deserialize_with = "list")] Vec<Condition>);
+struct ConditionList(#[serde(deserialize_with = "list")] Vec<Condition>);
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -370,7 +370,7 @@ struct V2beta1Status {
 }
 
 /// `Convert_v2beta1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
-fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
+fn from_v2beta1(object: VersionedHpa<V2beta1Spec, V2beta1Status>) -> HpaObject {
     let spec = |spec: V2beta1Spec| HpaSpec {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
@@ -402,7 +402,7 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
 }
 
 /// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
-fn from_v2beta2(object: Object<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
+fn from_v2beta2(object: VersionedHpa<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
     let mut hpa = object.convert(HpaVersion::V2beta2, |spec| spec, |status| status);
     for (direction, annotation) in [
         ("scaleUp", "scale-up-tolerance"),

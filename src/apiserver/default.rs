@@ -100,7 +100,7 @@ pub fn drop_zero_values(spec: &mut HpaSpec) {
 
 /// A field that is dropped because its feature gate is off, or because the version does not have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedField {
     /// Its path.
     pub path: String,
     /// The gate.
@@ -110,11 +110,11 @@ pub struct Dropped {
 }
 
 /// Drops what a disabled feature gate does not allow, before validation.
-pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> {
+pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<DroppedField> {
     let mut dropped = Vec::new();
     if !rules.container_metrics {
         for (index, metric) in spec.metrics.iter_mut().enumerate() {
-            dropped.extend(metric.container_resource.take().map(|source| Dropped {
+            dropped.extend(metric.container_resource.take().map(|source| DroppedField {
                 path: format!("spec.metrics[{index}].containerResource"),
                 gate: "HPAContainerMetrics",
                 value: serde_json::to_string(&source).unwrap_or_default(),
@@ -128,7 +128,7 @@ pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> 
         ];
         for (direction, rules) in directions {
             let tolerance = rules.as_mut().and_then(|rules| rules.tolerance.take());
-            dropped.extend(tolerance.map(|tolerance| Dropped {
+            dropped.extend(tolerance.map(|tolerance| DroppedField {
                 path: format!("spec.behavior.{direction}.tolerance"),
                 gate: "HPAConfigurableTolerance",
                 value: tolerance.canonicalized().to_string(),

@@ -9,7 +9,7 @@ mod metrics;
 mod workload;
 
 pub use cause::{Cause, Invalid};
-use cause::{Path, Shown};
+use cause::{FaultPath, Shown};
 pub(crate) use workload::validate as workload;
 
 use super::default::AdmissionRules;
@@ -36,17 +36,17 @@ const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 #[must_use]
 pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {
     let mut causes = of_metadata(meta);
-    causes.extend(validate_spec(spec, rules, &Path::new("spec")));
+    causes.extend(validate_spec(spec, rules, &FaultPath::new("spec")));
     causes
 }
 
 /// Returns why the API server would not take the metadata of an object.
 #[must_use]
 pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
-    metadata::validate(meta, &Path::new("metadata"))
+    metadata::validate(meta, &FaultPath::new("metadata"))
 }
 
-fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     let lower_bound = if rules.zero_replicas { 0 } else { 1 };
     if let Some(min) = spec.min_replicas.filter(|min| *min < lower_bound) {
@@ -98,7 +98,7 @@ fn validate_reference(
     reference: &CrossVersionObjectReference,
     needs_group: bool,
     rules: AdmissionRules,
-    path: &Path,
+    path: &FaultPath,
 ) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (field, value) in [("kind", &reference.kind), ("name", &reference.name)] {
@@ -117,7 +117,7 @@ fn validate_reference(
     causes
 }
 
-fn validate_path_segment(name: &str, missing: &str, path: &Path) -> Vec<Cause> {
+fn validate_path_segment(name: &str, missing: &str, path: &FaultPath) -> Vec<Cause> {
     if name.is_empty() {
         return vec![path.required(missing)];
     }
@@ -129,7 +129,7 @@ fn validate_path_segment(name: &str, missing: &str, path: &Path) -> Vec<Cause> {
 }
 
 /// `validateScalingRules`.
-fn validate_rules(rules: &ScalingRules, path: &Path) -> Vec<Cause> {
+fn validate_rules(rules: &ScalingRules, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(seconds) = rules.stabilization_window_seconds {
         let window = path.child("stabilizationWindowSeconds");
@@ -175,7 +175,7 @@ fn validate_rules(rules: &ScalingRules, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_policy(policy: &ScalingPolicy, path: &Path) -> Vec<Cause> {
+fn validate_policy(policy: &ScalingPolicy, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !POLICY_TYPES.contains(&policy.type_.as_str()) {
         causes.push(
@@ -198,7 +198,7 @@ fn validate_policy(policy: &ScalingPolicy, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn invalid_quantity(quantity: &Quantity, detail: &str, path: &Path) -> Cause {
+fn invalid_quantity(quantity: &Quantity, detail: &str, path: &FaultPath) -> Cause {
     path.invalid(Shown::Json(&quantity.to_string()), detail)
 }
 

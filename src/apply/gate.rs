@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
-use crate::engine::decision::{Lacking, MetricResult, Path, Step};
+use crate::engine::decision::{MetricResult, Path, Step, UnreadMetrics};
 use crate::engine::hold::Hold;
 use crate::memory::Knowledge;
 use crate::memory::infer::window;
@@ -15,7 +15,7 @@ use crate::pass::Pass;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
-use crate::snapshot::{MetricAnswer, Unread};
+use crate::snapshot::{MetricAnswer, UnreadCause};
 
 /// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,19 +59,19 @@ pub enum Reason {
     /// Metrics decide that only the controller may have read.
     Undecided {
         /// Which metrics, and why.
-        lacking: Vec<Lacking>,
+        lacking: Vec<UnreadMetrics>,
     },
     /// The status or event to be written depends on such metrics.
     UnknownWords {
         /// Which metrics, and why.
-        lacking: Vec<Lacking>,
+        lacking: Vec<UnreadMetrics>,
         /// The flag that asks for it.
         flag: &'static str,
     },
     /// Such metrics may change the replicas.
     Rights {
         /// Which metrics, and why.
-        lacking: Vec<Lacking>,
+        lacking: Vec<UnreadMetrics>,
         /// The possible replicas.
         range: Range,
     },
@@ -106,7 +106,7 @@ pub enum Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "they are those of the reasons")]
-pub enum Code {
+pub enum GateCode {
     HpaDeleted,
     TargetDeleted,
     CannotScale,
@@ -123,22 +123,22 @@ pub enum Code {
 
 impl Concern {
     /// Returns its name.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> GateCode {
         match self.reason {
-            Reason::HpaDeleted(_) => Code::HpaDeleted,
-            Reason::TargetDeleted(_) => Code::TargetDeleted,
-            Reason::CannotScale { .. } => Code::CannotScale,
-            Reason::ScalingDisabled => Code::ScalingDisabled,
-            Reason::NoSelector { .. } => Code::NoSelector,
-            Reason::NoMetric { .. } => Code::NoMetric,
+            Reason::HpaDeleted(_) => GateCode::HpaDeleted,
+            Reason::TargetDeleted(_) => GateCode::TargetDeleted,
+            Reason::CannotScale { .. } => GateCode::CannotScale,
+            Reason::ScalingDisabled => GateCode::ScalingDisabled,
+            Reason::NoSelector { .. } => GateCode::NoSelector,
+            Reason::NoMetric { .. } => GateCode::NoMetric,
             Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
-                Code::Rights
+                GateCode::Rights
             }
-            Reason::Memory { .. } => Code::Memory,
-            Reason::Metrics { .. } => Code::Metrics,
-            Reason::Target { .. } => Code::Target,
-            Reason::Unread(_) => Code::Unread,
-            Reason::StatusHeld(_) => Code::StatusHeld,
+            Reason::Memory { .. } => GateCode::Memory,
+            Reason::Metrics { .. } => GateCode::Metrics,
+            Reason::Target { .. } => GateCode::Target,
+            Reason::Unread(_) => GateCode::Unread,
+            Reason::StatusHeld(_) => GateCode::StatusHeld,
         }
     }
 }
@@ -329,7 +329,7 @@ impl GateInput<'_> {
     }
 
     /// Returns the metrics that the controller may have read but that are unread here.
-    fn lacking(&self) -> Vec<Lacking> {
+    fn lacking(&self) -> Vec<UnreadMetrics> {
         self.pass
             .decision
             .outcome
@@ -366,7 +366,7 @@ impl GateInput<'_> {
                 && let Some(error) = metric.error()
             {
                 let message = error.message.clone();
-                metric.result = MetricResult::Unread(Unread::Refused { message });
+                metric.result = MetricResult::Unread(UnreadCause::Refused { message });
             }
         }
         let outlook = Outlook::new(&self.pass.input.snapshot, &self.pass.remembered, &decision);

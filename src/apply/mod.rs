@@ -10,8 +10,8 @@ use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
-use gate::{Code, Concern};
-use next::Next;
+use gate::{Concern, GateCode};
+use next::NextPass;
 
 /// The change to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,7 +38,7 @@ pub struct Applied {
     /// The concerns about writing.
     pub concerns: Vec<Concern>,
     /// How the live controller will respond, or why that is unpredictable.
-    pub next: Option<Result<Next, Error>>,
+    pub next: Option<Result<NextPass, Error>>,
     /// The result.
     pub result: ApplyOutcome,
     /// The result of writing the status of the HPA, if requested.
@@ -177,7 +177,7 @@ impl Applied {
                 if self
                     .concerns
                     .iter()
-                    .any(|it| it.code() == Code::CannotScale) =>
+                    .any(|it| it.code() == GateCode::CannotScale) =>
             {
                 1
             }

@@ -20,7 +20,7 @@ use crate::whatif::overrides::Assumptions;
 
 /// The pass after ours, and what it means for the change.
 #[derive(Debug)]
-pub struct Next {
+pub struct NextPass {
     /// What it means for the change.
     pub verdict: Verdict,
     /// The replicas after it, over everything that is unknown.
@@ -59,7 +59,7 @@ pub fn next(
     remembered: &Remembered,
     change: Change,
     leader: Leader,
-) -> Result<Next, Error> {
+) -> Result<NextPass, Error> {
     let Pass {
         input, decision, ..
     } = pass;
@@ -125,7 +125,7 @@ pub fn next(
         }
     }
     let verdict = judge(change, replicas);
-    Ok(Next {
+    Ok(NextPass {
         verdict,
         replicas,
         leader,

@@ -39,7 +39,7 @@ pub struct ExpectArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailOn {
     /// A shorthand for an expectation.
-    Condition(Condition),
+    Condition(ExpectShorthand),
     /// A finding: its code, or the least severity.
     Finding(String),
 }
@@ -58,12 +58,12 @@ impl TypedValueParser for FailOnParser {
         value: &OsStr,
     ) -> Result<FailOn, clap::Error> {
         let text = StringValueParser::new().parse_ref(command, arg, value)?;
-        let condition = Condition::from_str(&text, false);
+        let condition = ExpectShorthand::from_str(&text, false);
         Ok(condition.map_or(FailOn::Finding(text), FailOn::Condition))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values = Condition::value_variants()
+        let values = ExpectShorthand::value_variants()
             .iter()
             .filter_map(ValueEnum::to_possible_value);
         Some(Box::new(values))
@@ -72,7 +72,7 @@ impl TypedValueParser for FailOnParser {
 
 /// Shorthands for expectations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Condition {
+pub enum ExpectShorthand {
     /// Fewer replicas
     ScaleDown,
     /// More replicas
@@ -127,7 +127,7 @@ fn report(text: &str) -> Result<Report, String> {
 mod tests {
     use clap::Parser;
 
-    use super::{Condition, ExpectArgs, FailOn, Report, report};
+    use super::{ExpectArgs, ExpectShorthand, FailOn, Report, report};
 
     #[derive(Parser)]
     struct Typed {
@@ -142,9 +142,9 @@ mod tests {
         let Typed { args } = Typed::try_parse_from(typed.split_whitespace()).unwrap();
         assert_eq!(args.expect, ["limited", "blocked"]);
         let conditions = [
-            Condition::ScaleDown,
-            Condition::MetricsMissing,
-            Condition::Stale,
+            ExpectShorthand::ScaleDown,
+            ExpectShorthand::MetricsMissing,
+            ExpectShorthand::Stale,
         ];
         assert_eq!(args.fail_on, conditions.map(FailOn::Condition));
         assert_eq!(

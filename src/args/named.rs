@@ -40,7 +40,7 @@ const UNSCALED: [(&str, &str); 12] = [
 
 /// What is asked about, and where.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct NamedRequest {
     /// Each once, as typed; empty if nothing is named.
     pub named: Vec<Named>,
     /// The connection flags, with the namespace of a NAMESPACE/NAME.
@@ -78,7 +78,7 @@ const UNITS: [&str; 9] = [
     "s", "sec", "seconds", "m", "min", "minutes", "h", "hour", "hours",
 ];
 
-impl Request {
+impl NamedRequest {
     /// Reads the words.
     ///
     /// # Errors
@@ -368,10 +368,10 @@ impl fmt::Display for Named {
 
 #[cfg(test)]
 mod tests {
-    use super::{Named, Request};
+    use super::{Named, NamedRequest};
     use crate::args::ConnectionFlags;
 
-    fn read(words: &str) -> Result<Request, String> {
+    fn read(words: &str) -> Result<NamedRequest, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let (words, namespace) = match &words[..] {
             [flag, namespace, rest @ ..] if flag == "-n" => (rest, Some(namespace.clone())),
@@ -383,7 +383,7 @@ mod tests {
         };
         let with_hint =
             |e: crate::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
-        Request::read(words, &connection).map_err(with_hint)
+        NamedRequest::read(words, &connection).map_err(with_hint)
     }
 
     #[test]

@@ -107,12 +107,12 @@ impl PrometheusArgs {
 #[command(next_help_heading = "Load from Prometheus")]
 pub struct RecordedArgs {
     /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before its end (36h, 90m); default 7d
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
-    pub since: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TimeArgument::read, allow_hyphen_values = true)]
+    pub since: Option<TimeArgument>,
 
     /// When the load ends: a time, or how long before now (default: now; with -f, the time of the state)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
-    pub until: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TimeArgument::read, allow_hyphen_values = true)]
+    pub until: Option<TimeArgument>,
 
     /// Time between two samples of the load; passes stay a sync period apart, and a sample holds until the
     /// next. CPU usage is the rate between the last two scrapes: a longer step misses peaks in between, and one shorter
@@ -138,7 +138,7 @@ impl RecordedArgs {
     ///
     /// There can be no samples of such a time.
     pub fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp, SignedDuration), Error> {
-        const WEEK: Moment = Moment::Before(SignedDuration::from_hours(7 * 24));
+        const WEEK: TimeArgument = TimeArgument::Before(SignedDuration::from_hours(7 * 24));
         const STEP: SignedDuration = SignedDuration::from_secs(30);
         let until = self.until.map_or(Ok(now), |until| until.before(now))?;
         let since = self.since.unwrap_or(WEEK).before(until)?;
@@ -148,14 +148,14 @@ impl RecordedArgs {
 
 /// A time, or how long it is before another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum TimeArgument {
     /// The time.
     At(Timestamp),
     /// This long before.
     Before(SignedDuration),
 }
 
-impl Moment {
+impl TimeArgument {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
@@ -330,7 +330,7 @@ impl PrometheusServer {
 mod tests {
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{Moment, PrometheusArgs, PrometheusServer, step};
+    use super::{PrometheusArgs, PrometheusServer, TimeArgument, step};
 
     #[test]
     fn moments() {
@@ -352,7 +352,7 @@ mod tests {
             ("99999d", None),
             ("1969-12-31T23:59:59Z", None),
         ] {
-            let got = Moment::read(text)
+            let got = TimeArgument::read(text)
                 .ok()
                 .and_then(|moment| moment.before(now).ok());
             let got = got.map(|time| time.to_string());
@@ -374,7 +374,7 @@ mod tests {
             ("now", "how long before, such as 90m"),
             ("2026-11-20 12:00", "with its zone"),
         ] {
-            let why = Moment::read(text).unwrap_err();
+            let why = TimeArgument::read(text).unwrap_err();
             assert!(why.contains(want), "{text}: {why}");
         }
     }

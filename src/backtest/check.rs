@@ -21,12 +21,12 @@ pub struct Check {
     /// recorded, if there were any.
     pub replica_hours: Option<f64>,
     /// What was recorded.
-    pub recorded: Recorded,
+    pub recorded: RecordTotals,
 }
 
 /// The totals of the record; `None` for what it does not contain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordTotals {
     /// The replicas at each pass of the load, where they are known.
     pub replicas: Vec<Option<i32>>,
     /// Its totals over the passes at which they are known, without proposals.
@@ -46,7 +46,7 @@ impl Check {
         if !record.has_replicas() {
             return None;
         }
-        let mut recorded = Recorded {
+        let mut recorded = RecordTotals {
             replicas: Vec::with_capacity(passes),
             totals,
         };
@@ -95,7 +95,7 @@ impl Check {
     }
 }
 
-impl Recorded {
+impl RecordTotals {
     /// Adds the replicas at the next pass. What was proposed was not recorded.
     fn add(&mut self, before: i32, replicas: i32) {
         let point = Point {

@@ -24,9 +24,9 @@ use crate::whatif::timeline::{
     Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
     Totals, begin_with_load,
 };
-pub use check::{Check, Recorded};
+pub use check::{Check, RecordTotals};
 pub use parting::{Parting, Stretches};
-pub use search::{Axis, Filter, Found, Search, Tried};
+pub use search::{Axis, Filter, Search, SearchResult, Tried};
 
 /// The runs over one load.
 #[derive(Debug, Clone)]
@@ -39,13 +39,13 @@ pub struct Backtest {
     /// The run of the HPA as it is.
     pub replay: Run,
     /// The runs of other specs, in the order in which they were given.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<CandidateRun>,
     /// What the cluster did, if that was recorded, and how far the replay agrees.
     pub check: Option<Check>,
     /// How long new pods take to become ready, if the record shows it.
     pub ready_after: Option<SignedDuration>,
     /// What a search over settings found, if there was one.
-    pub search: Option<Found>,
+    pub search: Option<SearchResult>,
 }
 
 /// The run of one spec.
@@ -65,7 +65,7 @@ pub struct Run {
 
 /// The run of a candidate, compared with the replay.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct CandidateRun {
     /// The run.
     pub run: Run,
     /// The manifest that it comes from, if it comes from one.
@@ -102,7 +102,7 @@ pub struct Plan {
 
 /// A spec to play.
 #[derive(Debug, Clone)]
-pub struct Spec {
+pub struct NamedSpec {
     /// Its name.
     pub name: String,
     /// The spec, with all other assumptions.
@@ -248,7 +248,7 @@ impl Plan {
     pub fn run(
         &self,
         assumptions: &Assumptions,
-        candidates: &[Spec],
+        candidates: &[NamedSpec],
     ) -> Result<Option<Backtest>, Error> {
         let mut replay = self.prepare(&assumptions.without_candidate())?;
         let Some(timeline) = replay.play()? else {
@@ -275,7 +275,7 @@ impl Plan {
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
-        for Spec {
+        for NamedSpec {
             name,
             assumptions,
             manifest,
@@ -305,7 +305,7 @@ impl Plan {
                 rolled_out,
                 timeline: played,
             };
-            runs.push(Candidate {
+            runs.push(CandidateRun {
                 run,
                 manifest: manifest.clone(),
                 parted,

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::calendar::Calendar;
 use crate::error::Error;
-use crate::whatif::timeline::{Change, Course, Point, Stretch, Timeline};
+use crate::whatif::timeline::{Course, PassChange, Point, Stretch, Timeline};
 
 /// The first pass after which two runs have different replicas.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,9 +13,9 @@ pub struct Parting {
     /// When.
     pub time: Timestamp,
     /// How the replay changed the replicas; it may have kept them.
-    pub replay: Change,
+    pub replay: PassChange,
     /// How the candidate changed them.
-    pub candidate: Change,
+    pub candidate: PassChange,
 }
 
 /// The stretches of time over which two runs have different replicas.

@@ -59,7 +59,7 @@ pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 
 /// What a search found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct SearchResult {
     /// The fields that were varied.
     pub fields: Vec<String>,
     /// The ranges whose end no step reaches: the field, its last value, and the end.
@@ -335,7 +335,7 @@ impl Search {
         tried: Vec<Tried>,
         rival: Option<&Totals>,
         stopped: Option<u8>,
-    ) -> Result<Found, Error> {
+    ) -> Result<SearchResult, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
         if let (true, Some(Err(e))) = (is_refused, tried.first().map(|it| &it.result)) {
             let why = &e.message;
@@ -380,7 +380,7 @@ impl Search {
              }| { Some((path.clone(), values.last()?.clone(), missed.clone()?)) },
         );
         let missed = missed.collect();
-        Ok(Found {
+        Ok(SearchResult {
             fields,
             missed,
             base,
@@ -392,7 +392,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl SearchResult {
     /// Whether one of the settings that were tried meets the expectations.
     pub fn meets(&self) -> Truth {
         let best = self

@@ -20,7 +20,7 @@ use super::http::status::ApiStatus;
 use super::http::tls::TlsRemedy;
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
-use crate::prometheus::answer::{self, Answer, Fault, Room};
+use crate::prometheus::answer::{self, AnswerMemory, QueryAnswer, QueryFault};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::Answered;
 use crate::prometheus::queries::{Question, SLOW};
@@ -47,12 +47,12 @@ const TOO_MUCH: [&str; 6] = [
 
 /// The progress of the queries.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct QueryProgress {
     done: Cell<usize>,
     all: Cell<usize>,
 }
 
-impl Progress {
+impl QueryProgress {
     /// Returns the number of answered requests, and the total.
     pub fn requests(&self) -> (usize, usize) {
         (self.done.get(), self.all.get())
@@ -79,7 +79,7 @@ pub struct Prometheus {
     /// What to type to ask for less.
     less: &'static str,
     /// What is left of the memory for its answers.
-    room: Arc<Room>,
+    room: Arc<AnswerMemory>,
 }
 
 impl Prometheus {
@@ -174,7 +174,12 @@ impl Prometheus {
     /// # Errors
     ///
     /// There is no answer.
-    pub async fn at_once(&self, of: &str, query: &str, time: Timestamp) -> Result<Answer, Error> {
+    pub async fn at_once(
+        &self,
+        of: &str,
+        query: &str,
+        time: Timestamp,
+    ) -> Result<QueryAnswer, Error> {
         self.note(of, query);
         let path = format!("query?query={}&time={}", segment(query), time.as_second());
         self.ask(of, &path).await
@@ -189,8 +194,8 @@ impl Prometheus {
         &self,
         queries: &[(T, &'static str, String)],
         time: Timestamp,
-        progress: &Progress,
-    ) -> Result<Vec<(T, Answer)>, Error> {
+        progress: &QueryProgress,
+    ) -> Result<Vec<(T, QueryAnswer)>, Error> {
         progress.expect(queries.len());
         let asked = queries.iter().map(|(key, of, query)| async move {
             let answer = self.at_once(of, query, time).await?;
@@ -209,10 +214,10 @@ impl Prometheus {
         &self,
         questions: Vec<Question>,
         grid: Grid,
-        progress: &Progress,
+        progress: &QueryProgress,
     ) -> Result<Vec<Answered>, Error> {
         let mut answered: Vec<Answered> = Vec::with_capacity(questions.len());
-        let mut pieces: Vec<Vec<Answer>> = Vec::new();
+        let mut pieces: Vec<Vec<QueryAnswer>> = Vec::new();
         let mut requests = Vec::new();
         for (place, question) in questions.into_iter().enumerate() {
             self.note(&question.of, &question.query);
@@ -226,7 +231,7 @@ impl Prometheus {
             answered.push(Answered {
                 question,
                 grid,
-                answer: Answer::default(),
+                answer: QueryAnswer::default(),
             });
         }
         progress.expect(requests.len());
@@ -249,7 +254,12 @@ impl Prometheus {
         while let Some((place, answer)) = answers.try_next().await? {
             pieces[place].push(answer);
         }
-        let join = || pieces.into_iter().map(Answer::joined).collect::<Vec<_>>();
+        let join = || {
+            pieces
+                .into_iter()
+                .map(QueryAnswer::joined)
+                .collect::<Vec<_>>()
+        };
         let joined = self.aside(join).await?;
         for (own, answer) in answered.iter_mut().zip(joined) {
             own.answer = answer;
@@ -277,7 +287,7 @@ impl Prometheus {
         self.session.note(format!("PromQL for {of}: {query}"));
     }
 
-    async fn ask(&self, of: &str, path: &str) -> Result<Answer, Error> {
+    async fn ask(&self, of: &str, path: &str) -> Result<QueryAnswer, Error> {
         let path = format!("{}/api/v1/{path}", self.base);
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
         let is_answer = |status: &ApiStatus| said(status).is_some();
@@ -301,9 +311,9 @@ impl Prometheus {
         let read = self.session.read(&response.body, read).await;
         let read = read.map_err(|e| self.error(of, e).hint(self.less))?;
         read.map_err(|(fault, page)| match fault {
-            Fault::Said { .. } => self.error(of, &fault),
-            Fault::TooMuch => self.error(of, &fault).hint(self.less),
-            Fault::Odd(cause) => {
+            QueryFault::Said { .. } => self.error(of, &fault),
+            QueryFault::TooMuch => self.error(of, &fault).hint(self.less),
+            QueryFault::Odd(cause) => {
                 let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
                 let hint = if self.is_direct {
                     "a page came instead: check the address, and whether one has to sign in"
@@ -353,8 +363,7 @@ impl Prometheus {
         };
         if let Some(fault) = said(status) {
             let e = self.error(of, &fault);
-            let says =
-                |part: &&str| matches!(&fault, Fault::Said { text, .. } if text.contains(part));
+            let says = |part: &&str| matches!(&fault, QueryFault::Said { text, .. } if text.contains(part));
             return match () {
                 () if TOO_MUCH.iter().any(says) => e.hint(self.less),
                 () => e,
@@ -431,9 +440,9 @@ impl Prometheus {
 }
 
 /// Returns Prometheus's own error message.
-fn said(status: &ApiStatus) -> Option<Fault> {
-    let fault = answer::read(status.body.as_bytes(), &Room::default()).err()?;
-    matches!(fault, Fault::Said { .. }).then_some(fault)
+fn said(status: &ApiStatus) -> Option<QueryFault> {
+    let fault = answer::read(status.body.as_bytes(), &AnswerMemory::default()).err()?;
+    matches!(fault, QueryFault::Said { .. }).then_some(fault)
 }
 
 /// Returns the connection to the named server. `session` belongs to the cluster, if there is one; `less` is what to
@@ -477,11 +486,11 @@ pub fn connect(
 
 #[cfg(test)]
 mod tests {
-    use super::Progress;
+    use super::QueryProgress;
 
     #[test]
     fn progress_never_counts_past_its_end() {
-        let progress = Progress::default();
+        let progress = QueryProgress::default();
         progress.expect(5);
         progress.done.set(5);
         progress.expect(1);

@@ -72,10 +72,10 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
 /// A process group that ends when this is dropped, or when a signal comes.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Group(Pid);
+pub(crate) struct ProcessGroup(Pid);
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     /// Starts a program as the first process of a new group. A signal that comes meanwhile ends it, too.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
         // While this is held, a signal waits before it ends the groups and the program.
@@ -103,7 +103,7 @@ impl Group {
 }
 
 #[cfg(unix)]
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let mut groups = groups_lock();
         if groups.contains(&self.0) {

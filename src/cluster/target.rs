@@ -21,20 +21,20 @@ pub struct TargetObject {
     #[serde(deserialize_with = "null_as_default")]
     metadata: Metadata,
     #[serde(deserialize_with = "null_as_default")]
-    spec: Spec,
+    spec: TargetSpec,
     #[serde(deserialize_with = "null_as_default")]
-    status: Status,
+    status: TargetStatus,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Spec {
+struct TargetSpec {
     replicas: Option<i32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Status {
+struct TargetStatus {
     #[serde(deserialize_with = "null_as_default")]
     replicas: i32,
     #[serde(deserialize_with = "null_as_default")]
@@ -75,7 +75,7 @@ impl TargetObject {
 
     /// Whether it has exactly this many replicas, all of them ready.
     pub(crate) fn has(&self, replicas: i32) -> bool {
-        let Status {
+        let TargetStatus {
             replicas: there,
             ready_replicas,
             observed_generation,

@@ -18,9 +18,9 @@ use super::named::name;
 use super::progress::shown;
 use super::state::options;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::gate::{Code, Concern};
+use crate::apply::gate::{Concern, GateCode};
 use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
-use crate::args::{Apply, ApplyOutput, DryRun, How, Request};
+use crate::args::{Apply, ApplyOutput, DryRun, How, NamedRequest};
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
@@ -50,7 +50,7 @@ const ROUNDS: u32 = 6;
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     let asks = check(args, terminal)?;
-    let request = Request::read(&args.names, &args.connection)?;
+    let request = NamedRequest::read(&args.names, &args.connection)?;
     let options = options(
         &args.controller,
         &request.connection,
@@ -452,7 +452,7 @@ impl Attempts<'_> {
 struct Agreed {
     change: Change,
     /// The codes of what is forced.
-    forced: Vec<Code>,
+    forced: Vec<GateCode>,
     /// The uids of HPA and target.
     uids: [Option<String>; 2],
 }

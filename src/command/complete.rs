@@ -13,7 +13,7 @@ use clap::Command;
 use super::Answer;
 use super::named;
 use crate::apiserver::convert::hpa_from_json;
-use crate::args::{ConnectionFlags, ControllerArgs, Named, Request, Typing};
+use crate::args::{ConnectionFlags, ControllerArgs, Named, NamedRequest, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
 use crate::findings::Code;
@@ -249,9 +249,9 @@ fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
 }
 
 /// What the line names, and this word.
-fn request(typing: &Typing, word: Option<&str>) -> Option<Request> {
+fn request(typing: &Typing, word: Option<&str>) -> Option<NamedRequest> {
     let words = typing.typed("names").chain(word).map(str::to_owned);
-    Request::read(&words.collect::<Vec<_>>(), &typing.connection()?).ok()
+    NamedRequest::read(&words.collect::<Vec<_>>(), &typing.connection()?).ok()
 }
 
 /// The possible names: of HPAs, or of the targets of the stated type.
@@ -311,13 +311,13 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
     names.into_iter().map(plain).collect()
 }
 
-fn named(typing: &Typing) -> cluster::Names {
+fn named(typing: &Typing) -> cluster::KubeconfigNames {
     let file = typing.typed("kubeconfig").last();
     cluster::names(file, &Environment::of_process(true)).unwrap_or_default()
 }
 
 /// The HPA of files that is meant.
-fn meant(objects: &Objects, request: &Request) -> Option<Hpa> {
+fn meant(objects: &Objects, request: &NamedRequest) -> Option<Hpa> {
     let hpas = decoded(objects, request.connection.namespace.as_deref());
     let mut meant = hpas
         .into_iter()
@@ -326,7 +326,7 @@ fn meant(objects: &Objects, request: &Request) -> Option<Hpa> {
     meant.next().is_none().then_some(hpa)
 }
 
-fn options(request: &Request) -> Options {
+fn options(request: &NamedRequest) -> Options {
     let controller = ControllerArgs::default();
     super::state::options(&controller, &request.connection, &[], request.named.first())
 }

@@ -3,13 +3,13 @@
 use std::mem::ManuallyDrop;
 
 use super::fail_on::{FOUND, FindingsWatch};
-use super::list::{Explained, List};
+use super::list::{Explained, ListCommand};
 use super::load::Query;
 use super::named::names;
 use super::past::{narrow, past};
 use super::state::{ask, current, options, pass, read_saved, unanswered};
 use super::{Answer, Terminal, check_save, connected, waited, write_saved};
-use crate::args::{Explain, Output, Request};
+use crate::args::{Explain, NamedRequest, Output};
 use crate::cluster::Session;
 use crate::error::Error;
 use crate::pass::Pass;
@@ -36,7 +36,7 @@ fn check_files(args: &Explain) -> Result<(), Error> {
 /// Explains one HPA in full, or lists several; the text is for standard output.
 pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     check_files(args)?;
-    let request = Request::read(&args.names, &args.connection)?;
+    let request = NamedRequest::read(&args.names, &args.connection)?;
     if !request.named.is_empty() {
         if args.all_namespaces {
             let message = "a resource cannot be retrieved by name across all namespaces";
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             };
             return Err(Error::usage(format!("{flag} is about one HPA")).hint("name it"));
         }
-        return List::new(args, &request)?.run(terminal);
+        return ListCommand::new(args, &request)?.run(terminal);
     };
     let one = One {
         args,
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
 /// What to explain, if it is one HPA.
 struct One<'a> {
     args: &'a Explain,
-    request: &'a Request,
+    request: &'a NamedRequest,
     watch: FindingsWatch,
     options: Options,
     query: Option<Query<'a>>,
@@ -95,7 +95,7 @@ struct One<'a> {
 enum Matches<'a> {
     /// With the messages about another connection.
     One(Box<Pass>, Vec<String>),
-    Several(Box<List<'a>>, Explained),
+    Several(Box<ListCommand<'a>>, Explained),
 }
 
 impl One<'_> {
@@ -113,7 +113,7 @@ impl One<'_> {
         }
         let objects = file::read(&args.filenames)?;
         if options.target.is_some() && count(&objects, options) > 1 {
-            return List::new(args, self.request)?.of(&objects, terminal);
+            return ListCommand::new(args, self.request)?.of(&objects, terminal);
         }
         let input = read_saved(objects, options)?;
         let (pass, messages) = match (&self.query, args.at) {
@@ -158,7 +158,7 @@ impl One<'_> {
         if let Some(target) = options.target.take() {
             let names = names(session, Some(&target)).await?;
             let [name] = &names[..] else {
-                let list = List::new(args, self.request)?;
+                let list = ListCommand::new(args, self.request)?;
                 let explained = list.fetch(session, terminal).await?;
                 return Ok(Matches::Several(Box::new(list), explained));
             };

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::apimachinery::names::nearest;
-use crate::args::Condition;
+use crate::args::ExpectShorthand;
 use crate::error::{Error, listed};
 use crate::findings::watched::Watched;
 use crate::findings::{Aspect, Code, FindingView};
@@ -12,14 +12,14 @@ use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::snapshot::input::Input;
-use crate::whatif::expect::{Expectation, Facts};
+use crate::whatif::expect::{Expectation, PassFacts};
 
 /// The exit code if what `--fail-on` names is found.
 pub(super) const FOUND: u8 = 3;
 
 /// The conditions of `predict`.
 fn conditions() -> Vec<PossibleValue> {
-    let all = Condition::value_variants().iter();
+    let all = ExpectShorthand::value_variants().iter();
     all.filter_map(ValueEnum::to_possible_value).collect()
 }
 
@@ -96,7 +96,7 @@ impl FindingsWatch {
     pub(super) fn expectations<'a>(
         &'a self,
         explanation: &'a Explanation<'_>,
-        facts: &'a Facts<'_>,
+        facts: &'a PassFacts<'_>,
     ) -> impl Iterator<Item = Expectation> + 'a {
         self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
@@ -114,7 +114,7 @@ impl FindingsWatch {
         explanation: &Explanation<'_>,
         of: Option<String>,
     ) -> Judged {
-        let facts = Facts::of(pass);
+        let facts = PassFacts::of(pass);
         let expectations = self.expectations(explanation, &facts).collect();
         Judged {
             candidate: of,

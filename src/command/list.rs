@@ -18,7 +18,7 @@ use super::remember::remember;
 use super::state::{options, unanswered, without_target};
 use super::{Answer, Terminal, connected, write_saved};
 use crate::apimachinery::selector::Selector;
-use crate::args::{ConnectionFlags, Explain, MemoryArgs, Output, Request};
+use crate::args::{ConnectionFlags, Explain, MemoryArgs, NamedRequest, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
@@ -40,7 +40,7 @@ use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
 
 /// The list that was requested.
-pub(super) struct List<'a> {
+pub(super) struct ListCommand<'a> {
     args: &'a Explain,
     connection: &'a ConnectionFlags,
     selection: Selection,
@@ -48,9 +48,9 @@ pub(super) struct List<'a> {
     watch: FindingsWatch,
 }
 
-impl<'a> List<'a> {
+impl<'a> ListCommand<'a> {
     /// Reads the arguments.
-    pub(super) fn new(args: &'a Explain, request: &'a Request) -> Result<Self, Error> {
+    pub(super) fn new(args: &'a Explain, request: &'a NamedRequest) -> Result<Self, Error> {
         let MemoryArgs {
             history,
             recommendations,
@@ -64,7 +64,7 @@ impl<'a> List<'a> {
                 .hint("name the HPA, or use --history none or --history infer"));
         }
         let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
-        let Request { named, connection } = request;
+        let NamedRequest { named, connection } = request;
         let options = options(&args.controller, connection, &args.filenames, None);
         let selection = if named.is_empty() {
             let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());

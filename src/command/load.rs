@@ -7,14 +7,14 @@ use super::Terminal;
 use super::progress::shown;
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
-use crate::cluster::prometheus::{Progress, Prometheus, connect};
+use crate::cluster::prometheus::{Prometheus, QueryProgress, connect};
 use crate::cluster::{Environment, Session};
 use crate::error::Error;
 use crate::keda;
-use crate::prometheus::answer::Answer;
+use crate::prometheus::answer::QueryAnswer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::{assemble, several, warnings};
-use crate::prometheus::queries::{Purpose, Scraped, Wanted, interval};
+use crate::prometheus::queries::{LoadRequest, Purpose, Scraped, interval};
 use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -195,7 +195,7 @@ async fn ask(
         return Err(e);
     }
     let hpa = &snapshot.hpa;
-    let wanted = Wanted {
+    let wanted = LoadRequest {
         hpa,
         metrics: &metrics,
         stated: &stated,
@@ -208,7 +208,7 @@ async fn ask(
             .saturating_sub(1),
     );
     let seconds = grid.count * grid.step;
-    let progress = Progress::default();
+    let progress = QueryProgress::default();
     let line = || line(&progress);
     let [usage, state] = wanted.scrapes(seconds);
     let mut first = vec![
@@ -219,7 +219,7 @@ async fn ask(
     first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
     let asked = async {
         let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
-        let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+        let answers: Vec<QueryAnswer> = answers.into_iter().map(|(_, answer)| answer).collect();
         let has_own = metrics.len() > stated.len();
         if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
             return Err(nothing(way, &wanted, seconds, end).await?);
@@ -227,7 +227,7 @@ async fn ask(
         let [usage, state] = [0, 1].map(|place: usize| answers[place].number().and_then(interval));
         let scraped = Scraped { usage, state };
         let sets = answers.get(3).map_or(Ok(Vec::new()), names)?;
-        let wanted = Wanted {
+        let wanted = LoadRequest {
             replica_sets: &sets,
             ..wanted.clone()
         };
@@ -257,7 +257,7 @@ fn notes(
     metrics: &[MetricSpec],
     step: i64,
     scraped: Scraped,
-    answers: &[Answer],
+    answers: &[QueryAnswer],
 ) -> Vec<LoadNote> {
     let is_rate = |spec: &MetricSpec| spec.is_resource() && spec.name() == "cpu";
     let sampled = if metrics.iter().any(is_rate) {
@@ -303,7 +303,7 @@ fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
 /// The error if a server has no series of the HPA, its target and its containers.
 async fn nothing(
     way: &Prometheus,
-    wanted: &Wanted<'_>,
+    wanted: &LoadRequest<'_>,
     seconds: i64,
     end: Timestamp,
 ) -> Result<Error, Error> {
@@ -347,7 +347,7 @@ fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> 
 const MOST_OF_NAMES: usize = 60_000;
 
 /// The ReplicaSets in an answer.
-fn names(answer: &Answer) -> Result<Vec<String>, Error> {
+fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     let names = answer
         .series
         .iter()
@@ -381,7 +381,7 @@ fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -
 }
 
 /// The line that shows the progress.
-pub(super) fn line(progress: &Progress) -> String {
+pub(super) fn line(progress: &QueryProgress) -> String {
     match progress.requests() {
         (_, 0) => "asking Prometheus".to_owned(),
         (done, all) => format!("asking Prometheus: {done} of {all} requests"),
@@ -391,10 +391,10 @@ pub(super) fn line(progress: &Progress) -> String {
 /// The target's ReplicaSets of the last `seconds`, with the answer that lists them.
 pub(super) async fn replica_sets(
     way: &Prometheus,
-    wanted: &Wanted<'_>,
+    wanted: &LoadRequest<'_>,
     seconds: i64,
     end: Timestamp,
-) -> Result<(Vec<String>, Answer), Error> {
+) -> Result<(Vec<String>, QueryAnswer), Error> {
     let Some(owned) = wanted.owned(seconds) else {
         return Ok(Default::default());
     };

@@ -7,19 +7,19 @@ use jiff::{SignedDuration, Timestamp};
 use super::Terminal;
 use super::load::{Query, REPLICA_SETS, line, replica_sets, stated};
 use super::progress::shown;
-use crate::args::{Moment, PrometheusArgs};
+use crate::args::{PrometheusArgs, TimeArgument};
 use crate::calendar::Calendar;
 use crate::cluster::Session;
-use crate::cluster::prometheus::{Progress, Prometheus};
+use crate::cluster::prometheus::{Prometheus, QueryProgress};
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
-use crate::past::{Origin, check, read, record, rewind, span};
-use crate::prometheus::answer::Answer;
+use crate::past::{HistoryOrigin, check, read, record, rewind, span};
+use crate::prometheus::answer::QueryAnswer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
-use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted};
+use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
 use crate::report::notes::load::text as load_note;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
@@ -33,7 +33,7 @@ const STEP: i64 = 15;
 /// than `session`.
 pub(super) async fn past(
     query: &Query<'_>,
-    at: Moment,
+    at: TimeArgument,
     session: Option<&Session>,
     input: Input,
     terminal: &Terminal,
@@ -105,7 +105,7 @@ async fn ask(
     at: Timestamp,
     input: &Input,
     terminal: &Terminal,
-) -> Result<(History, Origin), Error> {
+) -> Result<(History, HistoryOrigin), Error> {
     let hpa = &input.snapshot.hpa;
     let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
     let matching = typed.matching()?;
@@ -129,10 +129,10 @@ async fn ask(
     let step = SignedDuration::from_secs(STEP);
     let until = end.checked_add(step).unwrap_or(end);
     let grid = Grid::new(start, until, step)?;
-    let progress = Progress::default();
+    let progress = QueryProgress::default();
     let asked = async {
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted {
+        let wanted = LoadRequest {
             hpa,
             metrics,
             stated: &stated,
@@ -165,10 +165,10 @@ async fn ask(
             .map(|own| (own.question.of.clone(), own.question.query.clone()));
         let queries = sets_query.into_iter().chain(queries).chain(of_metrics);
         let queries = queries.map(|(of, query)| LoadQuery { of, query }).collect();
-        let origin = Origin {
+        let origin = HistoryOrigin {
             source: way.name().to_owned(),
             queries,
-            ..Origin::default()
+            ..HistoryOrigin::default()
         };
         let hpa = hpa.clone();
         let read = move || history(&hpa, &sets, &owned, &answers, &metrics, origin);
@@ -181,11 +181,11 @@ async fn ask(
 fn history(
     hpa: &Hpa,
     sets: &[String],
-    owned: &Answer,
-    answers: &[(Sampled, Answer)],
+    owned: &QueryAnswer,
+    answers: &[(Sampled, QueryAnswer)],
     metrics: &[Answered],
-    origin: Origin,
-) -> Result<(History, Origin), Error> {
+    origin: HistoryOrigin,
+) -> Result<(History, HistoryOrigin), Error> {
     let all = answers.iter().map(|(_, answer)| answer);
     let all = all
         .chain(metrics.iter().map(|own| &own.answer))
@@ -205,7 +205,7 @@ fn history(
         metrics: values(&hpa.spec.metrics, metrics)?,
         ..History::read(hpa, sets, answers)
     };
-    Ok((history, Origin { warnings, ..origin }))
+    Ok((history, HistoryOrigin { warnings, ..origin }))
 }
 
 /// The values of metrics, by index in the spec.

@@ -19,8 +19,8 @@ use self::show::show;
 use super::fail_on::FindingsWatch;
 use super::load::Query;
 use super::{Answer, Terminal};
-use crate::args::{Predict, Request};
-use crate::backtest::{Backtest, Search, Spec};
+use crate::args::{NamedRequest, Predict};
+use crate::backtest::{Backtest, NamedSpec, Search};
 use crate::error::Error;
 use crate::findings::FindingView;
 use crate::pass::Pass;
@@ -28,7 +28,7 @@ use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::load::Load;
-use crate::whatif::expect::{Gate, Verdict};
+use crate::whatif::expect::{ExpectationVerdict, Gate};
 use crate::whatif::overrides::{Assumptions, NamedMetric, Override};
 use crate::whatif::timeline::{Timeline, TimelineOptions};
 
@@ -44,7 +44,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
 /// What to predict, checked as far as that needs no HPA.
 struct Scenario<'a> {
     args: &'a Predict,
-    request: Request,
+    request: NamedRequest,
     options: Options,
     gate: Gate,
     watch: FindingsWatch,
@@ -52,7 +52,7 @@ struct Scenario<'a> {
     /// Those of the first candidate, if there is one.
     assumptions: Assumptions,
     /// One spec for each manifest, with all that is set on top.
-    candidates: Vec<Spec>,
+    candidates: Vec<NamedSpec>,
     /// All combinations of some settings, instead of these.
     search: Option<Search>,
     /// A load from a file.
@@ -92,7 +92,7 @@ struct Baseline<'s> {
     /// `None` for the next pass alone.
     timeline: Option<TimelineOptions>,
     /// The candidates, with the places of their manifests.
-    candidates: Vec<Spec>,
+    candidates: Vec<NamedSpec>,
     messages: Vec<String>,
 }
 
@@ -115,5 +115,5 @@ struct Evaluation<'s> {
     findings: Vec<Vec<FindingView>>,
     judged: Vec<Judged>,
     /// The worst one.
-    verdict: Verdict,
+    verdict: ExpectationVerdict,
 }

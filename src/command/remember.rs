@@ -22,7 +22,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Memory, Recommendation};
-use crate::snapshot::note::{Note, Unlearnt};
+use crate::snapshot::note::{Note, UnknownFact};
 use crate::whatif::overrides::Assumptions;
 
 /// More often than a controller runs a pass, whatever its sync period.
@@ -143,7 +143,7 @@ pub(super) async fn learn(
         OpenQuestion::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
             Err(why) => input.notes.push(Note::NotKnown {
-                what: Unlearnt::TargetEvents,
+                what: UnknownFact::TargetEvents,
                 why,
             }),
         },
@@ -159,7 +159,7 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
         match count(session, target, scale, *now).await {
             Ok(counted) => input.count(counted),
             Err(why) => input.notes.push(Note::NotKnown {
-                what: Unlearnt::EarlierReplicas,
+                what: UnknownFact::EarlierReplicas,
                 why,
             }),
         }

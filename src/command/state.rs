@@ -25,7 +25,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{ScaleError, Snapshot, Unread};
+use crate::snapshot::{ScaleError, Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
 
 /// Collects what a pass needs from saved objects.
@@ -109,7 +109,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
-    let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
+    let missing = |unread: &UnreadMetric| matches!(unread.why, UnreadCause::Missing { .. });
     Some(
         if unread.iter().any(missing) && surroundings.supposed.is_some() {
             let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);

@@ -13,7 +13,7 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
 /// The input of both algorithms.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct BehaviorInput {
     pub(crate) current: i32,
     pub(crate) desired: i32,
     pub(crate) min: i32,
@@ -29,8 +29,8 @@ pub(crate) struct Normalized {
 }
 
 /// Normalizes without `behavior`.
-pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
-    let Wanted {
+pub(crate) fn without_behavior(wanted: BehaviorInput, memory: &mut Memory) -> Normalized {
+    let BehaviorInput {
         current,
         desired,
         min,
@@ -105,12 +105,12 @@ pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
 
 /// Normalizes with `behavior`.
 pub(crate) fn with_behavior(
-    wanted: Wanted,
+    wanted: BehaviorInput,
     behavior: &Behavior,
     rules: &Rules,
     memory: &mut Memory,
 ) -> Normalized {
-    let Wanted {
+    let BehaviorInput {
         current,
         desired,
         min,
@@ -491,7 +491,7 @@ mod tests {
             scale_up: Some(windows.clone()),
             scale_down: Some(windows),
         };
-        let wanted = |current, desired| Wanted {
+        let wanted = |current, desired| BehaviorInput {
             current,
             desired,
             min: 1,
@@ -543,7 +543,7 @@ mod tests {
                 ..ScalingRules::default()
             })
         };
-        let wanted = Wanted {
+        let wanted = BehaviorInput {
             current: 5,
             desired: 5,
             min: 1,
@@ -577,7 +577,7 @@ mod tests {
     #[test]
     fn what_recommends_the_same_holds_nothing() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        let wanted = Wanted {
+        let wanted = BehaviorInput {
             current: 5,
             desired: 3,
             min: 1,
@@ -689,7 +689,7 @@ mod tests {
                 scale_up_events: vec![change(added)],
                 scale_down_events: vec![change(removed)],
             };
-            let wanted = Wanted {
+            let wanted = BehaviorInput {
                 current: 5,
                 desired,
                 min: 3,

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::{Documents, Unread};
+use crate::snapshot::{Documents, UnreadCause};
 
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,12 +143,12 @@ pub struct UnreadMetric {
     pub index: usize,
     /// Why.
     #[serde(flatten)]
-    pub why: Unread,
+    pub why: UnreadCause,
 }
 
 /// Metrics that are unknown here for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lacking {
+pub struct UnreadMetrics {
     /// What is missing; `None` if whoever asked may not read them.
     pub missing: Option<Documents>,
     /// The metrics, each by its label in the spec.
@@ -157,8 +157,8 @@ pub struct Lacking {
 
 impl Outcome {
     /// Returns the metrics that are unknown here, by reason.
-    pub fn lacking(&self, spec: &HpaSpec) -> Vec<Lacking> {
-        Lacking::of(&self.unread, spec)
+    pub fn lacking(&self, spec: &HpaSpec) -> Vec<UnreadMetrics> {
+        UnreadMetrics::of(&self.unread, spec)
     }
 
     /// Returns the event about a change of the scale.
@@ -170,15 +170,15 @@ impl Outcome {
     }
 }
 
-impl Lacking {
+impl UnreadMetrics {
     /// Sorts unread metrics by reason: a refusal, whatever it says, or the documents that are missing.
     pub fn of(unread: &[UnreadMetric], spec: &HpaSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for UnreadMetric { index, why } in unread {
             let label = spec.metrics[*index].label(&spec.metrics);
             let missing = match why {
-                Unread::Refused { .. } => None,
-                Unread::Missing { documents } => Some(*documents),
+                UnreadCause::Refused { .. } => None,
+                UnreadCause::Missing { documents } => Some(*documents),
             };
             match all.iter_mut().find(|own| own.missing == missing) {
                 Some(own) => own.metrics.push(label),
@@ -513,7 +513,7 @@ pub enum MetricResult {
     /// It could not be evaluated.
     Error(MetricError),
     /// It is unknown here, but the controller may have evaluated it.
-    Unread(Unread),
+    Unread(UnreadCause),
 }
 
 impl MetricError {

@@ -3,7 +3,7 @@
 //! the controller's reason and message.
 
 use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
-use super::pods::{Grouped, Sample, Selected};
+use super::pods::{Grouped, PodSample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, PerPodTarget, Terms, Usage};
 use super::rules::Rules;
 use crate::apimachinery::go;
@@ -18,10 +18,10 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Scale, Snapshot, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Scale, Snapshot, UnreadCause};
 
 /// What all metrics of a pass share.
-pub(super) struct Context<'s> {
+pub(super) struct MetricContext<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) rules: Rules,
     pub(super) scale: &'s Scale,
@@ -46,26 +46,26 @@ struct Computed {
 }
 
 /// A metric that could not be computed.
-enum Failure {
+enum MetricFailure {
     /// The controller fails as well.
     Error(MetricError),
     /// The controller may have an answer that is missing here.
-    Unread(Unread),
+    Unread(UnreadCause),
 }
 
 /// What ends the computation of a metric, before its errors are wrapped.
-enum Stop {
+enum MetricStop {
     Error(String),
-    Unread(Unread),
+    Unread(UnreadCause),
 }
 
-impl From<String> for Stop {
+impl From<String> for MetricStop {
     fn from(error: String) -> Self {
         Self::Error(error)
     }
 }
 
-impl Stop {
+impl MetricStop {
     /// Wraps the error, as the controller does.
     fn wrap(self, wrap: impl FnOnce(String) -> String) -> Self {
         match self {
@@ -74,26 +74,26 @@ impl Stop {
         }
     }
 
-    fn fail(self, fail: impl FnOnce(String) -> MetricError) -> Failure {
+    fn fail(self, fail: impl FnOnce(String) -> MetricError) -> MetricFailure {
         match self {
-            Self::Error(e) => Failure::Error(fail(e)),
-            Self::Unread(unread) => Failure::Unread(unread),
+            Self::Error(e) => MetricFailure::Error(fail(e)),
+            Self::Unread(unread) => MetricFailure::Unread(unread),
         }
     }
 }
 
 /// Why an answer has no values, if its request failed.
-fn failed(answer: &MetricAnswer, api: &str) -> Option<Stop> {
+fn failed(answer: &MetricAnswer, api: &str) -> Option<MetricStop> {
     match answer {
-        MetricAnswer::Failed(e) => Some(Stop::Error(format!(
+        MetricAnswer::Failed(e) => Some(MetricStop::Error(format!(
             "unable to fetch metrics from {api} metrics API: {e}"
         ))),
-        MetricAnswer::Unread(unread) => Some(Stop::Unread(unread.clone())),
+        MetricAnswer::Unread(unread) => Some(MetricStop::Unread(unread.clone())),
         _ => None,
     }
 }
 
-impl<'s> Context<'s> {
+impl<'s> MetricContext<'s> {
     pub(super) fn new(
         snapshot: &'s Snapshot,
         rules: Rules,
@@ -174,7 +174,7 @@ impl<'s> Context<'s> {
                 let error = format!("unknown metric source type {}", go::quote(&spec.type_));
                 (
                     describe("", None, &MetricTarget::default()),
-                    Err(Failure::Error(MetricError {
+                    Err(MetricFailure::Error(MetricError {
                         reason: "InvalidMetricSourceType",
                         message: error.clone(),
                         error,
@@ -211,8 +211,8 @@ impl<'s> Context<'s> {
             }
             Err(failure) => {
                 step.result = match failure {
-                    Failure::Error(error) => MetricResult::Error(error),
-                    Failure::Unread(unread) => MetricResult::Unread(unread),
+                    MetricFailure::Error(error) => MetricResult::Error(error),
+                    MetricFailure::Unread(unread) => MetricResult::Unread(unread),
                 };
                 (step, MetricStatus::default())
             }
@@ -227,7 +227,7 @@ impl<'s> Context<'s> {
         target: &MetricTarget,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, Failure> {
+    ) -> Result<Computed, MetricFailure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
             Some(container) => (
@@ -248,7 +248,7 @@ impl<'s> Context<'s> {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
                          gate";
             let (reason, message) = ("", String::new());
-            return Err(Failure::Error(MetricError {
+            return Err(MetricFailure::Error(MetricError {
                 reason,
                 message,
                 error: error.to_owned(),
@@ -271,7 +271,7 @@ impl<'s> Context<'s> {
                 } else {
                     "a utilization target nor a value target"
                 };
-                return Err(Failure::Error(fail(format!(
+                return Err(MetricFailure::Error(fail(format!(
                     "invalid resource metric source: neither {neither} was set"
                 ))));
             }
@@ -336,7 +336,7 @@ impl<'s> Context<'s> {
         target: PerPodTarget,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<(Calculated, Usage), Stop> {
+    ) -> Result<(Calculated, Usage), MetricStop> {
         let metrics = match failed(answer, "resource") {
             Some(stop) => Err(stop),
             None if self.snapshot.pod_metrics.is_empty() => {
@@ -357,7 +357,7 @@ impl<'s> Context<'s> {
         })?;
         let samples = metrics.iter().filter_map(|pod| {
             let value = pod.usage(resource, container)?;
-            let sample = Sample {
+            let sample = PodSample {
                 value,
                 timestamp: pod.timestamp,
                 window: pod.window,
@@ -394,10 +394,10 @@ impl<'s> Context<'s> {
         source: &PodsMetricSource,
         answer: &'s MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, Failure> {
+    ) -> Result<Computed, MetricFailure> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
-            .map_err(Stop::from)
+            .map_err(MetricStop::from)
             .and_then(|()| {
                 let values = match (failed(answer, "custom"), answer) {
                     (Some(stop), _) => Err(stop),
@@ -409,7 +409,7 @@ impl<'s> Context<'s> {
                 .map_err(|stop| stop.wrap(|e| format!("unable to get metric {metric}: {e}")))?;
                 let samples = values.iter().map(|value| {
                     let (value, pod) = (
-                        Sample {
+                        PodSample {
                             value: value.value,
                             timestamp: value.timestamp,
                             window: value.window,
@@ -455,7 +455,7 @@ impl<'s> Context<'s> {
     /// trace even if it fails.
     fn replicas_from_pods(
         &self,
-        samples: impl Iterator<Item = (&'s str, Sample)>,
+        samples: impl Iterator<Item = (&'s str, PodSample)>,
         resource: &str,
         container: Option<&str>,
         target: PerPodTarget,
@@ -507,19 +507,19 @@ impl<'s> Context<'s> {
         source: &ObjectMetricSource,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, Failure> {
+    ) -> Result<Computed, MetricFailure> {
         let fail_with = |message: String, error: &str| MetricError {
             reason: "FailedGetObjectMetric",
             message,
             error: format!("failed to get object metric value: {error}"),
         };
-        let fail = |e: String| Failure::Error(fail_with(e.clone(), &e));
+        let fail = |e: String| MetricFailure::Error(fail_with(e.clone(), &e));
         let metric = &source.metric.name;
         check_selector(&source.metric).map_err(fail)?;
         let described = &source.described_object;
         let usage = || {
             let none = |e: &str| {
-                Err(Stop::Error(format!(
+                Err(MetricStop::Error(format!(
                     "unable to fetch metrics from custom metrics API: {e}"
                 )))
             };
@@ -620,7 +620,7 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
         source: &ExternalMetricSource,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, Failure> {
+    ) -> Result<Computed, MetricFailure> {
         let metric = &source.metric.name;
         let fail = |prefix: &str, e: String| MetricError {
             reason: "FailedGetExternalMetric",
@@ -685,11 +685,11 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
                 &self.pods,
                 &mut seen.rows,
             )
-            .map_err(|e| Failure::Error(fail(&prefix, e)))?;
+            .map_err(|e| MetricFailure::Error(fail(&prefix, e)))?;
             (calculated, value(usage))
         } else {
             let e = "invalid external metric source: neither a value target nor an average value target was set";
-            return Err(Failure::Error(fail("", e.to_owned())));
+            return Err(MetricFailure::Error(fail("", e.to_owned())));
         };
         let status = MetricStatus {
             type_: "External".to_owned(),

@@ -340,7 +340,7 @@ impl<'s> Reconciliation<'s> {
 
     /// Computes what is allowed from what the metrics ask for.
     fn normalize(&mut self, current: i32, desired: i32) -> Allowed {
-        let wanted = behavior::Wanted {
+        let wanted = behavior::BehaviorInput {
             current,
             desired,
             min: self.min,
@@ -376,7 +376,7 @@ impl<'s> Reconciliation<'s> {
         statuses: &mut Option<Vec<MetricStatus>>,
     ) -> Result<(i32, String), NoProposal> {
         let pods = self.select_pods(scale)?;
-        let context = metrics::Context::new(self.snapshot, self.rules, scale, pods);
+        let context = metrics::MetricContext::new(self.snapshot, self.rules, scale, pods);
         let total = self.snapshot.hpa.spec.metrics.len();
         let (mut highest, mut name, mut by) = (0, String::new(), None);
         let mut first_error = None;

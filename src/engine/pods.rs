@@ -27,7 +27,7 @@ pub(super) struct Selected<'s> {
 
 /// The value of a metric for one pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(super) struct PodSample {
     /// Milli-units.
     pub(super) value: i64,
     /// The end of the measurement.
@@ -101,7 +101,7 @@ impl<'s> Selected<'s> {
     /// the last one counts.
     pub(super) fn group(
         &self,
-        samples: impl Iterator<Item = (&'s str, Sample)>,
+        samples: impl Iterator<Item = (&'s str, PodSample)>,
         resource: &str,
         controller: &Controller,
         rules: &Rules,
@@ -229,7 +229,7 @@ impl Readiness<'_> {
 
 fn classify(
     pod: &Pod,
-    sample: Option<&Sample>,
+    sample: Option<&PodSample>,
     readiness: Option<&Readiness<'_>>,
     rules: &Rules,
 ) -> (Group, Clause, Option<Timestamp>) {
@@ -468,7 +468,7 @@ mod tests {
         let pods = [Shared::from(plain), Shared::from(whole)];
         let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
         let now = Timestamp::UNIX_EPOCH;
-        let sample = |value| Sample {
+        let sample = |value| PodSample {
             value,
             timestamp: now,
             window: SignedDuration::ZERO,
@@ -493,7 +493,7 @@ mod tests {
         let pods = [Shared::from(pod(&json!({})))];
         let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
         let now = Timestamp::UNIX_EPOCH;
-        let sample = Sample {
+        let sample = PodSample {
             value: 1,
             timestamp: now,
             window: SignedDuration::ZERO,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::decision::{Block, Decision, Lacking, Outcome, Step, UnreadMetric};
+use super::decision::{Block, Decision, Outcome, Step, UnreadMetric, UnreadMetrics};
 use super::reconcile;
 use crate::build;
 use crate::memory::Memory;
@@ -10,7 +10,7 @@ use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
-use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Snapshot, Unread};
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Snapshot, UnreadCause};
 
 /// Runs a pass over 4 replicas with one metric, whose answer it is.
 fn pass(metric: &Value, answer: MetricAnswer) -> Decision {
@@ -50,7 +50,10 @@ fn combined(decision: &Decision) -> Value {
 fn what_may_have_been_read_elsewhere_decides_nothing_here() {
     let metric = build::external("queue", &build::average("1"));
     let documents = Documents::ExternalMetricValueList;
-    let unread = pass(&metric, MetricAnswer::Unread(Unread::Missing { documents }));
+    let unread = pass(
+        &metric,
+        MetricAnswer::Unread(UnreadCause::Missing { documents }),
+    );
     assert!(unread.is_unread());
     assert_eq!((unread.proposal, unread.outcome.scale_to), (None, None));
     assert_eq!((&unread.outcome.status, unread.block()), (&None, None));
@@ -62,10 +65,10 @@ fn what_may_have_been_read_elsewhere_decides_nothing_here() {
 
 #[test]
 fn what_is_unknown_has_one_line_for_each_reason() {
-    let refused = |message: &str| Unread::Refused {
+    let refused = |message: &str| UnreadCause::Refused {
         message: message.to_owned(),
     };
-    let missing = |documents| Unread::Missing { documents };
+    let missing = |documents| UnreadCause::Missing { documents };
     let external = Documents::ExternalMetricValueList;
     let all = [
         refused("no"),
@@ -81,7 +84,7 @@ fn what_is_unknown_has_one_line_for_each_reason() {
     let metrics = ["a", "b", "c", "d"].map(|name| build::external(name, &build::average("1")));
     let spec = serde_json::from_value(json!({"metrics": metrics})).unwrap();
     let found = Outcome { unread, ..outcome }.lacking(&spec);
-    let lacking = |missing, metrics: [&str; 2]| Lacking {
+    let lacking = |missing, metrics: [&str; 2]| UnreadMetrics {
         missing,
         metrics: metrics.map(str::to_owned).to_vec(),
     };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::command::{Command, Edited};
 use super::remedy::Remedy;
-use super::{Alternative, Case, Code, Finding, Next};
+use super::{Alternative, Case, Code, Finding, NextChange};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Format;
@@ -626,11 +626,11 @@ impl<'a> About<'a> {
 
     /// Words what follows the pass, if something is known and nothing else sets the replicas: `it goes to 6 replicas at
     /// 12:05:00Z (in 5m) if the metrics keep proposing the same`.
-    pub(crate) fn next(&self, next: Next) -> Option<String> {
+    pub(crate) fn next(&self, next: NextChange) -> Option<String> {
         if self.finding.follows == Some(Code::OtherWriter) {
             return None;
         }
-        let Next {
+        let NextChange {
             earliest, likely, ..
         } = next;
         let at = |time| future(self.now(), time);

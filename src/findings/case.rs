@@ -43,7 +43,7 @@ pub(crate) struct Case<'p> {
 
 /// What follows a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Next {
+pub struct NextChange {
     /// The time of the first pass that may change something, unless this one may.
     pub earliest: Option<Timestamp>,
     /// The first change of the most likely course.
@@ -379,7 +379,7 @@ impl<'p> Case<'p> {
     }
 
     /// Returns what follows the pass, if the metrics keep proposing the same.
-    pub(crate) fn next(&self) -> Option<Next> {
+    pub(crate) fn next(&self) -> Option<NextChange> {
         let after = self.decision().replicas_after()?;
         let upcoming = &self.pass.outlook.upcoming;
         let stays = |range: Range| [range.min, range.max] == [after; 2];
@@ -388,7 +388,7 @@ impl<'p> Case<'p> {
         let likely = upcoming.iter().find(|it| it.replicas != after).copied();
         let is_left = |it: &&Upcoming| !(it.range.min..=it.range.max).contains(&after);
         let latest = upcoming.iter().find(is_left).map(|it| it.time);
-        Some(Next {
+        Some(NextChange {
             earliest: Some(earliest).filter(|_| !is_open),
             likely,
             latest,

@@ -42,7 +42,7 @@ impl LastPass {
 
 /// A rescale that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rescale {
+pub(crate) struct ReportedRescale {
     /// When it was, up to a second later.
     pub(crate) time: Timestamp,
     /// The replicas since then.
@@ -91,7 +91,7 @@ impl Event {
 impl Input {
     /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a repeated
     /// event has its first and its last time only.
-    pub(crate) fn rescales(&self) -> (Vec<Rescale>, bool) {
+    pub(crate) fn rescales(&self) -> (Vec<ReportedRescale>, bool) {
         let hpa = &self.snapshot.hpa;
         let own = || {
             self.evidence
@@ -103,7 +103,7 @@ impl Input {
         let of = |it: &'_ Event| {
             let (size, is_up) = (it.new_size(), it.is_up());
             let rescale = move |time| {
-                Some(Rescale {
+                Some(ReportedRescale {
                     time,
                     size: size?,
                     is_up,
@@ -115,9 +115,9 @@ impl Input {
                 .filter_map(rescale)
                 .collect::<Vec<_>>()
         };
-        let mut all: Vec<Rescale> = own().flat_map(of).collect();
+        let mut all: Vec<ReportedRescale> = own().flat_map(of).collect();
         // Within a second, the controller only scales further in the same direction.
-        let further = |it: &Rescale| match it.is_up {
+        let further = |it: &ReportedRescale| match it.is_up {
             Some(false) => -i64::from(it.size),
             _ => it.size.into(),
         };

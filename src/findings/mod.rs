@@ -33,7 +33,7 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use about::{About, Advice, Text};
 pub(crate) use case::Case;
-pub use case::Next;
+pub use case::NextChange;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
 pub(crate) use kind::Kind;

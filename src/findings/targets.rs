@@ -57,7 +57,7 @@ impl OtherRequest {
 
 /// What leaves pods more room before a metric asks for as many of them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Room {
+pub struct Headroom {
     /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
     /// allow the request.
     pub request: Option<OtherRequest>,
@@ -67,7 +67,7 @@ pub struct Room {
     pub is_tight: bool,
 }
 
-impl Room {
+impl Headroom {
     /// Gives it to a metric of the spec, or to the pods.
     fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
         let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
@@ -210,16 +210,16 @@ fn other_target_by<'p>(
 }
 
 /// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
-pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Room {
+pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Headroom {
     room_by(case, metric, most, None)
 }
 
 /// Returns what lets a pass, or one metric of it, propose at most this many replicas.
-fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<usize>) -> Room {
+fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<usize>) -> Headroom {
     let is_tight = is_tight(case, metric);
     let has_amount = metric.target.average_utilization.is_none();
     let target = || other_target_by(case, metric, most.saturating_add(1), Direction::Down, by);
-    Room {
+    Headroom {
         request: if has_amount {
             None
         } else {
@@ -240,7 +240,7 @@ pub(super) fn rooms<'p>(
     case: &Case<'p>,
     metrics: &[&'p MetricStep],
     most: i32,
-) -> Option<(Vec<(usize, Room)>, i32)> {
+) -> Option<(Vec<(usize, Headroom)>, i32)> {
     if most < 1 {
         return None;
     }
@@ -248,7 +248,7 @@ pub(super) fn rooms<'p>(
         let room = room_by(case, metric, most, Some(metric.index));
         room.proposal().map(|_| (metric.index, room))
     };
-    let rooms: Vec<(usize, Room)> = metrics.iter().map(own).collect::<Option<_>>()?;
+    let rooms: Vec<(usize, Headroom)> = metrics.iter().map(own).collect::<Option<_>>()?;
     let decision = case.decide(|snapshot| {
         for (metric, room) in &rooms {
             room.apply(snapshot, *metric);
@@ -408,7 +408,7 @@ pub(crate) struct More {
     pub(super) commands: Vec<Command>,
 }
 
-impl Room {
+impl Headroom {
     /// Words it. Requests come first: a higher target only hides that they are too small.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();

@@ -4,14 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use super::manifest::{AuthenticationRef, Fallback, ScalingModifiers, Spec, Target, Trigger};
+use super::manifest::{
+    AuthenticationRef, Fallback, ManifestSpec, ScaleTarget, ScalingModifiers, Trigger,
+};
 use super::{Refused, hpa_name};
 use crate::apimachinery::names::dns_subdomain;
 
 /// The markers of `scaledobject_types.go` and `scaletriggers_types.go`.
-pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
+pub(super) fn schema(spec: &ManifestSpec) -> Result<(), Refused> {
     let required = |path: &str| Refused::new(format!("spec.{path}"), "required");
-    let Some(Target { name, .. }) = &spec.scale_target_ref else {
+    let Some(ScaleTarget { name, .. }) = &spec.scale_target_ref else {
         return Err(required("scaleTargetRef"));
     };
     if name.is_empty() {
@@ -119,7 +121,7 @@ fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
 
 /// `validateWorkload` in `scaledobject_webhook.go`, without what it asks a cluster for. The operator
 /// checks part of it once more.
-pub(super) fn webhook(name: &str, spec: &Spec) -> Result<(), Refused> {
+pub(super) fn webhook(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
     replica_counts(spec)?;
     fallback(spec)?;
     names(name, spec)?;
@@ -131,7 +133,7 @@ pub(super) fn webhook(name: &str, spec: &Spec) -> Result<(), Refused> {
 }
 
 /// `CheckReplicaCountBoundsAreValid`.
-fn replica_counts(spec: &Spec) -> Result<(), Refused> {
+fn replica_counts(spec: &ManifestSpec) -> Result<(), Refused> {
     let min = spec.min_replica_count.map_or(0, |_| spec.hpa_min());
     let max = spec.hpa_max();
     if min > max {
@@ -162,7 +164,7 @@ fn replica_counts(spec: &Spec) -> Result<(), Refused> {
 }
 
 /// `CheckFallbackValid`, and the last rule of `verifyScaledObjects`.
-fn fallback(spec: &Spec) -> Result<(), Refused> {
+fn fallback(spec: &ManifestSpec) -> Result<(), Refused> {
     let Some(fallback) = &spec.fallback else {
         return Ok(());
     };
@@ -182,7 +184,7 @@ fn fallback(spec: &Spec) -> Result<(), Refused> {
 }
 
 /// `verifyName`: both names become values of labels.
-fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
+fn names(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
     const LONGEST: usize = 63;
     let longer = |path: &str, what: &str, name: &str| {
         let message = format!(
@@ -210,7 +212,7 @@ fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
 }
 
 /// `ValidateTriggers` in `scaletriggers_types.go`, and the end of `verifyCPUMemoryScalers`.
-fn triggers(spec: &Spec) -> Result<(), Refused> {
+fn triggers(spec: &ManifestSpec) -> Result<(), Refused> {
     let mut names = BTreeSet::new();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let Trigger {
@@ -236,7 +238,7 @@ fn triggers(spec: &Spec) -> Result<(), Refused> {
     let target = spec
         .scale_target_ref
         .as_ref()
-        .map(Target::resolved)
+        .map(ScaleTarget::resolved)
         .unwrap_or_default();
     let is_known =
         target.api_version == "apps/v1" && matches!(&*target.kind, "Deployment" | "StatefulSet");

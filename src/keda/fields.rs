@@ -8,8 +8,8 @@ use serde_json::{Map, Value as Json, from_str};
 
 use super::Refused;
 use super::glob::is_glob;
-use super::keys::Source;
-use super::metadata::{Found, Metadata};
+use super::keys::FieldSource;
+use super::metadata::{KnownField, TriggerMetadata};
 use crate::apimachinery::go;
 use crate::apimachinery::selector::Selector;
 
@@ -48,7 +48,7 @@ pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static
 }
 
 /// Makes sure that a scaler reads the metadata of its trigger.
-pub(super) fn check(type_: &str, metadata: &Metadata<'_>) -> Result<(), Refused> {
+pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), Refused> {
     for (kind, name) in rules(type_) {
         let (names, condition) = name.split_once('@').unwrap_or((name, ""));
         if !condition.is_empty() && metadata.get(condition).is_none_or(|value| value == "0") {
@@ -57,13 +57,13 @@ pub(super) fn check(type_: &str, metadata: &Metadata<'_>) -> Result<(), Refused>
         let (stated, elsewhere) = match names.strip_suffix('!') {
             Some(name) => (metadata.untrimmed(name).map(|value| (name, value)), None),
             None => {
-                let Found { stated, elsewhere } = metadata.find(names);
+                let KnownField { stated, elsewhere } = metadata.find(names);
                 (stated, elsewhere)
             }
         };
         match (stated, elsewhere) {
             // The value is another one.
-            (Some(_), Some((_, Source::Environment))) => {}
+            (Some(_), Some((_, FieldSource::Environment))) => {}
             (Some((name, text)), _) => check_value(kind, metadata, name, text)?,
             (None, None) if kind == "r" => return Err(metadata.missing(names)),
             (None, _) => {}
@@ -73,7 +73,12 @@ pub(super) fn check(type_: &str, metadata: &Metadata<'_>) -> Result<(), Refused>
 }
 
 /// Checks one value, which a refusal shows only where it should have been within bounds.
-fn check_value(kind: &str, metadata: &Metadata<'_>, name: &str, text: &str) -> Result<(), Refused> {
+fn check_value(
+    kind: &str,
+    metadata: &TriggerMetadata<'_>,
+    name: &str,
+    text: &str,
+) -> Result<(), Refused> {
     let is_good = match kind {
         "r" => true,
         "x" => return Err(metadata.refused(name, "KEDA no longer reads it")),

@@ -4,7 +4,7 @@
 
 /// Where a scaler looks for a field, one of the `order` of its `keda` tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum FieldSource {
     /// The metadata itself.
     Metadata,
     /// The environment of a container, in the variable that the field with `FromEnv` at its end names.
@@ -33,7 +33,7 @@ pub(super) fn keys(type_: &str) -> impl Iterator<Item = &'static str> + Clone {
 }
 
 /// Returns where the scaler of a type looks for a field, in this order; nothing if it does not read it.
-pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = Source> + use<> {
+pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = FieldSource> + use<> {
     let is_it = |own: &str| match own.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => own == name,
@@ -42,15 +42,15 @@ pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = Source> + u
     own.map_or("", |(_, order)| order)
         .chars()
         .map(|letter| match letter {
-            'e' => Source::Environment,
-            'a' => Source::Authentication,
-            _ => Source::Metadata,
+            'e' => FieldSource::Environment,
+            'a' => FieldSource::Authentication,
+            _ => FieldSource::Metadata,
         })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, Source, keys, order};
+    use super::{FieldSource, KEYS, keys, order};
     use crate::keda::fields::rules;
     use crate::keda::scalers::scaler;
 
@@ -94,8 +94,8 @@ mod tests {
             for type_ in types.split(',') {
                 let Ok(scaler) = scaler(type_) else { continue };
                 for name in scaler.required {
-                    let order: Vec<Source> = order(type_, name).collect();
-                    assert_eq!(order, [Source::Metadata], "{type_}: {name}");
+                    let order: Vec<FieldSource> = order(type_, name).collect();
+                    assert_eq!(order, [FieldSource::Metadata], "{type_}: {name}");
                 }
             }
         }

@@ -7,23 +7,23 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::apimachinery::json::{DecodeError, decode, list, null_as_default, unique_map};
-use crate::apiserver::convert::{BEHAVIOR, Shape, UnknownFields, unknown_of};
+use crate::apiserver::convert::{BEHAVIOR, UnknownFields, ValueShape, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
 /// The parts of a ScaledObject that its HPA is made of, in addition to its metadata.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Manifest {
+pub(super) struct ScaledObjectManifest {
     #[serde(deserialize_with = "null_as_default")]
     pub(super) api_version: String,
-    pub(super) spec: Option<Spec>,
+    pub(super) spec: Option<ManifestSpec>,
 }
 
 /// `ScaledObjectSpec`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Spec {
-    pub(super) scale_target_ref: Option<Target>,
+pub(super) struct ManifestSpec {
+    pub(super) scale_target_ref: Option<ScaleTarget>,
     pub(super) polling_interval: Option<i32>,
     pub(super) initial_cooldown_period: Option<i32>,
     pub(super) cooldown_period: Option<i32>,
@@ -40,7 +40,7 @@ pub(super) struct Spec {
 /// `ScaleTarget`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Target {
+pub(super) struct ScaleTarget {
     #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
     #[serde(deserialize_with = "null_as_default")]
@@ -128,7 +128,7 @@ fn metadata<'de, D: serde::Deserializer<'de>>(
     unique_map(deserializer).map(Some)
 }
 
-impl Spec {
+impl ManifestSpec {
     pub(super) fn hpa_config(&self) -> Option<&HpaConfig> {
         self.advanced.horizontal_pod_autoscaler_config.as_ref()
     }
@@ -190,9 +190,9 @@ impl Trigger {
     }
 }
 
-use Shape::{Any, Fields};
+use ValueShape::{Any, Fields};
 
-const SPEC: &[(&str, Shape)] = &[
+const SPEC: &[(&str, ValueShape)] = &[
     (
         "scaleTargetRef",
         Fields(&[

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Refused;
-use super::keys::{Source, keys, order};
+use super::keys::{FieldSource, keys, order};
 use crate::apimachinery::names::nearest;
 
 /// Why a scaler gives no name or target.
@@ -25,16 +25,16 @@ impl From<Refused> for Gap {
 }
 
 /// A field as far as the ScaledObject tells.
-pub(super) struct Found<'n, 't> {
+pub(super) struct KnownField<'n, 't> {
     /// The name and value in the metadata.
     pub(super) stated: Option<(&'n str, &'t str)>,
     /// Another source that may have the value, and before which the metadata does not count.
-    pub(super) elsewhere: Option<(&'n str, Source)>,
+    pub(super) elsewhere: Option<(&'n str, FieldSource)>,
 }
 
 /// The metadata of a trigger as its scaler reads it, `configParamValue` in `typed_config.go`. Some fields
 /// may also come from the environment of a container or from a TriggerAuthentication.
-pub(super) struct Metadata<'t> {
+pub(super) struct TriggerMetadata<'t> {
     index: usize,
     type_: &'t str,
     values: &'t BTreeMap<String, Json>,
@@ -45,7 +45,7 @@ pub(super) struct Metadata<'t> {
     assumed: RefCell<Vec<&'static str>>,
 }
 
-impl<'t> Metadata<'t> {
+impl<'t> TriggerMetadata<'t> {
     /// The metadata of the trigger of a type at this index.
     pub(super) fn new(
         index: usize,
@@ -89,8 +89,8 @@ impl<'t> Metadata<'t> {
     }
 
     /// Looks for a field in the order of its scaler.
-    pub(super) fn find<'n>(&self, names: &'n str) -> Found<'n, 't> {
-        let mut found = Found {
+    pub(super) fn find<'n>(&self, names: &'n str) -> KnownField<'n, 't> {
+        let mut found = KnownField {
             stated: None,
             elsewhere: None,
         };
@@ -99,12 +99,12 @@ impl<'t> Metadata<'t> {
             let mut is_named = names.split(';');
             let is_named = is_named.find(|name| self.get(&format!("{name}FromEnv")).is_some());
             let other = match source {
-                Source::Metadata => None,
-                Source::Environment => is_named.map(|name| (name, source)),
-                Source::Authentication => self.is_authenticated.then_some((first, source)),
+                FieldSource::Metadata => None,
+                FieldSource::Environment => is_named.map(|name| (name, source)),
+                FieldSource::Authentication => self.is_authenticated.then_some((first, source)),
             };
             found.elsewhere = found.elsewhere.or(other);
-            if source == Source::Metadata {
+            if source == FieldSource::Metadata {
                 found.stated = self.stated(names);
                 if found.stated.is_some() {
                     break;
@@ -121,27 +121,27 @@ impl<'t> Metadata<'t> {
         names: &'static str,
     ) -> Result<Option<(&'static str, &'t str)>, Gap> {
         match self.find(names) {
-            Found {
-                elsewhere: Some((name, Source::Environment)),
+            KnownField {
+                elsewhere: Some((name, FieldSource::Environment)),
                 ..
             } => {
                 let why = format!("{name}FromEnv reads it from the container's environment");
                 Err(Gap::Open(why))
             }
-            Found {
+            KnownField {
                 stated: None,
                 elsewhere: Some((name, _)),
             } => Err(Gap::Open(format!(
                 "{name} may be in what authenticationRef leads to"
             ))),
-            Found {
+            KnownField {
                 stated: Some(stated),
                 elsewhere: Some(_),
             } => {
                 self.assumed.borrow_mut().push(stated.0);
                 Ok(Some(stated))
             }
-            Found {
+            KnownField {
                 stated,
                 elsewhere: None,
             } => Ok(stated),
@@ -160,7 +160,10 @@ impl<'t> Metadata<'t> {
 
     /// Assumes that authentication does not have a field that would decide.
     pub(super) fn assume_without(&self, name: &'static str) {
-        if matches!(self.find(name).elsewhere, Some((_, Source::Authentication))) {
+        if matches!(
+            self.find(name).elsewhere,
+            Some((_, FieldSource::Authentication))
+        ) {
             self.assumed.borrow_mut().push(name);
         }
     }
@@ -202,8 +205,8 @@ impl<'t> Metadata<'t> {
             };
             match (
                 is_of_environment,
-                has(Source::Metadata),
-                has(Source::Environment),
+                has(FieldSource::Metadata),
+                has(FieldSource::Environment),
             ) {
                 (_, false, false) => Some((&**key, self.similar(key)?.to_owned())),
                 (true, _, false) => Some((key, form(false))),
@@ -215,7 +218,7 @@ impl<'t> Metadata<'t> {
 
     /// Returns the field that an unknown key is probably meant to be: none that is stated.
     fn similar(&self, key: &str) -> Option<&'static str> {
-        let is_here = |name: &&str| order(self.type_, name).any(|own| own == Source::Metadata);
+        let is_here = |name: &&str| order(self.type_, name).any(|own| own == FieldSource::Metadata);
         let open = keys(self.type_)
             .filter(is_here)
             .filter(|name| !self.values.contains_key(*name));

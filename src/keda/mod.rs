@@ -36,8 +36,8 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
-use manifest::{Manifest, ScalingModifiers, Spec, Trigger};
-use trigger::{Made, Owner};
+use manifest::{ManifestSpec, ScaledObjectManifest, ScalingModifiers, Trigger};
+use trigger::{Made, TriggerOwner};
 
 /// The HPA of a ScaledObject.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,7 +198,7 @@ pub fn is_of_trigger(spec: &MetricSpec) -> bool {
 const COMPOSITE: &str = "composite-metric";
 
 /// The HPA's name, `getHPAName` in `hpa.go`.
-fn hpa_name(name: &str, spec: &Spec) -> String {
+fn hpa_name(name: &str, spec: &ManifestSpec) -> String {
     match spec.hpa_config().map_or("", |config| &config.name) {
         "" => format!("keda-hpa-{name}"),
         own => own.to_owned(),
@@ -210,12 +210,12 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     let name = decode(json).map_or_else(|_| String::new(), |it: ScaledObject| it.metadata.name);
     let spec = decode(json)
         .ok()
-        .and_then(|it: Manifest| it.spec)
+        .and_then(|it: ScaledObjectManifest| it.spec)
         .unwrap_or_default();
     let target = spec
         .scale_target_ref
         .as_ref()
-        .map(manifest::Target::resolved);
+        .map(manifest::ScaleTarget::resolved);
     (hpa_name(&name, &spec), target)
 }
 
@@ -252,7 +252,7 @@ impl KedaHpa {
     ///
     /// The API server or KEDA refuses the ScaledObject, or KEDA has no HPA for it because it is paused.
     pub fn of(json: &str, namespace: Option<&str>) -> Result<Self, Refused> {
-        let Manifest { api_version, spec } = decode(json)?;
+        let ScaledObjectManifest { api_version, spec } = decode(json)?;
         if api_version != API_VERSION {
             let message = format!("unsupported version {api_version:?} (supported: {API_VERSION})");
             return Err(Refused::new("apiVersion", message));
@@ -280,7 +280,7 @@ impl KedaHpa {
             );
         }
         let own = object.metadata.namespace.as_deref();
-        let owner = Owner {
+        let owner = TriggerOwner {
             name,
             namespace: own.or(namespace),
             uses_modifiers: spec.modifiers().is_some(),
@@ -292,7 +292,7 @@ impl KedaHpa {
         let reference = spec.scale_target_ref.as_ref();
         let hpa = HpaSpec {
             scale_target_ref: reference
-                .map(manifest::Target::resolved)
+                .map(manifest::ScaleTarget::resolved)
                 .unwrap_or_default(),
             min_replicas: Some(spec.hpa_min()),
             max_replicas: spec.hpa_max(),
@@ -340,8 +340,8 @@ pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> R
 /// The metrics in KEDA's order, `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up to 12
 /// metrics, Go's sort keeps the order within a type. Beyond that KEDA's order is another, which is not followed.
 fn metrics(
-    spec: &Spec,
-    owner: &Owner<'_>,
+    spec: &ManifestSpec,
+    owner: &TriggerOwner<'_>,
     notes: &mut Vec<KedaNote>,
 ) -> Result<(Vec<MetricSpec>, Vec<OpenMetric>), Refused> {
     let mut all = Vec::new();
@@ -398,7 +398,10 @@ fn metrics(
 }
 
 /// The composite metric, from the same function. Its target is cut to thousandths.
-fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSpec, Refused> {
+fn composite(
+    modifiers: &ScalingModifiers,
+    owner: &TriggerOwner<'_>,
+) -> Result<MetricSpec, Refused> {
     let path = "spec.advanced.scalingModifiers.target";
     let target = modifiers.target_number().unwrap_or_default();
     // An empty formula or target, and one that is not positive, is refused where the formula is
@@ -431,7 +434,11 @@ fn external(name: String, selector: LabelSelector, target: MetricTarget) -> Metr
 }
 
 /// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
-fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Option<Behavior> {
+fn behavior(
+    object: &ScaledObject,
+    spec: &ManifestSpec,
+    notes: &mut Vec<KedaNote>,
+) -> Option<Behavior> {
     let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
     if let Some(Behavior {
         scale_up,
@@ -458,7 +465,7 @@ fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Op
 
 /// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
 /// metrics server (`pkg/fallback/fallback.go`), and its cache.
-fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
+fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<KedaNote>) {
     // CPU and memory alone always count as active.
     let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
     let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
@@ -677,7 +684,7 @@ impl OpenTarget {
     }
 }
 
-impl manifest::Target {
+impl manifest::ScaleTarget {
     /// With KEDA's defaults, `ParseGVKR` in `gvkr.go`.
     fn resolved(&self) -> CrossVersionObjectReference {
         let or = |text: &str, default: &str| match text {

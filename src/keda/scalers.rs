@@ -6,8 +6,8 @@
 
 use super::Refused;
 use super::cron::is_schedule;
-use super::metadata::{Found, Gap, Metadata};
-use super::url::{Path, parameters, query_escaped};
+use super::metadata::{Gap, KnownField, TriggerMetadata};
+use super::url::{UrlPath, parameters, query_escaped};
 use crate::apimachinery::go;
 use crate::apimachinery::names::nearest;
 
@@ -23,7 +23,7 @@ pub(super) struct Scaler {
 /// The metrics of a trigger.
 pub(super) enum Metrics {
     /// One.
-    One(Name, Target),
+    One(MetricName, ScalerTarget),
     /// One for each of these fields that is set: the end of its name, the field, and what the value is
     /// multiplied by. The name begins with a text and the value of another field.
     Each {
@@ -36,28 +36,28 @@ pub(super) enum Metrics {
 }
 
 /// The name of a metric, which gets an index and is normalized.
-pub(super) enum Name {
+pub(super) enum MetricName {
     /// Always the same.
     Fixed(&'static str),
     /// A text and the value of a field.
     Of(&'static str, &'static str),
     /// A rule.
-    Rule(fn(&Metadata<'_>) -> Result<String, Gap>),
+    Rule(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
     /// A rule for the whole name, which may be without an index.
-    Whole(fn(&Metadata<'_>) -> Result<String, Gap>),
+    Whole(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
 }
 
 /// The target of a metric. Several names of a field are separated by `;`.
 #[derive(Clone, Copy)]
-pub(super) enum Target {
+pub(super) enum ScalerTarget {
     /// Always the same.
     Fixed(i64),
     /// The value of a field, with its default.
-    Of(Number, &'static str, Option<&'static str>),
+    Of(TargetNumber, &'static str, Option<&'static str>),
     /// The value of a field that a rule selects.
     Rule(
-        Number,
-        for<'t> fn(&Metadata<'t>) -> Result<Field<'t>, Refused>,
+        TargetNumber,
+        for<'t> fn(&TriggerMetadata<'t>) -> Result<Field<'t>, Refused>,
     ),
 }
 
@@ -66,7 +66,7 @@ type Field<'t> = (&'static str, Option<&'t str>);
 
 /// How a target is read.
 #[derive(Clone, Copy)]
-pub(super) enum Number {
+pub(super) enum TargetNumber {
     /// `int64`, `GetMetricTarget`.
     Whole,
     /// `float64`, `GetMetricTargetMili`.
@@ -84,9 +84,9 @@ pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str
     found.ok_or_else(|| nearest(type_, known().chain(["cpu", "memory"])))
 }
 
-impl Name {
+impl MetricName {
     /// The name of the metric of a trigger.
-    pub(super) fn of(&self, metadata: &Metadata<'_>) -> Result<String, Gap> {
+    pub(super) fn of(&self, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
         let name = match *self {
             Self::Fixed(name) => name.to_owned(),
             Self::Of(prefix, field) => format!("{prefix}{}", metadata.known_need(field)?),
@@ -97,12 +97,12 @@ impl Name {
     }
 }
 
-use Name::{Fixed, Of, Rule};
+use MetricName::{Fixed, Of, Rule};
 
 const fn one(
     types: &'static [&'static str],
-    name: Name,
-    target: Target,
+    name: MetricName,
+    target: ScalerTarget,
     required: &'static [&'static str],
 ) -> Scaler {
     Scaler {
@@ -128,20 +128,20 @@ const fn only(type_: &'static str, scaler: Scaler) -> Scaler {
     }
 }
 
-const fn whole(field: &'static str, default: &'static str) -> Target {
-    Target::Of(Number::Whole, field, Some(default))
+const fn whole(field: &'static str, default: &'static str) -> ScalerTarget {
+    ScalerTarget::Of(TargetNumber::Whole, field, Some(default))
 }
 
-const fn whole_needed(field: &'static str) -> Target {
-    Target::Of(Number::Whole, field, None)
+const fn whole_needed(field: &'static str) -> ScalerTarget {
+    ScalerTarget::Of(TargetNumber::Whole, field, None)
 }
 
-const fn milli(field: &'static str, default: &'static str) -> Target {
-    Target::Of(Number::Milli, field, Some(default))
+const fn milli(field: &'static str, default: &'static str) -> ScalerTarget {
+    ScalerTarget::Of(TargetNumber::Milli, field, Some(default))
 }
 
-const fn milli_needed(field: &'static str) -> Target {
-    Target::Of(Number::Milli, field, None)
+const fn milli_needed(field: &'static str) -> ScalerTarget {
+    ScalerTarget::Of(TargetNumber::Milli, field, None)
 }
 
 static SCALERS: &[Scaler] = &[
@@ -312,13 +312,13 @@ static SCALERS: &[Scaler] = &[
     one(
         &["cron"],
         Rule(cron),
-        Target::Fixed(1),
+        ScalerTarget::Fixed(1),
         &["start", "end", "timezone", "desiredReplicas"],
     ),
     // datadog_scaler.go
     one(
         &["datadog"],
-        Name::Whole(datadog),
+        MetricName::Whole(datadog),
         milli("targetValue;queryValue", "-1"),
         &[],
     ),
@@ -355,8 +355,8 @@ static SCALERS: &[Scaler] = &[
         "Value",
         one(
             &["external-mock"],
-            Name::Whole(|_| Ok("mockMetricName".to_owned())),
-            Target::Fixed(100),
+            MetricName::Whole(|_| Ok("mockMetricName".to_owned())),
+            ScalerTarget::Fixed(100),
             &[],
         ),
     ),
@@ -371,7 +371,7 @@ static SCALERS: &[Scaler] = &[
     one(
         &["forgejo-runner"],
         Fixed("forgejo"),
-        Target::Fixed(1),
+        ScalerTarget::Fixed(1),
         &["address", "labels"],
     ),
     // gcp_cloud_tasks_scaler.go
@@ -615,7 +615,7 @@ static SCALERS: &[Scaler] = &[
     one(
         &["rabbitmq"],
         Rule(|it| Ok(format!("rabbitmq-{}", query_escaped(it.need("queueName")?)))),
-        Target::Rule(Number::Milli, rabbitmq),
+        ScalerTarget::Rule(TargetNumber::Milli, rabbitmq),
         &["queueName"],
     ),
     // redis_scaler.go
@@ -633,14 +633,14 @@ static SCALERS: &[Scaler] = &[
             "redis-sentinel-streams",
         ],
         Of("redis-streams-", "stream"),
-        Target::Rule(Number::Whole, redis_streams),
+        ScalerTarget::Rule(TargetNumber::Whole, redis_streams),
         &["stream"],
     ),
     // selenium_grid_scaler.go
     one(
         &["selenium-grid"],
         Rule(selenium_grid),
-        Target::Fixed(1),
+        ScalerTarget::Fixed(1),
         &[],
     ),
     // solace_dm_scaler.go
@@ -746,11 +746,11 @@ const SOLACE_DM: &[(&str, &str, i64)] = &[
 ];
 
 /// `Validate` in `activemq_scaler.go`: the name may be in a URL.
-fn activemq(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn activemq(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let name = match metadata.get("restAPITemplate") {
         Some(url) => {
             let names = ["destinationName", "brokerName"];
-            let path = Path::of(url).map(|path| path.decoded);
+            let path = UrlPath::of(url).map(|path| path.decoded);
             let found = path.and_then(|path| jolokia(&path, "", names));
             let [name, _] = found.ok_or_else(|| no_template(metadata, "restAPITemplate", names))?;
             name
@@ -762,11 +762,11 @@ fn activemq(metadata: &Metadata<'_>) -> Result<String, Gap> {
 
 /// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL, whose path has to have
 /// characters that Go would escape.
-fn artemis(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let name = match metadata.get("restApiTemplate") {
         Some(url) => {
             let names = ["queue", "address", "broker"];
-            let path = Path::of(url).and_then(|path| path.raw);
+            let path = UrlPath::of(url).and_then(|path| path.raw);
             let found = path.and_then(|path| jolokia(path, "\"\"", names));
             let [name, ..] =
                 found.ok_or_else(|| no_template(metadata, "restApiTemplate", names))?;
@@ -785,7 +785,11 @@ fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Optio
 }
 
 /// That a template has no names.
-fn no_template<const N: usize>(metadata: &Metadata<'_>, field: &str, names: [&str; N]) -> Refused {
+fn no_template<const N: usize>(
+    metadata: &TriggerMetadata<'_>,
+    field: &str,
+    names: [&str; N],
+) -> Refused {
     let names = names.join(", ");
     metadata.refused(
         field,
@@ -794,7 +798,7 @@ fn no_template<const N: usize>(metadata: &Metadata<'_>, field: &str, names: [&st
 }
 
 /// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.
-fn apache_kafka(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn apache_kafka(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     kafka(metadata, |topics| {
         topics
             .split(',')
@@ -805,7 +809,7 @@ fn apache_kafka(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group where there is no topic.
-fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
+fn kafka(metadata: &TriggerMetadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
     match metadata.known("topic")? {
         Some(topic) => Ok(format!("kafka-{}", topics(topic))),
         None => Ok(format!(
@@ -817,9 +821,9 @@ fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, 
 
 /// `parseAwsSqsQueueMetadata` in `aws_sqs_queue_scaler.go`: the last part of a URL's path, or the text as
 /// it is where `url.ParseRequestURI` takes it for no URL.
-fn aws_sqs(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn aws_sqs(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let text = metadata.known_need("queueURL")?;
-    let Some(path) = Path::of(text) else {
+    let Some(path) = UrlPath::of(text) else {
         return Ok(format!("aws-sqs-{text}"));
     };
     match path.decoded.split('/').collect::<Vec<_>>()[..] {
@@ -831,7 +835,7 @@ fn aws_sqs(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `parseAzurePipelinesMetadata` in `azure_pipelines_scaler.go`: Azure knows the number of a name.
-fn azure_pipelines(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn azure_pipelines(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     if metadata.get("poolName").is_some() {
         return Err(Gap::Open(
             "only Azure knows the number of the pool in poolName".to_owned(),
@@ -845,7 +849,7 @@ fn azure_pipelines(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `azure_servicebus_scaler.go`.
-fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn azure_servicebus(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let [queue, topic, subscription] =
         ["queueName", "topicName", "subscriptionName"].map(|name| metadata.get(name));
     let is_regex = metadata
@@ -873,8 +877,8 @@ fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
 
 /// `Validate` and `GetMetricSpecForScaling` in `couchdb_scaler.go`, with its own spelling: a connection string can
 /// be without the name.
-fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    let Found { stated, elsewhere } = metadata.find("connectionString");
+fn couchdb(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let KnownField { stated, elsewhere } = metadata.find("connectionString");
     let name = if stated.is_some() || elsewhere.is_some() {
         metadata.known("dbName")?.unwrap_or_default()
     } else {
@@ -884,7 +888,7 @@ fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.
-fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let schedule = |name| {
         let text = metadata.need(name)?;
         if is_schedule(text) {
@@ -916,7 +920,7 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
 
 /// `Validate`, `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric
 /// of the cluster agent has neither index nor normalized characters.
-fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn datadog(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     // Braces on different lines do not count.
     let is_scoped = |query: &str| {
         query
@@ -945,7 +949,7 @@ fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `parseElasticsearchMetadata` and `parseOpensearchMetadata`, whose `Validate` wants one of the two.
-fn search(prefix: &str, metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn search(prefix: &str, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     match metadata.get("query") {
         Some(_) if metadata.get("searchTemplateName").is_none() => Ok(format!("{prefix}-query")),
         _ => Ok(format!(
@@ -956,7 +960,7 @@ fn search(prefix: &str, metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `Validate` and `parsePubSubMetadata` in `gcp_pubsub_scaler.go`.
-fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn gcp_pubsub(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let [subscription, topic] = ["subscriptionName", "topicName"].map(|name| metadata.get(name));
     let name = match (subscription, topic) {
         (Some(_), Some(_)) => {
@@ -974,7 +978,7 @@ fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `GetMetricSpecForScaling` in `kubernetes_workload_scaler.go`.
-fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn workload(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     match metadata.namespace {
         Some(namespace) => Ok(format!("workload-{namespace}")),
         None => Err(Gap::OfNamespace("workload-")),
@@ -982,7 +986,7 @@ fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string decides, and it is never in the metadata.
-fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn mysql(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let has_name = metadata.get("dbName").is_some();
     if has_name && metadata.get("connectionStringFromEnv").is_none() {
         metadata.assume_without("connectionString");
@@ -996,7 +1000,7 @@ fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
-fn rabbitmq<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
+fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
     const MODES: [&str; 5] = [
         "QueueLength",
         "MessageRate",
@@ -1030,7 +1034,7 @@ fn rabbitmq<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
-fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
+fn redis_streams<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
     let lag = metadata
         .get("lagCount")
         .map(|text| metadata.whole("lagCount", text));
@@ -1044,7 +1048,7 @@ fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
 }
 
 /// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
-fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn selenium_grid(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let parts = ["browserName", "browserVersion", "platformName"].map(|name| metadata.get(name));
     let parts: Vec<&str> = ["selenium-grid"]
         .into_iter()
@@ -1054,7 +1058,7 @@ fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
 }
 
 /// `GetMetricSpecForScaling` in `temporal_scaler.go`.
-fn temporal(metadata: &Metadata<'_>) -> Result<String, Gap> {
+fn temporal(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let namespace = metadata.known("namespace")?.unwrap_or("default");
     let name = format!("temporal-{namespace}-{}", metadata.known_need("taskQueue")?);
     match (

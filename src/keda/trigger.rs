@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::manifest::Trigger;
-use super::metadata::{Gap, Metadata};
-use super::scalers::{Metrics, Number, Scaler, Target, scaler};
+use super::metadata::{Gap, TriggerMetadata};
+use super::scalers::{Metrics, Scaler, ScalerTarget, TargetNumber, scaler};
 use super::{OWNER, OpenMetric, OpenName, OpenTarget, Refused, external, fields};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
@@ -15,14 +15,14 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::KedaNote;
 
 /// The ScaledObject that a trigger is in.
-pub(super) struct Owner<'o> {
+pub(super) struct TriggerOwner<'o> {
     pub(super) name: &'o str,
     pub(super) namespace: Option<&'o str>,
     /// Whether it has `scalingModifiers`, so that no trigger needs a target.
     pub(super) uses_modifiers: bool,
 }
 
-impl Owner<'_> {
+impl TriggerOwner<'_> {
     /// What all its external metrics are selected by, `getScaledObjectMetricSpecs` in `hpa.go`.
     pub(super) fn selector(&self) -> LabelSelector {
         let labels = BTreeMap::from([(OWNER.to_owned(), self.name.to_owned())]);
@@ -69,11 +69,11 @@ impl Made {
 pub(super) fn metrics(
     trigger: &Trigger,
     index: usize,
-    owner: &Owner<'_>,
+    owner: &TriggerOwner<'_>,
     notes: &mut Vec<KedaNote>,
 ) -> Result<Vec<Made>, Refused> {
     let none = BTreeMap::new();
-    let metadata = Metadata::new(
+    let metadata = TriggerMetadata::new(
         index,
         &trigger.type_,
         trigger.metadata.as_ref().unwrap_or(&none),
@@ -132,11 +132,11 @@ pub(super) fn metrics(
 /// The metrics of a scaler, with this type of target.
 fn external_metrics(
     metrics: &Metrics,
-    metadata: &Metadata<'_>,
+    metadata: &TriggerMetadata<'_>,
     type_: &'static str,
     trigger: &Trigger,
     index: usize,
-    owner: &Owner<'_>,
+    owner: &TriggerOwner<'_>,
 ) -> Result<Vec<Made>, Refused> {
     let open = |name: OpenName, target: OpenTarget| {
         Made::Open(Box::new(OpenMetric {
@@ -196,7 +196,7 @@ fn external_metrics(
 fn resource(
     trigger: &Trigger,
     index: usize,
-    metadata: &Metadata<'_>,
+    metadata: &TriggerMetadata<'_>,
 ) -> Result<MetricSpec, Refused> {
     if metadata.get("type").is_some() {
         let error = metadata.refused("type", "KEDA no longer reads it");
@@ -256,7 +256,7 @@ fn resource(
 
 impl OpenName {
     /// The name that a gap leaves open.
-    fn of(gap: Gap, metadata: &Metadata<'_>) -> Result<Self, Refused> {
+    fn of(gap: Gap, metadata: &TriggerMetadata<'_>) -> Result<Self, Refused> {
         match gap {
             Gap::Refused(refused) => Err(refused),
             Gap::Open(why) => Ok(Self::OfKeda(why)),
@@ -265,9 +265,9 @@ impl OpenName {
     }
 }
 
-impl Target {
+impl ScalerTarget {
     /// The number that is the target.
-    fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
+    fn read(&self, metadata: &TriggerMetadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
         let (name, text, number) = match *self {
             Self::Fixed(number) => return Ok(quantity(number)),
             Self::Rule(number, rule) => {
@@ -284,8 +284,8 @@ impl Target {
             }
         };
         let value = match number {
-            Number::Whole => quantity(metadata.whole(name, text)?),
-            Number::Milli => milli(metadata, name, text)?,
+            TargetNumber::Whole => quantity(metadata.whole(name, text)?),
+            TargetNumber::Milli => milli(metadata, name, text)?,
         };
         // No metric of an HPA may have such a target; a composite one takes its place.
         if value.signum() <= 0 && !uses_modifiers {
@@ -297,7 +297,7 @@ impl Target {
 }
 
 /// A float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
-fn milli(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
+fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
     let value = metadata.number(name, text)?;
     if value < 0.0 {
         return Ok(quantity(0));

@@ -22,14 +22,14 @@ const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'~');
 
 /// The path of a URL, `url.ParseRequestURI`.
-pub(super) struct Path<'u> {
+pub(super) struct UrlPath<'u> {
     /// `Path`: without escapes.
     pub(super) decoded: String,
     /// `RawPath`: as it is written; none where Go would escape `decoded` to the same text.
     pub(super) raw: Option<&'u str>,
 }
 
-impl<'u> Path<'u> {
+impl<'u> UrlPath<'u> {
     /// The path of a URL with a scheme or of a path alone; none for a text that is no URL.
     pub(super) fn of(text: &'u str) -> Option<Self> {
         if text.is_empty() || text.contains(|c: char| c.is_ascii_control()) {

@@ -61,7 +61,7 @@ pub enum Ground {
     /// A history of samples is not used, because it does not agree with the API.
     Contradicted(Contradiction),
     /// What the rate limits of `behavior` count.
-    RateLimits(Counted),
+    RateLimits(CountedRescales),
     /// Since when the controller has had its history.
     Controller(Running),
 }
@@ -90,7 +90,7 @@ pub enum Contradiction {
 
 /// What the rate limits count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Counted {
+pub enum CountedRescales {
     /// Nothing, because without `behavior` no scale changes are remembered.
     NoBehavior,
     /// Nothing, because there was no rescale.
@@ -104,12 +104,12 @@ pub enum Counted {
     /// These changes, according to the replicas in a history of samples.
     Recorded(Vec<ScaleEvent>),
     /// Possibly anything.
-    Any(Uncounted),
+    Any(UnknownRescales),
 }
 
 /// Why the rescales are unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Uncounted {
+pub enum UnknownRescales {
     /// A status could not be written.
     StatusLost,
     /// There was an earlier HPA of the same name.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{Ground, Running, StatusSilent};
 use super::known::Known;
-use super::recommendations::{self, Held};
+use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
 use super::{
@@ -146,7 +146,12 @@ fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> 
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
 /// shifted by how much later than now the next pass runs.
-fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
+fn within(
+    known: &Known<'_>,
+    held: &HeldRecommendation,
+    highest: Extreme,
+    lowest: Extreme,
+) -> Recommendation {
     let mut replicas = held.likely.replicas;
     let age = known.likely_pass().duration_since(held.likely.time);
     let time = known.now.minus(age);

@@ -79,7 +79,7 @@ pub(super) fn read(
     }
     let replicas = counted.map(|counted| counted.replicas);
     let version = &controller.version;
-    let terms = Terms {
+    let terms = ProposalTerms {
         version,
         tolerances,
         requested,
@@ -105,7 +105,7 @@ pub(super) fn read(
 }
 
 /// What decides between a value of pods and a proposal.
-struct Terms<'t> {
+struct ProposalTerms<'t> {
     version: &'t Version,
     tolerances: Tolerances,
     /// The replicas that the pass found requested.
@@ -113,7 +113,7 @@ struct Terms<'t> {
     counted: Option<&'t Counted>,
 }
 
-impl Terms<'_> {
+impl ProposalTerms<'_> {
     /// Returns what a metric may have proposed whose value is this; `None` if that may be anything.
     fn values(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<Values> {
         if is_average_over_target(spec) {

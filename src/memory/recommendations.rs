@@ -19,7 +19,7 @@ use crate::snapshot::past::Bounds;
 
 /// A recommendation that is certainly in the list, unless the controller has restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct HeldRecommendation {
     /// Its number of replicas.
     pub(super) replicas: RangeInclusive<i32>,
     /// It was made no earlier, if the next pass is as late as it can be.
@@ -28,7 +28,7 @@ pub(super) struct Held {
     pub(super) likely: Recommendation,
 }
 
-impl Held {
+impl HeldRecommendation {
     fn new(replicas: RangeInclusive<i32>, earliest: Timestamp, likely: Timestamp) -> Self {
         let (low, high) = (*replicas.start(), *replicas.end());
         let likeliest = if low == 0 && high < i32::MAX {
@@ -59,7 +59,7 @@ pub(super) fn held(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
     grounds: &mut Vec<Ground>,
-) -> Vec<Held> {
+) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     if let Some(seen) = sighting {
         let last_pass = known.last_pass();
@@ -72,7 +72,7 @@ pub(super) fn held(
         let likely = known.likely_last_pass().max(last_pass);
         // The next pass follows it within the longest time between two.
         let earliest = last_pass.max(known.latest_pass().minus(known.rhythm.longest));
-        let own = Held::new(seen.proposal.clone(), earliest, likely);
+        let own = HeldRecommendation::new(seen.proposal.clone(), earliest, likely);
         list.push(own.likely(seen.likely));
     }
     let mut others = seen(known, grounds);
@@ -87,7 +87,11 @@ pub(super) fn held(
 }
 
 /// What held back the last pass: it was in that pass's window, and made before it.
-fn holding(known: &Known<'_>, sighting: &Sighting, others: &[Held]) -> impl Iterator<Item = Held> {
+fn holding(
+    known: &Known<'_>,
+    sighting: &Sighting,
+    others: &[HeldRecommendation],
+) -> impl Iterator<Item = HeldRecommendation> {
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
     let (up_window, down_window) = known.windows_before;
@@ -121,7 +125,7 @@ fn holding(known: &Known<'_>, sighting: &Sighting, others: &[Held]) -> impl Iter
             let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
             // The status has changed with the first pass that it held back, unless an earlier one shows itself.
             let before = written.minus(known.rhythm.period).minus(USUAL_DELAY);
-            let holds = |held: &&Held| {
+            let holds = |held: &&HeldRecommendation| {
                 held.replicas.start() >= replicas.start() && held.replicas.end() <= replicas.end()
             };
             let shown = others
@@ -130,12 +134,12 @@ fn holding(known: &Known<'_>, sighting: &Sighting, others: &[Held]) -> impl Iter
                 .map(|held| held.likely.time)
                 .max();
             let latest = latest.unwrap_or(before.max(shown.unwrap_or(before)));
-            Held::new(replicas, earliest, latest.max(earliest))
+            HeldRecommendation::new(replicas, earliest, latest.max(earliest))
         })
 }
 
 /// What statuses that have since been overwritten showed.
-fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
+fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
     let seen = if known.seen_is_outdated() {
@@ -163,7 +167,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
             .minus(known.rhythm.period)
             .max(seen.time)
             .max(earliest);
-        list.push(Held::new(replicas, earliest, likely).likely(seen.likely));
+        list.push(HeldRecommendation::new(replicas, earliest, likely).likely(seen.likely));
         told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
     if let Some((first, last)) = told {
@@ -177,7 +181,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
 }
 
 /// What the first pass of all found, which was a recommendation besides its own.
-fn first(known: &Known<'_>) -> Option<Held> {
+fn first(known: &Known<'_>) -> Option<HeldRecommendation> {
     let (found, time) = known.first_of_all()?;
     let earliest = time.minus(SECOND);
     // With another spec, a later pass may have overwritten it at once.
@@ -185,7 +189,7 @@ fn first(known: &Known<'_>) -> Option<Held> {
         return None;
     }
     let replicas = survived(known, found..=found, earliest)?;
-    Some(Held::new(replicas, earliest, time))
+    Some(HeldRecommendation::new(replicas, earliest, time))
 }
 
 /// Returns the bounds of what is left of a recommendation since a time: itself, or what a controller
@@ -208,7 +212,7 @@ fn survived(
 }
 
 /// What rescales show about the proposals that they followed.
-fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
+fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
     let oldest = known.now.minus(known.down_window.max(known.up_window));
@@ -252,7 +256,11 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
             at_least: low,
             time: rescale.time,
         });
-        list.push(Held::new(low..=i32::MAX, earliest, rescale.time));
+        list.push(HeldRecommendation::new(
+            low..=i32::MAX,
+            earliest,
+            rescale.time,
+        ));
     }
     list
 }
@@ -324,7 +332,7 @@ fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> 
 
 /// What the last change of `ScalingLimited` shows with `behavior`: a limit stopped the pass at that time, or the
 /// one before it, from following its own proposal. Without `behavior`, only that pass's proposal can have been new.
-fn limited(known: &Known<'_>) -> Option<Held> {
+fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
     let Hpa { spec, status, .. } = known.hpa;
     let (is_limited, changed) = match known.condition_since("ScalingLimited", "True") {
         Some(since) => (true, since),
@@ -412,7 +420,7 @@ fn limited(known: &Known<'_>) -> Option<Held> {
     };
     // It was most likely far beyond the limit, and so held back nothing on the other side.
     let most = if up { spec.max_replicas } else { min };
-    Some(Held::new(replicas, earliest, likely).likely(Some(most)))
+    Some(HeldRecommendation::new(replicas, earliest, likely).likely(Some(most)))
 }
 
 /// The direction that recommendations hold back: down, where the highest counts, or up, where the
@@ -484,7 +492,11 @@ impl Side {
 
     /// Returns those that are certainly inside the window at the next pass, and that no pass so far can
     /// have overwritten.
-    fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
+    fn still<'h>(
+        self,
+        known: &Known<'_>,
+        held: &'h [HeldRecommendation],
+    ) -> impl Iterator<Item = &'h HeldRecommendation> {
         let oldest = known
             .latest_pass()
             .minus(self.window(known).min(known.retention()));
@@ -495,7 +507,11 @@ impl Side {
 
 /// Returns the lists with which a hold against scaling down, and one against scaling up, end soonest and
 /// last. The times are shifted by how much later than now the next pass runs.
-pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]) -> (Ends, Ends) {
+pub(super) fn ends(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+) -> (Ends, Ends) {
     let restarted = known.may_have_restarted_since(known.last_pass());
     let of = |side| Ends {
         soonest: soonest(known, held, restarted, side),
@@ -504,9 +520,14 @@ pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]
     (of(Side::Down), of(Side::Up))
 }
 
-fn soonest(known: &Known<'_>, held: &[Held], restarted: bool, side: Side) -> Vec<Recommendation> {
+fn soonest(
+    known: &Known<'_>,
+    held: &[HeldRecommendation],
+    restarted: bool,
+    side: Side,
+) -> Vec<Recommendation> {
     let later = known.latest_pass().duration_since(known.now);
-    let recommendation = |held: &Held| {
+    let recommendation = |held: &HeldRecommendation| {
         let replicas = side.less(*held.replicas.start(), *held.replicas.end());
         Recommendation {
             replicas: if restarted {
@@ -606,7 +627,7 @@ pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bo
 pub(super) fn extremes(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
-    held: &[Held],
+    held: &[HeldRecommendation],
 ) -> (Extreme, Extreme) {
     let restarted = known.may_have_restarted_since(known.last_pass());
     // The bound of the certain ones, and the bound of all possible ones.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::ground::{Contradiction, Counted, Ground};
+use super::ground::{Contradiction, CountedRescales, Ground};
 use super::known::Known;
 use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
@@ -27,7 +27,7 @@ pub(super) fn narrow(
         return;
     };
     let passes = passes(known, past);
-    let recorded = Recorded {
+    let recorded = RecordedPasses {
         known,
         passes: &passes,
     };
@@ -74,7 +74,7 @@ pub(super) fn narrow(
             .retain(|ground| !matches!(ground, Ground::RateLimits(_)));
         remembered
             .grounds
-            .push(Ground::RateLimits(Counted::Recorded(likely)));
+            .push(Ground::RateLimits(CountedRescales::Recorded(likely)));
     }
 }
 
@@ -143,12 +143,12 @@ fn both(one: Extreme, other: Extreme) -> Option<Extreme> {
 }
 
 /// The passes of a history, as the next pass remembers them.
-struct Recorded<'r> {
+struct RecordedPasses<'r> {
     known: &'r Known<'r>,
     passes: &'r [PastPass],
 }
 
-impl Recorded<'_> {
+impl RecordedPasses<'_> {
     /// The passes that are certainly in a window at the next pass, and that no other has overwritten.
     fn certain(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
         let window = window.min(self.known.retention());

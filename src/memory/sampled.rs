@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{Counted, Ground, Uncounted};
+use super::ground::{CountedRescales, Ground, UnknownRescales};
 use super::spans::{SECOND, periods, windows};
 use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
 use crate::calendar::Calendar;
@@ -82,9 +82,9 @@ pub fn remember(
     }
     if spec.behavior.is_some() {
         grounds.push(Ground::RateLimits(if is_counted {
-            Counted::Recorded(likely_changes)
+            CountedRescales::Recorded(likely_changes)
         } else {
-            Counted::Any(Uncounted::ReplicasNotRecorded)
+            CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)
         }));
     }
     let retention = up_window.max(down_window);

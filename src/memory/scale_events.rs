@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{Counted, Ground, Uncounted};
+use super::ground::{CountedRescales, Ground, UnknownRescales};
 use super::known::{Known, Rescale, RescaleReason};
 use super::sighting;
 use super::spans::{SECOND, periods};
@@ -42,39 +42,41 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
     };
     let oldest = known.earliest_pass().minus(longest);
     if !known.may_have_stored(oldest) {
-        rests_on(Counted::NoBehavior);
+        rests_on(CountedRescales::NoBehavior);
         return nothing;
     }
     let unseen = [
-        known.status_lost.map(|lost| (lost, Uncounted::StatusLost)),
+        known
+            .status_lost
+            .map(|lost| (lost, UnknownRescales::StatusLost)),
         known
             .hpa
             .written
             .created
             .filter(|_| known.replaces_another)
-            .map(|created| (created, Uncounted::EarlierHpa)),
+            .map(|created| (created, UnknownRescales::EarlierHpa)),
     ];
     for (time, why) in unseen.into_iter().flatten() {
         if time.plus(SECOND) > oldest && known.nothing_before().is_none_or(|start| start < time) {
-            rests_on(Counted::Any(why));
+            rests_on(CountedRescales::Any(why));
             return None;
         }
     }
     let Some(last) = known.hpa.status.last_scale_time else {
-        rests_on(Counted::NoRescale);
+        rests_on(CountedRescales::NoRescale);
         return nothing;
     };
     if known.least_age(last.plus(SECOND)) >= longest {
-        rests_on(Counted::Expired(known.now.duration_since(last)));
+        rests_on(CountedRescales::Expired(known.now.duration_since(last)));
         return nothing;
     }
     let (alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
-        (vec![seen], Counted::Seen)
+        (vec![seen], CountedRescales::Seen)
     } else {
         match told_by_events(known, last, longest) {
-            Ok(told) => (told, Counted::ByEvents),
+            Ok(told) => (told, CountedRescales::ByEvents),
             Err(why) => {
-                rests_on(Counted::Any(why));
+                rests_on(CountedRescales::Any(why));
                 return None;
             }
         }
@@ -200,8 +202,8 @@ fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
     longest: SignedDuration,
-) -> Result<Vec<Vec<ScaleEvent>>, Uncounted> {
-    let incomplete = || Uncounted::EventsIncomplete;
+) -> Result<Vec<Vec<ScaleEvent>>, UnknownRescales> {
+    let incomplete = || UnknownRescales::EventsIncomplete;
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND
@@ -251,7 +253,7 @@ fn told_by_events(
         is_by_another(event, since, &counts)
     };
     if let Some(Event { message, .. }) = known.scaled.iter().find(is_other) {
-        return Err(Uncounted::OtherChange {
+        return Err(UnknownRescales::OtherChange {
             message: message.clone(),
         });
     }

@@ -162,15 +162,15 @@ fn with_behavior(
     to: i32,
     up_window: i32,
 ) -> Option<Sighting> {
-    enum Limited {
+    enum LimitedScaling {
         No,
         Up,
         Down,
     }
     let limited = match limited {
-        "DesiredWithinRange" => Limited::No,
-        "TooFewReplicas" | "ScaleDownLimit" => Limited::Down,
-        "TooManyReplicas" | "ScaleUpLimit" => Limited::Up,
+        "DesiredWithinRange" => LimitedScaling::No,
+        "TooFewReplicas" | "ScaleDownLimit" => LimitedScaling::Down,
+        "TooManyReplicas" | "ScaleUpLimit" => LimitedScaling::Up,
         _ => return None,
     };
     let above = to.saturating_add(1);
@@ -185,33 +185,33 @@ fn with_behavior(
         reason,
     };
     Some(match (able, limited) {
-        ("ReadyForNewScale", Limited::No) => seen(to..=to, "ReadyForNewScale"),
-        ("ReadyForNewScale", Limited::Down) => Sighting {
+        ("ReadyForNewScale", LimitedScaling::No) => seen(to..=to, "ReadyForNewScale"),
+        ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
             ..seen(up_to(to - 1), "ReadyForNewScale")
         },
-        ("ReadyForNewScale", Limited::Up) => Sighting {
+        ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
             ..seen(from(above), "ReadyForNewScale")
         },
-        ("ScaleDownStabilized", Limited::No) => Sighting {
+        ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
             ..seen(up_to(to - 1), "ScaleDownStabilized")
         },
-        ("ScaleDownStabilized", Limited::Down) => Sighting {
+        ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
             ..seen(up_to(to - 2), "ScaleDownStabilized")
         },
-        ("ScaleUpStabilized", Limited::No) => Sighting {
+        ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
             ..seen(from(above), "ScaleUpStabilized")
         },
-        ("ScaleUpStabilized", Limited::Up) => Sighting {
+        ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
             ..seen(from(above), "ScaleUpStabilized")
         },
         ("SucceededRescale", limited) if to > current => {
-            let is_free = matches!(limited, Limited::No);
+            let is_free = matches!(limited, LimitedScaling::No);
             let low = if is_free { to } else { above };
             // Without a window, only the proposal itself decides.
             let proposal = if up_window == 0 && is_free {
@@ -227,7 +227,7 @@ fn with_behavior(
             }
         }
         ("SucceededRescale", limited) if to < current => {
-            let is_free = matches!(limited, Limited::No);
+            let is_free = matches!(limited, LimitedScaling::No);
             let high = if is_free { to } else { to - 1 };
             let held_down_by = is_free.then_some(to);
             Sighting {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::calendar::Calendar;
 use crate::engine::behavior;
-use crate::engine::behavior::Wanted;
+use crate::engine::behavior::BehaviorInput;
 use crate::engine::decision::Decision;
 use crate::engine::rules::Rules;
 use crate::engine::seeded;
@@ -44,7 +44,7 @@ pub(crate) fn ahead(
     }
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
-    let run = Run {
+    let run = Lookahead {
         snapshot,
         current: scale.spec_replicas,
         desired: proposal.max(0),
@@ -121,14 +121,14 @@ struct Stop {
     latest: Option<Timestamp>,
 }
 
-struct Run<'s> {
+struct Lookahead<'s> {
     snapshot: &'s Snapshot,
     current: i32,
     desired: i32,
     rules: Rules,
 }
 
-impl Run<'_> {
+impl Lookahead<'_> {
     /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
         let runs: Vec<Vec<(i32, Timestamp)>> = self
@@ -269,7 +269,7 @@ impl Run<'_> {
             if time > until || current == 0 || steps.len() == STEPS {
                 break;
             }
-            let wanted = Wanted {
+            let wanted = BehaviorInput {
                 current,
                 desired: self.desired,
                 min,

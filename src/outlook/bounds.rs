@@ -216,10 +216,10 @@ impl Limits<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::behavior::{Wanted, with_behavior};
+    use crate::engine::behavior::{BehaviorInput, with_behavior};
     use crate::engine::decision::{MetricError, MetricStep, Step};
     use crate::snapshot::controller::Gates;
-    use crate::snapshot::{Documents, Unread};
+    use crate::snapshot::{Documents, UnreadCause};
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
         let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
@@ -240,8 +240,8 @@ mod tests {
         Rules::of(&version, Gates::new(&version, |_| None))
     }
 
-    fn wanted() -> Wanted {
-        Wanted {
+    fn wanted() -> BehaviorInput {
+        BehaviorInput {
             current: 40,
             desired: 40,
             min: 1,
@@ -263,7 +263,7 @@ mod tests {
             behavior: Some(behavior.clone()),
             ..HpaSpec::default()
         };
-        let wanted = Wanted {
+        let wanted = BehaviorInput {
             desired,
             ..wanted()
         };
@@ -363,7 +363,7 @@ mod tests {
                 scale_down_events: vec![removed],
                 ..Memory::default()
             };
-            let wanted = Wanted {
+            let wanted = BehaviorInput {
                 desired: 5,
                 ..wanted()
             };
@@ -394,7 +394,7 @@ mod tests {
                 current,
             )
         };
-        let unread = MetricResult::Unread(Unread::Missing {
+        let unread = MetricResult::Unread(UnreadCause::Missing {
             documents: Documents::ExternalMetricValueList,
         });
         let (message, error) = (String::new(), String::new());

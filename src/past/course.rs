@@ -15,7 +15,7 @@ const FURTHEST: i64 = 8;
 
 /// A change of the replicas, with times in milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct RecordedChange {
     pub(super) replicas: i32,
     pub(super) from: i64,
     pub(super) until: i64,
@@ -26,14 +26,14 @@ pub(super) struct Change {
 /// A change with the passes that may have made it. One by someone else was made after `first` at the earliest.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
-    change: Change,
+    change: RecordedChange,
     first: i64,
     last: i64,
 }
 
 /// The passes and the changes of the replicas.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct RecordedCourse {
     /// The time of pass 0 in milliseconds since 1970, at the earliest and at the latest.
     earliest: i64,
     latest: i64,
@@ -49,7 +49,7 @@ pub(super) struct Course {
     changes: Vec<Placed>,
 }
 
-impl Course {
+impl RecordedCourse {
     /// The passes of which one is nearest to a time: what shows when they were is only the changes, and `first`, the
     /// first pass of all.
     pub(super) fn around(
@@ -57,7 +57,7 @@ impl Course {
         period: i64,
         first: Option<i64>,
         start: Bounds,
-        changes: &[Change],
+        changes: &[RecordedChange],
     ) -> Self {
         let at = at.as_millisecond();
         let half = period / 2;
@@ -98,7 +98,7 @@ impl Course {
         next: Timestamp,
         period: i64,
         start: Bounds,
-        changes: &[Change],
+        changes: &[RecordedChange],
     ) -> Self {
         let next = next.as_millisecond();
         Self::new((next, next, next), (period, 0), None, start, changes)
@@ -109,7 +109,7 @@ impl Course {
         (period, late): (i64, i64),
         begin: Option<i64>,
         start: Bounds,
-        changes: &[Change],
+        changes: &[RecordedChange],
     ) -> Self {
         let mut course = Self {
             earliest,
@@ -156,8 +156,8 @@ impl Course {
         )
     }
 
-    fn placed(&self, change: Change) -> Placed {
-        let Change {
+    fn placed(&self, change: RecordedChange) -> Placed {
+        let RecordedChange {
             from,
             until,
             by_pass,

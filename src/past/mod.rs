@@ -28,13 +28,13 @@ use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, Reco
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
-use course::{Change, Course};
+use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
 use moment::{Moments, Samples, View};
 
 /// Where a history is from.
 #[derive(Debug, Clone, Default)]
-pub struct Origin {
+pub struct HistoryOrigin {
     /// The server, without credentials.
     pub source: String,
     /// The queries.
@@ -84,7 +84,7 @@ pub fn rewind(
     mut input: Input,
     history: &History,
     at: Timestamp,
-    origin: Origin,
+    origin: HistoryOrigin,
 ) -> Result<Input, Error> {
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
@@ -100,7 +100,9 @@ pub fn rewind(
         .filter(|first| at.minus(window) <= *first)
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
-    let course = |start, changes: &[Change]| Course::around(at, period, first, start, changes);
+    let course = |start, changes: &[RecordedChange]| {
+        RecordedCourse::around(at, period, first, start, changes)
+    };
     let moments = Moments::new(&input, history, &lacks, course)?;
     let at = moments.course().time();
     let Input { snapshot, .. } = &mut input;
@@ -210,12 +212,13 @@ pub fn record(
     input: &Input,
     history: &History,
     next: Timestamp,
-    origin: Origin,
+    origin: HistoryOrigin,
 ) -> Result<Past, Error> {
     let snapshot = &input.snapshot;
     let lacks = lacks(history, &snapshot.hpa.spec);
-    let course =
-        |start, changes: &[Change]| Course::before_known(next, period(snapshot), start, changes);
+    let course = |start, changes: &[RecordedChange]| {
+        RecordedCourse::before_known(next, period(snapshot), start, changes)
+    };
     let moments = Moments::new(input, history, &lacks, course)?;
     let created = snapshot.hpa.written.created;
     let recorded = history

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::course::{Change, Course};
+use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
 use super::{SECOND, asked_by, no_selector};
 use crate::apimachinery::quantity::{Amount, Quantity};
@@ -24,7 +24,7 @@ use crate::snapshot::pod::{
 };
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{
-    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Snapshot, Unread,
+    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Snapshot, UnreadCause,
 };
 
 /// A metrics API's newest sample is at most this old: kubelets measure every 10 to 15 s, and metrics-server
@@ -37,7 +37,7 @@ const GAP: i64 = 60 * SECOND;
 
 /// One side of what is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum BoundSide {
     /// The least, or the earliest.
     Low,
     /// The most likely.
@@ -64,33 +64,33 @@ const PEAK: u32 = 6 * HEIGHTS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct View {
     /// When the pass was.
-    time: Side,
+    time: BoundSide,
     /// The state as of the scrape after the time, rather than the one before.
     is_later: bool,
     /// The usage.
     usage: Height,
     /// How early it was measured.
-    measured: Side,
+    measured: BoundSide,
 }
 
 impl View {
     /// The most likely state.
     pub(super) const LIKELY: Self = Self {
-        time: Side::Likely,
+        time: BoundSide::Likely,
         is_later: false,
         usage: Height::Shown,
-        measured: Side::Likely,
+        measured: BoundSide::Likely,
     };
 
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
-        let sides = [Side::Low, Side::High];
+        let sides = [BoundSide::Low, BoundSide::High];
         let usages = [Height::Share(0), Height::Share(HEIGHTS)];
         let usages = usages
             .into_iter()
             .flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
-            [(Side::Low, false), (Side::High, true)].map(|(time, is_later)| Self {
+            [(BoundSide::Low, false), (BoundSide::High, true)].map(|(time, is_later)| Self {
                 time,
                 is_later,
                 usage,
@@ -101,10 +101,10 @@ impl View {
 
     /// What may have been, apart from the usage; the most likely first.
     pub(super) fn states() -> impl Iterator<Item = Self> {
-        let states = [(Side::Likely, false), (Side::Likely, true)].into_iter();
-        let states = states.chain([(Side::Low, false), (Side::High, true)]);
+        let states = [(BoundSide::Likely, false), (BoundSide::Likely, true)].into_iter();
+        let states = states.chain([(BoundSide::Low, false), (BoundSide::High, true)]);
         states.flat_map(|(time, is_later)| {
-            [Side::Likely, Side::High, Side::Low].map(|measured| Self {
+            [BoundSide::Likely, BoundSide::High, BoundSide::Low].map(|measured| Self {
                 time,
                 is_later,
                 measured,
@@ -133,7 +133,7 @@ pub(super) struct Moments<'h> {
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
     /// When the passes were, and which of them changed the replicas.
-    course: Course,
+    course: RecordedCourse,
     /// Labels that its selector matches.
     labels: Shared<Labels>,
     /// A pod as it is now, for what the history lacks.
@@ -147,7 +147,7 @@ impl<'h> Moments<'h> {
         input: &Input,
         history: &'h History,
         lacks: &'h [PastPart],
-        course: impl FnOnce(Bounds, &[Change]) -> Course,
+        course: impl FnOnce(Bounds, &[RecordedChange]) -> RecordedCourse,
     ) -> Result<Self, Error> {
         let (labels, model) = selected(input)?;
         let recorded = [&history.replicas, &history.desired];
@@ -178,7 +178,7 @@ impl<'h> Moments<'h> {
     }
 
     /// When the passes were, and which of them changed the replicas.
-    pub(super) fn course(&self) -> &Course {
+    pub(super) fn course(&self) -> &RecordedCourse {
         &self.course
     }
 
@@ -234,9 +234,9 @@ impl<'h> Moments<'h> {
         }
         let (earliest, latest) = self.course.around_pass(time);
         let millis = match view.time {
-            Side::Low => earliest,
-            Side::Likely => time.as_millisecond(),
-            Side::High => latest,
+            BoundSide::Low => earliest,
+            BoundSide::Likely => time.as_millisecond(),
+            BoundSide::High => latest,
         };
         let counts = self.replicas(time);
         let spec_replicas = if view.is_later == (self.is_growing(millis)) {
@@ -380,7 +380,7 @@ impl<'h> Moments<'h> {
         view: View,
     ) -> MetricAnswer {
         // The controller may have read what the history lacks.
-        let missing = MetricAnswer::Unread(Unread::Missing {
+        let missing = MetricAnswer::Unread(UnreadCause::Missing {
             documents: Documents::Samples,
         });
         if spec.is_resource() {
@@ -440,7 +440,7 @@ impl<'h> Moments<'h> {
 }
 
 /// Returns the changes of the replicas.
-fn changes(history: &History, counts: &Samples) -> Vec<Change> {
+fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     let mut changes = Vec::new();
     // How many pods there were says nothing about who asked for them.
     if history.replicas.is_empty() && history.desired.is_empty() {
@@ -455,14 +455,21 @@ fn changes(history: &History, counts: &Samples) -> Vec<Change> {
         let later = history.desired.next(until).map(|(_, later)| later);
         let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
         let own = steps(history, before, (until, after));
-        changes.extend(own.into_iter().map(|change| Change { by_pass, ..change }));
+        changes.extend(
+            own.into_iter()
+                .map(|change| RecordedChange { by_pass, ..change }),
+        );
     }
     changes
 }
 
 /// Returns the changes of the replicas between two samples. When pods were created tells when they were asked
 /// for.
-fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f64)) -> Vec<Change> {
+fn steps(
+    history: &History,
+    (from, before): (i64, f64),
+    (until, after): (i64, f64),
+) -> Vec<RecordedChange> {
     let change = (after - before) as i32;
     // A pod that was seen at the first sample is none that the change added.
     let later = history
@@ -474,14 +481,14 @@ fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f6
     created.sort_unstable();
     if change <= 0 || created.len() as i64 != i64::from(change) {
         // What a pass writes may be scraped at once, or a moment later.
-        return vec![Change {
+        return vec![RecordedChange {
             replicas: change,
             from: from - SECOND,
             until,
             by_pass: true,
         }];
     }
-    let mut steps: Vec<Change> = Vec::new();
+    let mut steps: Vec<RecordedChange> = Vec::new();
     for second in created {
         // A creation has a whole second, and comes within another one of the write.
         let (earliest, latest) = ((second - 1) * SECOND, (second + 1) * SECOND);
@@ -490,7 +497,7 @@ fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f6
             .filter(|own| earliest - own.from <= 3 * SECOND)
         {
             Some(own) => own.replicas += 1,
-            None => steps.push(Change {
+            None => steps.push(RecordedChange {
                 replicas: 1,
                 from: earliest.max(from - SECOND),
                 until: latest.min(until),
@@ -681,7 +688,7 @@ fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<Rea
 }
 
 /// A value that was measured over a window.
-struct Measured {
+struct WindowValue {
     value: f64,
     end: i64,
     window: i64,
@@ -689,17 +696,22 @@ struct Measured {
 
 /// Picks a value from those that a metrics API may have had at a time, which are in order. `may_lack` is
 /// whether it may have had none yet.
-fn pick(candidates: &[Measured], millis: i64, may_lack: bool, view: View) -> Option<Measured> {
-    let until = |own: &Measured| own.end.min(millis);
+fn pick(
+    candidates: &[WindowValue],
+    millis: i64,
+    may_lack: bool,
+    view: View,
+) -> Option<WindowValue> {
+    let until = |own: &WindowValue| own.end.min(millis);
     let newest = candidates
         .iter()
         .rev()
         .find(|own| own.end <= millis || own.end - own.window <= millis - AGE / 2);
     let shown = match view.measured {
-        Side::Low if may_lack => return None,
-        Side::Low => candidates.first(),
-        Side::Likely => newest,
-        Side::High => candidates.last(),
+        BoundSide::Low if may_lack => return None,
+        BoundSide::Low => candidates.first(),
+        BoundSide::Likely => newest,
+        BoundSide::High => candidates.last(),
     }?;
     let (end, window) = (until(shown), shown.window);
     let values = candidates.iter().map(|own| own.value);
@@ -710,16 +722,16 @@ fn pick(candidates: &[Measured], millis: i64, may_lack: bool, view: View) -> Opt
             least + (values.reduce(f64::max)? - least) * f64::from(share) / f64::from(HEIGHTS)
         }
     };
-    Some(Measured { value, end, window })
+    Some(WindowValue { value, end, window })
 }
 
 /// Returns the rate of a counter, as between two samples of it.
-fn rate(samples: &Samples, millis: i64, view: View) -> Option<Measured> {
+fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     let pairs = samples.all().windows(2);
     let rates = pairs.filter(|pair| pair[1].1 >= pair[0].1).map(|pair| {
         let ((start, before), (end, after)) = (pair[0], pair[1]);
         let value = (after - before) / ((end - start) as f64 / SECOND as f64);
-        Measured {
+        WindowValue {
             value,
             end,
             window: end - start,
@@ -737,7 +749,7 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<Measured> {
 }
 
 /// Returns the value of a gauge, no older than an age.
-fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measured> {
+fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowValue> {
     let next = samples.next(millis);
     let older = samples.last(millis - age);
     // One that holds until a later sample was there in between.
@@ -746,12 +758,12 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measure
         (millis - age < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
-    let measured = |(end, value)| Measured {
+    let measured = |(end, value)| WindowValue {
         value,
         end,
         window: WINDOW,
     };
-    let candidates: Vec<Measured> = held.into_iter().chain(recent).map(measured).collect();
+    let candidates: Vec<WindowValue> = held.into_iter().chain(recent).map(measured).collect();
     pick(&candidates, millis, older.is_none(), view)
 }
 

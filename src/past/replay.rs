@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::course::Course;
+use super::course::RecordedCourse;
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::rules::Rules;
@@ -77,7 +77,7 @@ impl Replayer {
     /// `passes` are in order.
     pub(super) fn best(
         &mut self,
-        course: &Course,
+        course: &RecordedCourse,
         passes: &[SampledPass],
     ) -> Option<ReplayedCourse> {
         let first = course.found_by(passes.first()?.place);

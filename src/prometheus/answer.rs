@@ -10,11 +10,11 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{self, Text, read_str};
+use crate::apimachinery::json::{self, BorrowedText, read_str};
 
 /// An answer with success.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct QueryAnswer {
     /// The series; a scalar is one without labels.
     pub series: Vec<Series>,
     /// What the server warns of.
@@ -25,16 +25,16 @@ pub struct Answer {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     /// Its labels.
-    pub labels: Labels,
+    pub labels: SeriesLabels,
     /// Times in milliseconds since 1970, ascending, each with a finite value.
     pub points: Vec<(i64, f64)>,
 }
 
 /// The labels of a series, by name. Most series have a dozen, for which a map would take several times the memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+pub struct SeriesLabels(Box<[(Box<str>, Box<str>)]>);
 
-impl Labels {
+impl SeriesLabels {
     /// Returns the value of a label.
     pub fn get(&self, name: &str) -> Option<&str> {
         let place = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
@@ -47,7 +47,7 @@ impl Labels {
     }
 }
 
-impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for Labels {
+impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for SeriesLabels {
     /// Of two labels with the same name, the last one counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(labels: I) -> Self {
         let labels = labels
@@ -64,9 +64,9 @@ impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for Labels {
 /// The memory that all answers to one question may take: a few bytes of text become a series of hundreds, so the
 /// length of an answer does not limit it.
 #[derive(Debug)]
-pub struct Room(AtomicUsize);
+pub struct AnswerMemory(AtomicUsize);
 
-impl Room {
+impl AnswerMemory {
     /// The most memory: 16 million samples, or 80,000 series with a dozen labels and 50 samples each.
     const MOST: usize = 256 << 20;
     /// What a series takes, with the pod and the container that it may describe.
@@ -100,13 +100,13 @@ impl Room {
             .is_err()
         {
             self.0.store(0, Ordering::Relaxed);
-            return Err(E::custom(Fault::TooMuch));
+            return Err(E::custom(QueryFault::TooMuch));
         }
         Ok(())
     }
 }
 
-impl Default for Room {
+impl Default for AnswerMemory {
     fn default() -> Self {
         Self::new()
     }
@@ -114,7 +114,7 @@ impl Default for Room {
 
 /// There is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum QueryFault {
     /// The server says what is wrong.
     #[error("{}", [&**sort, &**text].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(": "))]
     Said {
@@ -127,12 +127,12 @@ pub enum Fault {
     #[error("{0}")]
     Odd(String),
     /// Its samples and series do not fit into the memory for all answers.
-    #[error("its answers need more than {} MiB of memory", Room::MOST >> 20)]
+    #[error("its answers need more than {} MiB of memory", AnswerMemory::MOST >> 20)]
     TooMuch,
 }
 
 #[derive(Deserialize)]
-struct Body<'a> {
+struct AnswerBody<'a> {
     status: Start,
     #[serde(default, rename = "errorType")]
     error_type: Option<Start>,
@@ -158,18 +158,18 @@ struct Data<'a> {
 }
 
 /// `[1795240800.5, "0.25"]`.
-struct Sample(i64, f64);
+struct RawSample(i64, f64);
 
-impl Sample {
+impl RawSample {
     /// Returns its time and value; a value that is no number is no sample.
     fn point(self) -> Option<(i64, f64)> {
         self.1.is_finite().then_some((self.0, self.1))
     }
 }
 
-impl<'de> Deserialize<'de> for Sample {
+impl<'de> Deserialize<'de> for RawSample {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (seconds, text) = <(f64, Text<'de>)>::deserialize(deserializer)?;
+        let (seconds, text) = <(f64, BorrowedText<'de>)>::deserialize(deserializer)?;
         let millis = (seconds * 1000.0).round();
         if millis.is_nan() || millis.abs() >= 1e15 {
             return Err(D::Error::custom("the time of a sample is out of range"));
@@ -187,7 +187,7 @@ impl<'de> Deserialize<'de> for Sample {
 /// A part of an answer that is read into the room for all answers: each kind of part has its own type.
 macro_rules! read_into_room {
     ($part:ident, $value:ty, $method:ident) => {
-        struct $part<'r>(&'r Room);
+        struct $part<'r>(&'r AnswerMemory);
 
         impl<'de> DeserializeSeed<'de> for $part<'_> {
             type Value = $value;
@@ -204,7 +204,7 @@ macro_rules! read_into_room {
 
 read_into_room!(ReadMatrix, Vec<Series>, deserialize_seq);
 read_into_room!(ReadSeries, Series, deserialize_map);
-read_into_room!(ReadLabels, Labels, deserialize_map);
+read_into_room!(ReadLabels, SeriesLabels, deserialize_map);
 read_into_room!(ReadSamples, Vec<(i64, f64)>, deserialize_seq);
 read_into_room!(ReadWarnings, Vec<String>, deserialize_seq);
 
@@ -218,7 +218,7 @@ impl<'de> Visitor<'de> for ReadMatrix<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Series>, A::Error> {
         let mut all = Vec::new();
         while let Some(series) = seq.next_element_seed(ReadSeries(self.0))? {
-            self.0.take(Room::SERIES)?;
+            self.0.take(AnswerMemory::SERIES)?;
             all.push(series);
         }
         Ok(all)
@@ -234,12 +234,12 @@ impl<'de> Visitor<'de> for ReadSeries<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Series, A::Error> {
         let mut series = Series::default();
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(BorrowedText(key)) = map.next_key()? {
             match &*key {
                 "metric" => series.labels = map.next_value_seed(ReadLabels(self.0))?,
                 "values" => series.points = map.next_value_seed(ReadSamples(self.0))?,
                 "value" => {
-                    series.points = map.next_value::<Sample>()?.point().into_iter().collect();
+                    series.points = map.next_value::<RawSample>()?.point().into_iter().collect();
                 }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
@@ -249,16 +249,17 @@ impl<'de> Visitor<'de> for ReadSeries<'_> {
 }
 
 impl<'de> Visitor<'de> for ReadLabels<'_> {
-    type Value = Labels;
+    type Value = SeriesLabels;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("labels")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SeriesLabels, A::Error> {
         let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
-        while let Some((Text(name), Text(value))) = map.next_entry()? {
-            self.0.take(Room::LABEL + name.len() + value.len())?;
+        while let Some((BorrowedText(name), BorrowedText(value))) = map.next_entry()? {
+            self.0
+                .take(AnswerMemory::LABEL + name.len() + value.len())?;
             labels.push((name.into(), value.into()));
         }
         Ok(labels.into_iter().collect())
@@ -274,13 +275,13 @@ impl<'de> Visitor<'de> for ReadSamples<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<(i64, f64)>, A::Error> {
         let (mut points, mut last) = (Vec::new(), i64::MIN);
-        while let Some(Sample(time, value)) = seq.next_element()? {
+        while let Some(RawSample(time, value)) = seq.next_element()? {
             if time <= last {
                 return Err(A::Error::custom("the samples are not in the order of time"));
             }
             last = time;
             if value.is_finite() {
-                self.0.take(Room::SAMPLE)?;
+                self.0.take(AnswerMemory::SAMPLE)?;
                 points.push((time, value));
             }
         }
@@ -301,8 +302,8 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
         let mut all = Vec::new();
-        while let Some(Text(warning)) = seq.next_element()? {
-            self.0.take(Room::WARNING)?;
+        while let Some(BorrowedText(warning)) = seq.next_element()? {
+            self.0.take(AnswerMemory::WARNING)?;
             all.push(start(&warning).to_owned());
         }
         Ok(all)
@@ -336,19 +337,19 @@ fn start(text: &str) -> &str {
 /// # Errors
 ///
 /// The server says that something is wrong, it is no such server, or there is no more room.
-pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
+pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault> {
     let odd = |cause: String| {
         if room.is_exceeded() {
-            Fault::TooMuch
+            QueryFault::TooMuch
         } else {
-            Fault::Odd(cause)
+            QueryFault::Odd(cause)
         }
     };
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Fault::Odd("it is not a JSON object".to_owned()));
+        return Err(QueryFault::Odd("it is not a JSON object".to_owned()));
     }
-    let text = json::text(body).map_err(Fault::Odd)?;
-    let Body {
+    let text = json::text(body).map_err(QueryFault::Odd)?;
+    let AnswerBody {
         status,
         error_type,
         error,
@@ -363,7 +364,7 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
         if sort.is_empty() && text.is_empty() {
             "an error without words".clone_into(&mut text);
         }
-        return Err(Fault::Said { sort, text });
+        return Err(QueryFault::Said { sort, text });
     }
     let Some(Data {
         result_type,
@@ -371,34 +372,34 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
     }) = data.filter(|_| status.0 == "success")
     else {
         let status = status.0;
-        return Err(Fault::Odd(format!(
+        return Err(QueryFault::Odd(format!(
             "the status is {status:?}, without data"
         )));
     };
     let series = match &*result_type.0 {
         "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
-            let sample: Sample = json::read_borrowed(result.get()).map_err(odd)?;
+            let sample: RawSample = json::read_borrowed(result.get()).map_err(odd)?;
             let points = sample.point().into_iter().collect();
             vec![Series {
-                labels: Labels::default(),
+                labels: SeriesLabels::default(),
                 points,
             }]
         }
-        other => return Err(Fault::Odd(format!("the result is a {other}"))),
+        other => return Err(QueryFault::Odd(format!("the result is a {other}"))),
     };
     let mut all = Vec::new();
     for texts in warnings.into_iter().chain(infos) {
         all.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
     }
     all.extend(is_partial.then(|| "the answer is partial".to_owned()));
-    Ok(Answer {
+    Ok(QueryAnswer {
         series,
         warnings: all,
     })
 }
 
-impl Answer {
+impl QueryAnswer {
     /// The last number of the first series.
     pub fn number(&self) -> Option<f64> {
         self.series.first()?.points.last().map(|(_, value)| *value)
@@ -407,7 +408,7 @@ impl Answer {
     /// Joins answers for one time after the other, series by series.
     pub fn joined(pieces: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
-        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut places: HashMap<SeriesLabels, usize> = HashMap::new();
         for Self { series, warnings } in pieces {
             for Series { labels, points } in series {
                 match places.get(&labels) {
@@ -430,13 +431,13 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Fault, Room};
+    use super::{AnswerMemory, QueryAnswer, QueryFault};
 
-    fn read(body: &[u8]) -> Result<Answer, Fault> {
-        super::read(body, &Room::new())
+    fn read(body: &[u8]) -> Result<QueryAnswer, QueryFault> {
+        super::read(body, &AnswerMemory::new())
     }
 
-    fn points(answer: &Answer) -> Vec<Vec<(i64, f64)>> {
+    fn points(answer: &QueryAnswer) -> Vec<Vec<(i64, f64)>> {
         answer.series.iter().map(|own| own.points.clone()).collect()
     }
 
@@ -473,7 +474,7 @@ mod tests {
     #[test]
     fn what_the_server_says_is_kept() {
         let body = br#"{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}"#;
-        let Err(Fault::Said { sort, text }) = read(body) else {
+        let Err(QueryFault::Said { sort, text }) = read(body) else {
             panic!("an answer")
         };
         assert_eq!(sort, "execution");
@@ -504,7 +505,7 @@ mod tests {
             r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1,"1"],[1,"1"]]}]}}"#,
         ] {
             assert!(
-                matches!(read(body.as_bytes()), Err(Fault::Odd(_))),
+                matches!(read(body.as_bytes()), Err(QueryFault::Odd(_))),
                 "{body}"
             );
         }
@@ -519,7 +520,7 @@ mod tests {
             )
         };
         let pieces = [body("a", 1), body("b", 2), body("a", 3)];
-        let first = Answer::joined(pieces.iter().map(|body| read(body.as_bytes()).unwrap()));
+        let first = QueryAnswer::joined(pieces.iter().map(|body| read(body.as_bytes()).unwrap()));
         assert_eq!(
             points(&first),
             [vec![(1000, 1.0), (3000, 1.0)], vec![(2000, 1.0)]]
@@ -559,7 +560,7 @@ mod tests {
             (series(10, &labels), 7),
             (warned, 16),
         ] {
-            let room = Room::of(4 << 20);
+            let room = AnswerMemory::of(4 << 20);
             for time in 0..fits {
                 assert!(
                     super::read(body.as_bytes(), &room).is_ok(),
@@ -568,7 +569,7 @@ mod tests {
                 );
             }
             let e = super::read(body.as_bytes(), &room).unwrap_err();
-            assert_eq!(e, Fault::TooMuch, "{}", &body[..90]);
+            assert_eq!(e, QueryFault::TooMuch, "{}", &body[..90]);
             assert_eq!(
                 e.to_string(),
                 "its answers need more than 256 MiB of memory"
@@ -593,7 +594,7 @@ mod tests {
     fn texts_of_a_server_are_cut_off() {
         let long = "é".repeat(100_000);
         let body = format!(r#"{{"status":"error","errorType":"x","error":"{long}"}}"#);
-        let Err(Fault::Said { text, .. }) = read(body.as_bytes()) else {
+        let Err(QueryFault::Said { text, .. }) = read(body.as_bytes()) else {
             panic!("an answer")
         };
         assert_eq!(text.len(), 8 << 10);
@@ -608,13 +609,13 @@ mod tests {
             let (head, tail) = (br#"{"status":"error","error":""#, br#""}"#);
             read(&[&head[..], &vec![0xff; count], tail].concat())
         };
-        let Err(Fault::Said { text, .. }) = answer(3) else {
+        let Err(QueryFault::Said { text, .. }) = answer(3) else {
             panic!("an answer")
         };
         assert_eq!(text, "\u{fffd}\u{fffd}\u{fffd}");
         assert_eq!(
             answer(1 << 20),
-            Err(Fault::Odd("invalid UTF-8 after byte 27".to_owned()))
+            Err(QueryFault::Odd("invalid UTF-8 after byte 27".to_owned()))
         );
     }
 
@@ -628,7 +629,7 @@ mod tests {
                 r#"{{"status":"success","data":{{"resultType":"matrix","result":[{{"x":{deep}"#
             ),
         ] {
-            assert!(matches!(read(body.as_bytes()), Err(Fault::Odd(_))));
+            assert!(matches!(read(body.as_bytes()), Err(QueryFault::Odd(_))));
         }
     }
 }

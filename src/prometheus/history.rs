@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::{Answer, Series};
+use super::answer::{QueryAnswer, Series};
 use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
@@ -173,7 +173,7 @@ pub struct ValueHistory {
 
 impl History {
     /// Reads the answers about an HPA whose target has had these ReplicaSets.
-    pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, Answer)]) -> Self {
+    pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, QueryAnswer)]) -> Self {
         let mut history = Self::default();
         let of = |kind| answers.iter().filter(move |(own, _)| *own == kind);
         let all = |kind| of(kind).flat_map(|(_, answer)| &answer.series);
@@ -418,9 +418,9 @@ mod tests {
             &json!({"maxReplicas": 9, "scaleTargetRef": target}),
             json!({}),
         );
-        let answer = |series| Answer {
+        let answer = |series| QueryAnswer {
             series,
-            ..Answer::default()
+            ..QueryAnswer::default()
         };
         let answers = [
             (Sampled::Pods, answer(pods)),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::SignedDuration;
 
-use super::answer::{Answer, Series};
+use super::answer::{QueryAnswer, Series};
 use super::grid::Grid;
 use super::queries::{Purpose, Question};
 use crate::apimachinery::go::GoDuration;
@@ -23,7 +23,7 @@ pub struct Answered {
     /// The times that it was asked for.
     pub grid: Grid,
     /// The answer.
-    pub answer: Answer,
+    pub answer: QueryAnswer,
 }
 
 /// How long something has to last to be marked again, in seconds. The check leaves out at least so much after a
@@ -267,7 +267,7 @@ pub fn assemble(
 const LISTED: usize = 3;
 
 /// What the server warns of, each once.
-pub fn warnings<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<LoadNote> {
+pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadNote> {
     let mut all: Vec<&String> = Vec::new();
     for warning in answers.flat_map(|answer| &answer.warnings) {
         if !all.contains(&warning) {
@@ -583,7 +583,7 @@ fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
 }
 
 /// Of how many new pods it is known when they became ready, and the median of how long that took.
-fn started(answer: &Answer) -> Option<(usize, SignedDuration)> {
+fn started(answer: &QueryAnswer) -> Option<(usize, SignedDuration)> {
     let least = |series: &Series| {
         let times = series.points.iter().map(|(_, value)| *value);
         // One that lost its readiness again shows the last time.
@@ -625,7 +625,7 @@ mod tests {
 
     use super::{Answered, assemble, copies, followed, not_one, several, warnings};
     use crate::build;
-    use crate::prometheus::answer::{Answer, Series};
+    use crate::prometheus::answer::{QueryAnswer, Series};
     use crate::prometheus::grid::Grid;
     use crate::prometheus::queries::{Purpose, Question, SLOW};
     use crate::snapshot::hpa::Hpa;
@@ -661,7 +661,7 @@ mod tests {
         Answered {
             question,
             grid,
-            answer: Answer {
+            answer: QueryAnswer {
                 series: series.collect(),
                 warnings: Vec::new(),
             },
@@ -906,7 +906,7 @@ mod tests {
             labels: labels.iter().copied().collect(),
             points: vec![(0, 9.0)],
         };
-        let answer = |all: &[&[(&str, &str)]]| Answer {
+        let answer = |all: &[&[(&str, &str)]]| QueryAnswer {
             series: all.iter().map(|labels| copy(labels)).collect(),
             warnings: (0..5).map(|n| format!("store {n}")).collect(),
         };

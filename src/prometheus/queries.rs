@@ -135,7 +135,7 @@ impl Question {
 
 /// What a load is wanted of.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
+pub struct LoadRequest<'a> {
     /// The HPA.
     pub hpa: &'a Hpa,
     /// Its metrics, and those of candidates.
@@ -154,7 +154,7 @@ pub fn title(spec: &MetricSpec) -> String {
     spec.flag_name(&[])
 }
 
-impl Wanted<'_> {
+impl LoadRequest<'_> {
     /// The most scrapes in ten minutes of a span, of the containers and of the HPA.
     pub fn scrapes(&self, seconds: i64) -> [String; 2] {
         let cpu = self.containers(CPU, None);
@@ -182,7 +182,11 @@ impl Wanted<'_> {
     /// it directly.
     pub fn owned(&self, seconds: i64) -> Option<String> {
         let target = &self.hpa.spec.scale_target_ref;
-        matches!(workload(target), Workload::Deployment | Workload::Other).then(|| {
+        matches!(
+            workload(target),
+            WorkloadKind::Deployment | WorkloadKind::Other
+        )
+        .then(|| {
             let labels = [
                 ("namespace", &*self.hpa.namespace),
                 ("owner_kind", &target.kind),
@@ -316,7 +320,7 @@ impl Wanted<'_> {
             );
             ask(Purpose::Outdated, "rollouts", query);
         }
-        if matches!(workload(target), Workload::Deployment) {
+        if matches!(workload(target), WorkloadKind::Deployment) {
             let created = self.series("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
             let created = with(created, "replicaset", &self.replica_sets());
             ask(
@@ -497,7 +501,7 @@ impl Wanted<'_> {
         all.extend_from_slice(labels);
         let text = self.series(name, &all);
         let target = &self.hpa.spec.scale_target_ref;
-        if matches!(workload(target), Workload::Other) {
+        if matches!(workload(target), WorkloadKind::Other) {
             return text;
         }
         // A long name is cut off in those of its pods.
@@ -535,8 +539,8 @@ impl Wanted<'_> {
             of(with(owned, "owner_name", &self.replica_sets()))
         };
         match workload(&self.hpa.spec.scale_target_ref) {
-            Workload::Deployment => through(),
-            Workload::Other => format!("({} or {})", direct(), through()),
+            WorkloadKind::Deployment => through(),
+            WorkloadKind::Other => format!("({} or {})", direct(), through()),
             _ => direct(),
         }
     }
@@ -567,7 +571,7 @@ impl Wanted<'_> {
 }
 
 /// Kinds of targets, by how their pods are found.
-enum Workload {
+enum WorkloadKind {
     Deployment,
     StatefulSet,
     ReplicaSet,
@@ -591,31 +595,31 @@ pub struct ReplicaSeries {
 /// Returns the series of the replicas of a target, if it is of a built-in kind.
 pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
     Some(match workload(target) {
-        Workload::Deployment => ReplicaSeries {
+        WorkloadKind::Deployment => ReplicaSeries {
             desired: "kube_deployment_spec_replicas",
             status: "kube_deployment_status_replicas",
             ready: "kube_deployment_status_replicas_ready",
             updated: Some("kube_deployment_status_replicas_updated"),
         },
-        Workload::StatefulSet => ReplicaSeries {
+        WorkloadKind::StatefulSet => ReplicaSeries {
             desired: "kube_statefulset_replicas",
             status: "kube_statefulset_status_replicas",
             ready: "kube_statefulset_status_replicas_ready",
             updated: Some("kube_statefulset_status_replicas_updated"),
         },
-        Workload::ReplicaSet => ReplicaSeries {
+        WorkloadKind::ReplicaSet => ReplicaSeries {
             desired: "kube_replicaset_spec_replicas",
             status: "kube_replicaset_status_replicas",
             ready: "kube_replicaset_status_ready_replicas",
             updated: None,
         },
-        Workload::ReplicationController => ReplicaSeries {
+        WorkloadKind::ReplicationController => ReplicaSeries {
             desired: "kube_replicationcontroller_spec_replicas",
             status: "kube_replicationcontroller_status_replicas",
             ready: "kube_replicationcontroller_status_ready_replicas",
             updated: None,
         },
-        Workload::Other => return None,
+        WorkloadKind::Other => return None,
     })
 }
 
@@ -629,19 +633,19 @@ pub fn owns(
     let direct = kind == target.kind && name == target.name;
     let through = kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
     match workload(target) {
-        Workload::Deployment => through,
-        Workload::Other => direct || through,
+        WorkloadKind::Deployment => through,
+        WorkloadKind::Other => direct || through,
         _ => direct,
     }
 }
 
-fn workload(target: &CrossVersionObjectReference) -> Workload {
+fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
     match (target.group(), &*target.kind) {
-        ("apps" | "extensions", "Deployment") => Workload::Deployment,
-        ("apps", "StatefulSet") => Workload::StatefulSet,
-        ("apps" | "extensions", "ReplicaSet") => Workload::ReplicaSet,
-        ("", "ReplicationController") => Workload::ReplicationController,
-        _ => Workload::Other,
+        ("apps" | "extensions", "Deployment") => WorkloadKind::Deployment,
+        ("apps", "StatefulSet") => WorkloadKind::StatefulSet,
+        ("apps" | "extensions", "ReplicaSet") => WorkloadKind::ReplicaSet,
+        ("", "ReplicationController") => WorkloadKind::ReplicationController,
+        _ => WorkloadKind::Other,
     }
 }
 
@@ -764,7 +768,7 @@ pub fn interval(scrapes: f64) -> Option<i64> {
 mod tests {
     use serde_json::json;
 
-    use super::{Purpose, Question, Scraped, Wanted, interval, title};
+    use super::{LoadRequest, Purpose, Question, Scraped, interval, title};
     use crate::build;
     use crate::snapshot::hpa::Hpa;
 
@@ -788,7 +792,7 @@ mod tests {
     fn asked(hpa: &Hpa, stated: &[(Purpose, String)]) -> Vec<Question> {
         let sets = ["web-5d".to_owned(), "web-7f".to_owned()];
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted {
+        let wanted = LoadRequest {
             hpa,
             metrics,
             stated,
@@ -858,7 +862,7 @@ mod tests {
 
         let many: Vec<String> = (0..51).map(|n| format!("web.eu-{n:02}")).collect();
         let metrics = &own.spec.metrics;
-        let wanted = Wanted {
+        let wanted = LoadRequest {
             hpa: &own,
             metrics,
             stated: &[],
@@ -871,7 +875,7 @@ mod tests {
 
         // VictoriaMetrics takes 16 KiB.
         let many: Vec<String> = (0..600).map(|n| format!("web-{:010}", n * 7919)).collect();
-        let all = Wanted {
+        let all = LoadRequest {
             replica_sets: &many,
             ..wanted
         }
@@ -957,7 +961,7 @@ mod tests {
         let sets = ["web-5d".to_owned()];
         let metrics = &own.spec.metrics;
         let matching = r#"cluster="eu""#;
-        let wanted = Wanted {
+        let wanted = LoadRequest {
             hpa: &own,
             metrics,
             stated: &[],

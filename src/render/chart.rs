@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::layout::Layout;
 use super::style::clean;
-use crate::report::chart::{Chart, MOST_SERIES, Series, Shape, round_numbers};
+use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, round_numbers};
 
 /// The chart as lines, each with a newline at its end.
 pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
@@ -13,7 +13,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let signs = if layout.ascii { &ASCII } else { &UNICODE };
     let named = |(count, name): &(i32, String)| (*count, clean(name, layout.ascii));
     let bounds: Vec<(i32, String)> = chart.bounds.iter().map(named).collect();
-    let rows = Rows::of(chart);
+    let rows = CountRows::of(chart);
     let labels = rows.labels(&bounds);
     let left = labels.iter().map(String::len).max().unwrap_or(0);
     let right = (0..rows.count)
@@ -161,7 +161,7 @@ struct Signs {
 
 impl Signs {
     /// Returns what a cell of a series shows.
-    fn of(&self, place: usize, series: &Series, stroke: u8) -> char {
+    fn of(&self, place: usize, series: &ChartSeries, stroke: u8) -> char {
         match (place, series.shape) {
             (0, Shape::Steps) => self.strokes[usize::from(stroke)],
             (place, Shape::Steps) => self.series[(place - 1).min(MOST_SERIES - 2)],
@@ -207,7 +207,7 @@ const ASCII: Signs = Signs {
 };
 
 /// The row of each count; the lowest row is the first.
-struct Rows {
+struct CountRows {
     lowest: i32,
     highest: i32,
     /// The rows for counts: one each, or several share one.
@@ -218,7 +218,7 @@ struct Rows {
     top: i32,
 }
 
-impl Rows {
+impl CountRows {
     fn of(chart: &Chart) -> Self {
         let (lowest, highest) = chart.replicas;
         let highest = highest.max(lowest);
@@ -338,7 +338,7 @@ impl Columns {
 }
 
 /// Returns for each cell, column by column, the directions in which a line leaves it.
-fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
+fn strokes(series: &ChartSeries, rows: &CountRows, columns: &Columns) -> Vec<Vec<u8>> {
     let mut grid = vec![vec![0; rows.count]; columns.count];
     let row_of = |count: Option<i32>| count.and_then(|count| rows.of_count(count));
     let later = |(from, _): &&(i64, Option<i32>)| *from > columns.from && *from <= columns.to;
@@ -366,7 +366,7 @@ fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
 }
 
 /// Returns the cells that have a point; any direction marks one.
-fn points(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
+fn points(series: &ChartSeries, rows: &CountRows, columns: &Columns) -> Vec<Vec<u8>> {
     let mut grid = vec![vec![0; rows.count]; columns.count];
     for (place, count) in series.steps.iter().filter(|(place, _)| columns.has(*place)) {
         if let Some(row) = count.and_then(|count| rows.of_count(count)) {
@@ -419,7 +419,7 @@ pub(super) mod tests {
 
     use super::text;
     use crate::render::layout::Layout;
-    use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape};
+    use crate::report::chart::{Chart, ChartMark, ChartSeries, MOST_ROWS, Shape};
 
     /// The answer and the proposal over a metric's percent, between 2 and 10.
     pub(in super::super) fn chart() -> Chart {
@@ -435,19 +435,19 @@ pub(super) mod tests {
             ticks: (0..=6).map(|n| (n * 50, format!("{} %", n * 50))).collect(),
             replicas: (0, 12),
             series: vec![
-                Series {
+                ChartSeries {
                     name: "replicas".to_owned(),
                     steps: counts(10),
                     shape: Shape::Steps,
                 },
-                Series {
+                ChartSeries {
                     name: "proposal".to_owned(),
                     steps: counts(15),
                     shape: Shape::Steps,
                 },
             ],
             bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
-            current: Some(Mark {
+            current: Some(ChartMark {
                 at: 130,
                 replicas: Some(7),
                 label: "now: 130 %".to_owned(),
@@ -600,13 +600,13 @@ pub(super) mod tests {
                 vec![(0, None), (50, Some(9)), (51, Some(2)), (60, None)],
             ),
         ] {
-            let of = |shape| Series {
+            let of = |shape| ChartSeries {
                 name: "s".to_owned(),
                 steps: steps.clone(),
                 shape,
             };
             let series = vec![of(Shape::Steps), of(Shape::Points)];
-            let current = Some(Mark {
+            let current = Some(ChartMark {
                 at: 2,
                 replicas: Some(4),
                 label: String::new(),

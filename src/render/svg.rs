@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::xml::escape;
-use crate::report::chart::{Chart, MOST_SERIES, Series, Shape, round_numbers};
+use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, round_numbers};
 
 /// The chart as SVG.
 pub fn svg(chart: &Chart) -> String {
@@ -232,7 +232,7 @@ impl Picture<'_> {
     }
 
     /// Returns a mark at each visible point.
-    fn points(&self, series: &Series) -> String {
+    fn points(&self, series: &ChartSeries) -> String {
         let seen = series
             .steps
             .iter()
@@ -245,7 +245,7 @@ impl Picture<'_> {
     }
 
     /// Returns the steps; above the plot, a line leaves it by a little.
-    fn path(&self, series: &Series) -> String {
+    fn path(&self, series: &ChartSeries) -> String {
         let mut path = String::new();
         let mut pen = None;
         let (from, to) = self.chart.span;

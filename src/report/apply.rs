@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section, Symbols};
 use super::{Explanation, concern};
-use crate::apply::gate::{Code, Concern, Leader};
-use crate::apply::next::{Next, Verdict};
+use crate::apply::gate::{Concern, GateCode, Leader};
+use crate::apply::next::{NextPass, Verdict};
 use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
@@ -54,7 +54,7 @@ struct TargetView<'a> {
 
 #[derive(Debug, Serialize)]
 struct ConcernView {
-    code: Code,
+    code: GateCode,
     message: String,
     flag: Option<&'static str>,
     forced: bool,
@@ -541,7 +541,7 @@ fn unforeseen(e: &Error) -> String {
 }
 
 /// Words how the live controller will respond, and why.
-fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
+fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     let Some(Change { to, .. }) = change else {
         return Vec::new();
     };

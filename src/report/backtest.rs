@@ -8,19 +8,19 @@ mod data;
 use std::path::Path;
 
 use super::chart::{Chart, MOST_SERIES};
-use super::clock::{Clock, millis};
+use super::clock::{TimeDisplay, millis};
 use super::search::{OTHER_TARGETS, Searched};
 use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use super::timeline::Played;
 use super::totals::hours;
 use crate::apimachinery::json::SecondsTime;
-use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
+use crate::backtest::{Backtest, CandidateRun, Check, Parting, Run};
 use crate::calendar::Calendar;
 use crate::engine::decision::Block;
 use crate::findings::FindingView;
 use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
-use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
+use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Timeline, Totals};
 use crate::words::{count, duration, in_words, list, long, part, percent};
 use jiff::{SignedDuration, Timestamp};
 
@@ -64,13 +64,13 @@ const ROWS: usize = 12;
 struct Column<'a> {
     title: String,
     totals: &'a Totals,
-    kind: Kind,
+    kind: RunKind,
     /// Where it ends after the load.
     ends_at: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RunKind {
     /// Only its replicas are known.
     Record,
     Replay,
@@ -79,8 +79,8 @@ enum Kind {
 
 /// The name of a candidate: its file without the directory, if that is unique. A file that is given several
 /// times is numbered.
-pub(crate) fn name(backtest: &Backtest, candidate: &Candidate) -> String {
-    let short = |own: &Candidate| {
+pub(crate) fn name(backtest: &Backtest, candidate: &CandidateRun) -> String {
+    let short = |own: &CandidateRun| {
         let file = own
             .manifest
             .as_ref()
@@ -89,9 +89,9 @@ pub(crate) fn name(backtest: &Backtest, candidate: &Candidate) -> String {
         name.unwrap_or(file).to_owned()
     };
     let all = &backtest.candidates;
-    let plain = |own: &Candidate| {
+    let plain = |own: &CandidateRun| {
         let name = short(own);
-        let is_other = |it: &Candidate| short(it) == name && it.run.name != own.run.name;
+        let is_other = |it: &CandidateRun| short(it) == name && it.run.name != own.run.name;
         if all.iter().any(is_other) {
             own.run.name.clone()
         } else {
@@ -151,12 +151,12 @@ impl<'a> Compared<'a> {
             .zip(findings)
     }
 
-    fn each(&self) -> impl Iterator<Item = (String, &'a Candidate, &Played<'a>)> {
+    fn each(&self) -> impl Iterator<Item = (String, &'a CandidateRun, &Played<'a>)> {
         let candidates = self.backtest.candidates.iter().zip(&self.candidates);
         candidates.map(|(candidate, played)| (self.name(candidate), candidate, played))
     }
 
-    fn name(&self, candidate: &Candidate) -> String {
+    fn name(&self, candidate: &CandidateRun) -> String {
         name(self.backtest, candidate)
     }
 
@@ -173,16 +173,16 @@ impl<'a> Compared<'a> {
         &self.backtest.replay.timeline.totals
     }
 
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> TimeDisplay {
         let from = self.backtest.replay.timeline.start;
         match &self.backtest.load {
             Some(LoadFacts {
                 is_absolute: true, ..
-            }) => Clock::Utc {
+            }) => TimeDisplay::Utc {
                 from,
                 to: from.plus(self.totals().span()),
             },
-            _ => Clock::Since(from),
+            _ => TimeDisplay::Since(from),
         }
     }
 
@@ -232,7 +232,7 @@ impl<'a> Compared<'a> {
         candidates.map(|own| &own.run.timeline.totals)
     }
 
-    fn headline_of_one(&self, candidate: &Candidate) -> (Tone, String) {
+    fn headline_of_one(&self, candidate: &CandidateRun) -> (Tone, String) {
         let name = heading(&self.name(candidate));
         let (totals, replay) = (&candidate.run.timeline.totals, self.totals());
         if candidate.stretches.all.is_empty() {
@@ -294,7 +294,7 @@ impl<'a> Compared<'a> {
     }
 
     /// How a candidate and the replay end after the load, if differently.
-    fn ends(&self, candidate: &Candidate) -> Option<(String, String)> {
+    fn ends(&self, candidate: &CandidateRun) -> Option<(String, String)> {
         let (own, before) = (ends_at(&candidate.run), ends_at(&self.backtest.replay));
         (own != before).then_some((own, before))
     }
@@ -370,7 +370,7 @@ impl<'a> Compared<'a> {
     }
 
     /// The assumptions of one candidate, in addition to its origin.
-    fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
+    fn own(&self, candidate: &'a CandidateRun) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
             shared
@@ -582,19 +582,19 @@ impl<'a> Compared<'a> {
         let recorded = self.backtest.check.as_ref().map(|check| Column {
             title: "RECORDED".to_owned(),
             totals: &check.recorded.totals,
-            kind: Kind::Record,
+            kind: RunKind::Record,
             ends_at: None,
         });
         let replayed = Column {
             title: "REPLAYED".to_owned(),
             totals: self.totals(),
-            kind: Kind::Replay,
+            kind: RunKind::Replay,
             ends_at: Some(ends_at(&self.backtest.replay)),
         };
         let candidates = self.each().map(|(name, candidate, _)| Column {
             title: heading(&name),
             totals: &candidate.run.timeline.totals,
-            kind: Kind::Candidate,
+            kind: RunKind::Candidate,
             ends_at: Some(ends_at(&candidate.run)),
         });
         let columns = recorded.into_iter().chain([replayed]).chain(candidates);
@@ -680,12 +680,12 @@ impl<'a> Compared<'a> {
         let any = |of: fn(&Totals) -> SignedDuration| {
             columns
                 .iter()
-                .any(|it| it.kind != Kind::Record && !of(it.totals).is_zero())
+                .any(|it| it.kind != RunKind::Record && !of(it.totals).is_zero())
         };
         row("replica-hours", &|it| {
             it.known().map(|own| hours(own.replica_hours()))
         });
-        if columns.iter().any(|it| it.kind == Kind::Candidate) {
+        if columns.iter().any(|it| it.kind == RunKind::Candidate) {
             row("against the replay", &|it| self.against_replay(it));
         }
         row("mean", &|it| {
@@ -771,7 +771,7 @@ impl<'a> Compared<'a> {
 
     /// The change of the replica-hours, which only a candidate has.
     fn against_replay(&self, column: &Column<'_>) -> Option<String> {
-        if column.kind != Kind::Candidate {
+        if column.kind != RunKind::Candidate {
             return Some(String::new());
         }
         let before = self.totals().replica_hours();
@@ -908,13 +908,13 @@ impl<'a> Column<'a> {
 
     /// The totals of a run, with proposals.
     fn of_run(&self) -> Option<&'a Totals> {
-        (self.kind != Kind::Record).then_some(self.totals)
+        (self.kind != RunKind::Record).then_some(self.totals)
     }
 }
 
 /// How a pass changed the replicas, and why.
-fn done(played: &Played<'_>, change: &Change) -> String {
-    let Change { from, to, .. } = change;
+fn done(played: &Played<'_>, change: &PassChange) -> String {
+    let PassChange { from, to, .. } = change;
     let what = if from == to {
         format!("keeps {to}")
     } else {

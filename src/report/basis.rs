@@ -7,7 +7,9 @@ use super::notes::manager;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
-use crate::memory::ground::{Contradiction, Counted, Ground, Running, StatusSilent, Uncounted};
+use crate::memory::ground::{
+    Contradiction, CountedRescales, Ground, Running, StatusSilent, UnknownRescales,
+};
 use crate::memory::sighting::Sighting;
 use crate::numbers::{self, age, format_of};
 use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
@@ -16,7 +18,7 @@ use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::past::{Past, PastField, PastPart};
-use crate::snapshot::right::Cause;
+use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate};
 use crate::words::{self, duration};
 
@@ -453,7 +455,7 @@ fn source(of: &SettingSource) -> String {
 fn unshown(why: &Unshown) -> String {
     match why {
         // With -v, the advice is printed.
-        Unshown::Cause(Cause::MissingRight(right)) => right.to_string(),
+        Unshown::Cause(UnknownFactCause::MissingRight(right)) => right.to_string(),
         Unshown::Cause(cause) => super::notes::cause(cause),
         Unshown::NoPod => {
             let (label, value) = MANAGER_LABEL;
@@ -466,7 +468,7 @@ fn unshown(why: &Unshown) -> String {
 }
 
 /// Words what the rate limits count, and how that is known.
-fn rate_limits(counted: &Counted) -> (String, String) {
+fn rate_limits(counted: &CountedRescales) -> (String, String) {
     let changes = |changes: &[ScaleEvent]| {
         let change = |it: &ScaleEvent| format!("{:+} at {}", it.replicas, SecondsTime(it.time));
         format!(
@@ -475,32 +477,32 @@ fn rate_limits(counted: &Counted) -> (String, String) {
         )
     };
     match counted {
-        Counted::NoBehavior => (
+        CountedRescales::NoBehavior => (
             "rate limits count no rescale: without behavior, none is remembered".to_owned(),
             "the observed spec".to_owned(),
         ),
-        Counted::NoRescale => (
+        CountedRescales::NoRescale => (
             "no rescale to count".to_owned(),
             "status.lastScaleTime is not set".to_owned(),
         ),
-        Counted::Expired(ago) => (
+        CountedRescales::Expired(ago) => (
             "no rescale within the periods of the policies".to_owned(),
             format!("status.lastScaleTime, {} ago", age(*ago)),
         ),
-        Counted::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
-        Counted::ByEvents(told) => (changes(told), BY_EVENTS.to_owned()),
-        Counted::Recorded(seen) if seen.is_empty() => (
+        CountedRescales::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
+        CountedRescales::ByEvents(told) => (changes(told), BY_EVENTS.to_owned()),
+        CountedRescales::Recorded(seen) if seen.is_empty() => (
             "no rescale to count".to_owned(),
             "the recorded replicas".to_owned(),
         ),
-        Counted::Recorded(seen) => (changes(seen), "the recorded replicas".to_owned()),
-        Counted::Any(why) => {
+        CountedRescales::Recorded(seen) => (changes(seen), "the recorded replicas".to_owned()),
+        CountedRescales::Any(why) => {
             let source = match why {
-                Uncounted::StatusLost => "a status that could not be written".to_owned(),
-                Uncounted::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
-                Uncounted::EventsIncomplete => "the events are incomplete".to_owned(),
-                Uncounted::ReplicasNotRecorded => "the replicas were not recorded".to_owned(),
-                Uncounted::OtherChange { message } => {
+                UnknownRescales::StatusLost => "a status that could not be written".to_owned(),
+                UnknownRescales::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
+                UnknownRescales::EventsIncomplete => "the events are incomplete".to_owned(),
+                UnknownRescales::ReplicasNotRecorded => "the replicas were not recorded".to_owned(),
+                UnknownRescales::OtherChange { message } => {
                     format!("a {SCALED} event of the target shows another change: {message}")
                 }
             };

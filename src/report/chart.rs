@@ -16,11 +16,11 @@ pub struct Chart {
     /// The fewest and the most replicas that are drawn; counts beyond them are only marked.
     pub replicas: (i32, i32),
     /// What is drawn, at most [`MOST_SERIES`]. The first is the most important one.
-    pub series: Vec<Series>,
+    pub series: Vec<ChartSeries>,
     /// Counts that limit it, with their names. Those above the counts that are drawn are named at the edge.
     pub bounds: Vec<(i32, String)>,
     /// The current point.
-    pub current: Option<Mark>,
+    pub current: Option<ChartMark>,
     /// Places at which something else happened, with a label.
     pub events: Vec<(i64, String)>,
     /// Stretches in which nothing was decided, such as gaps of the load, each with its first and last place.
@@ -51,7 +51,7 @@ pub(crate) const MOST_ROWS: usize = 24;
 
 /// Replicas by place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Series {
+pub struct ChartSeries {
     pub name: String,
     /// The count from each place on, in order; `None` if there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
@@ -70,13 +70,13 @@ pub enum Shape {
 
 /// A point of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct ChartMark {
     pub at: i64,
     pub replicas: Option<i32>,
     pub label: String,
 }
 
-impl Series {
+impl ChartSeries {
     /// Returns the count at a place.
     pub(crate) fn at(&self, place: i64) -> Option<i32> {
         let after = self.steps.partition_point(|(from, _)| *from <= place);
@@ -104,7 +104,7 @@ pub(crate) fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Series, Shape, round_numbers};
+    use super::{ChartSeries, Shape, round_numbers};
 
     #[test]
     fn round_numbers_are_round_and_inside() {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_count_holds_until_the_next_step() {
         let steps = vec![(0, Some(2)), (5, None), (7, Some(4))];
-        let series = Series {
+        let series = ChartSeries {
             name: String::new(),
             steps,
             shape: Shape::Steps,

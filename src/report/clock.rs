@@ -8,7 +8,7 @@ use crate::words::duration;
 
 /// How times are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(super) enum TimeDisplay {
     /// As the time since this one.
     Since(Timestamp),
     /// As time of day, between two times.
@@ -23,7 +23,7 @@ pub(super) enum Clock {
 const DAY: i64 = 86_400;
 const SIX_DAYS: SignedDuration = SignedDuration::from_hours(6 * 24);
 
-impl Clock {
+impl TimeDisplay {
     /// Returns a time, with the day if there are several.
     pub(super) fn at(self, time: Timestamp) -> String {
         let format = match self {
@@ -101,11 +101,11 @@ fn within_a_week(from: Timestamp, to: Timestamp) -> bool {
 mod tests {
     use jiff::{SignedDuration, Timestamp};
 
-    use super::Clock;
+    use super::TimeDisplay;
 
-    fn utc(from: &str, to: &str) -> Clock {
+    fn utc(from: &str, to: &str) -> TimeDisplay {
         let time = |text: &str| text.parse::<Timestamp>().unwrap();
-        Clock::Utc {
+        TimeDisplay::Utc {
             from: time(from),
             to: time(to),
         }
@@ -123,15 +123,15 @@ mod tests {
             assert_eq!(utc("2026-11-17T06:00:00Z", to).at(at), text);
         }
         assert_eq!(
-            Clock::Since(at - SignedDuration::from_mins(90)).at(at),
+            TimeDisplay::Since(at - SignedDuration::from_mins(90)).at(at),
             "after 1h30m"
         );
-        assert_eq!(Clock::Since(at).at(at), "at the start");
+        assert_eq!(TimeDisplay::Since(at).at(at), "at the start");
     }
 
     #[test]
     fn ticks_are_round_times() {
-        let labels = |clock: Clock, hours| {
+        let labels = |clock: TimeDisplay, hours| {
             let ticks = clock.ticks(SignedDuration::from_hours(hours));
             ticks
                 .iter()
@@ -151,7 +151,7 @@ mod tests {
         let month = utc("2026-11-01T00:00:00Z", "2026-11-29T00:00:00Z");
         assert_eq!(labels(month, 28 * 24)[..1], ["2880 03 Nov"]);
         assert_eq!(
-            labels(Clock::Since(Timestamp::UNIX_EPOCH), 2)[..2],
+            labels(TimeDisplay::Since(Timestamp::UNIX_EPOCH), 2)[..2],
             ["0 0s", "30 30m"]
         );
     }

@@ -23,9 +23,9 @@ pub(crate) struct Comparison<'a> {
     pub(crate) written_by_us: bool,
     pub(crate) last_scale_time: Option<Moment>,
     pub(crate) differs: bool,
-    pub(crate) rows: Vec<Row<'a>>,
+    pub(crate) rows: Vec<ComparisonRow<'a>>,
     /// Why they differ, the most important first.
-    pub(crate) reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<DifferenceReason>,
 }
 
 /// An instant, relative to the pass.
@@ -53,25 +53,25 @@ impl Moment {
 /// One item of the two statuses.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Row<'a> {
-    pub(crate) item: Item,
+pub(crate) struct ComparisonRow<'a> {
+    pub(crate) item: StatusItem,
     /// Its index in `currentMetrics`, from 0.
     pub(crate) index: Option<usize>,
     /// The metric, or the type of the condition; else the field.
     pub(crate) name: String,
-    pub(crate) last: Option<Value<'a>>,
-    pub(crate) now: Option<Value<'a>>,
+    pub(crate) last: Option<StatusValue<'a>>,
+    pub(crate) now: Option<StatusValue<'a>>,
     pub(crate) differs: bool,
     /// When the current values were measured, from the oldest sample to the newest.
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<SampleTimes>,
     /// The reasons that apply to it.
-    pub(crate) because: Vec<Code>,
+    pub(crate) because: Vec<DifferenceCode>,
 }
 
 /// The fields of a status that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Item {
+pub(crate) enum StatusItem {
     /// The replicas that the pass found.
     CurrentReplicas,
     /// The replicas that it decided on.
@@ -83,7 +83,7 @@ pub(crate) enum Item {
 /// What a status says about an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Value<'a> {
+pub(crate) enum StatusValue<'a> {
     Replicas(i32),
     Metric(&'a MetricValueStatus),
     /// A condition, without its text.
@@ -97,16 +97,16 @@ pub(crate) enum Value<'a> {
 
 /// When the samples of a metric were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct SampleTimes {
     pub(crate) from: Moment,
     pub(crate) to: Moment,
 }
 
 /// Why items differ.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Reason {
+pub(crate) struct DifferenceReason {
     /// Its stable name.
-    pub(crate) code: Code,
+    pub(crate) code: DifferenceCode,
     /// The evidence for it, as a fragment.
     pub(crate) message: String,
     #[serde(skip)]
@@ -116,7 +116,7 @@ pub(crate) struct Reason {
 /// The reasons, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Code {
+pub(crate) enum DifferenceCode {
     /// The controller has not reconciled the HPA yet.
     NoStatusYet,
     /// The lease of the controller manager has expired.
@@ -144,7 +144,7 @@ pub(crate) enum Code {
     Unexplained,
 }
 
-impl Code {
+impl DifferenceCode {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::NoStatusYet => "no-status-yet",
@@ -163,7 +163,7 @@ impl Code {
     }
 }
 
-impl Row<'_> {
+impl ComparisonRow<'_> {
     /// Whether the pass itself computed the value: before 1.29, a pass without a decision keeps those of the last
     /// status.
     fn is_of(&self, decision: &Decision) -> bool {
@@ -171,7 +171,7 @@ impl Row<'_> {
         let computed = step
             .and_then(MetricStep::proposal)
             .map(|proposal| &proposal.current);
-        matches!((&self.now, computed), (Some(Value::Metric(now)), Some(computed)) if *now == computed)
+        matches!((&self.now, computed), (Some(StatusValue::Metric(now)), Some(computed)) if *now == computed)
     }
 }
 
@@ -218,34 +218,35 @@ impl<'a> Comparison<'a> {
 }
 
 /// Returns the items of the written status and of the one that would be written.
-fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<Row<'a>> {
+fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<ComparisonRow<'a>> {
     let then = &snapshot.hpa.status;
-    let row = |item, index, name: &str, last: Option<Value<'a>>, now: Option<Value<'a>>| {
-        let (name, differs) = (name.to_owned(), last != now);
-        Row {
-            item,
-            index,
-            name,
-            last,
-            now,
-            differs,
-            measured: None,
-            because: Vec::new(),
-        }
-    };
-    let replicas = |replicas| Some(Value::Replicas(replicas));
+    let row =
+        |item, index, name: &str, last: Option<StatusValue<'a>>, now: Option<StatusValue<'a>>| {
+            let (name, differs) = (name.to_owned(), last != now);
+            ComparisonRow {
+                item,
+                index,
+                name,
+                last,
+                now,
+                differs,
+                measured: None,
+                because: Vec::new(),
+            }
+        };
+    let replicas = |replicas| Some(StatusValue::Replicas(replicas));
     let last = |n| replicas(n).filter(|_| !never);
     let (current, desired) = (last(then.current_replicas), last(then.desired_replicas));
     let mut rows = vec![
         row(
-            Item::CurrentReplicas,
+            StatusItem::CurrentReplicas,
             None,
             "currentReplicas",
             current,
             replicas(status.current_replicas),
         ),
         row(
-            Item::DesiredReplicas,
+            StatusItem::DesiredReplicas,
             None,
             "desiredReplicas",
             desired,
@@ -273,10 +274,10 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
             let is_it = spec
                 .get(index)
                 .is_none_or(|own| own.type_ == of.type_ && own.short_label() == named);
-            is_it.then_some(Value::Metric(value))
+            is_it.then_some(StatusValue::Metric(value))
         };
         let mut row = row(
-            Item::CurrentMetrics,
+            StatusItem::CurrentMetrics,
             Some(index),
             &name,
             value(last),
@@ -301,10 +302,10 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
             seen.push(type_);
             let value = |of: &'a HpaStatus| {
                 let Condition { status, reason, .. } = condition(of, type_)?;
-                Some(Value::Condition { status, reason })
+                Some(StatusValue::Condition { status, reason })
             };
             rows.push(row(
-                Item::Conditions,
+                StatusItem::Conditions,
                 None,
                 type_,
                 value(then),
@@ -327,7 +328,7 @@ fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
 }
 
 /// Returns when the samples behind a metric were taken, if the API says so.
-fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
+fn measured(snapshot: &Snapshot, index: usize) -> Option<SampleTimes> {
     let mut ends: Option<(Timestamp, Timestamp)> = None;
     let mut add = |time: Timestamp| {
         // Go's zero time: not stated.
@@ -342,7 +343,7 @@ fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
         _ => {}
     }
     let moment = |time| Moment::new(time, snapshot.now);
-    ends.map(|(from, to)| Measured {
+    ends.map(|(from, to)| SampleTimes {
         from: moment(from),
         to: moment(to),
     })

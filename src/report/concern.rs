@@ -3,7 +3,7 @@
 use super::expected::lacking;
 use super::notes;
 use crate::apply::gate::{Concern, Leader, Reason};
-use crate::engine::decision::Lacking;
+use crate::engine::decision::UnreadMetrics;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
@@ -110,7 +110,7 @@ pub fn remedies(concern: &Concern, notes: &[Note]) -> Vec<String> {
     remedies
 }
 
-fn unread(metrics: &[Lacking]) -> String {
+fn unread(metrics: &[UnreadMetrics]) -> String {
     lacking(metrics).unwrap_or_default()
 }
 

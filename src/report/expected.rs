@@ -8,10 +8,11 @@ use serde::{Serialize, Serializer};
 use super::section::{Detail, Part, Section};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::ManifestPlace;
-use crate::engine::decision::{Block, Lacking};
+use crate::engine::decision::{Block, UnreadMetrics};
 use crate::numbers;
 use crate::whatif::expect::{
-    Expectation, Fact, Field, Hint, Lack, RunField, Truth, Unknown, Value, named,
+    Expectation, Fact, Field, FieldValue, Hint, RunField, Truth, UnknownCause, UnknownOperandCause,
+    named,
 };
 
 /// The expectations of one spec.
@@ -68,8 +69,8 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
 }
 
 /// Words which metrics are unknown here and why, as a clause; `None` if all are known.
-pub(crate) fn lacking(all: &[Lacking]) -> Option<String> {
-    let clause = |Lacking { missing, metrics }: &Lacking| {
+pub(crate) fn lacking(all: &[UnreadMetrics]) -> Option<String> {
+    let clause = |UnreadMetrics { missing, metrics }: &UnreadMetrics| {
         let labels = metrics.join(", ");
         match missing {
             None => format!("you may not read {labels}"),
@@ -86,7 +87,7 @@ pub(crate) fn lacking(all: &[Lacking]) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(", and "))
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for UnknownCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Time => "it depends on the time of the pass, which is in doubt",
@@ -149,7 +150,7 @@ impl fmt::Display for Fact {
 
 /// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`, `15m (first at
 /// 2026-11-17T12:03:00Z)`.
-impl fmt::Display for Value {
+impl fmt::Display for FieldValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.fact)?;
         let Some(moment) = self.moment.map(SecondsTime) else {
@@ -194,11 +195,11 @@ impl fmt::Display for Hint {
 }
 
 /// Why a comparison has no answer, where its fields do not say that themselves.
-fn reason(lack: Lack) -> Option<&'static str> {
+fn reason(lack: UnknownOperandCause) -> Option<&'static str> {
     match lack {
-        Lack::Field => None,
-        Lack::Zero => Some("the divisor is 0, or may be"),
-        Lack::Length => Some("its numbers are too long"),
+        UnknownOperandCause::Field => None,
+        UnknownOperandCause::Zero => Some("the divisor is 0, or may be"),
+        UnknownOperandCause::Length => Some("its numbers are too long"),
     }
 }
 
@@ -265,7 +266,7 @@ impl Serialize for Expectation {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for FieldValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("field", &self.field.to_string())?;
@@ -287,7 +288,7 @@ fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
             map.serialize_entry("value", &None::<i64>)?;
             map.serialize_entry(
                 "range",
-                &Bounds {
+                &ExpectedBounds {
                     min: *min,
                     max: *max,
                 },
@@ -304,7 +305,7 @@ fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
         Fact::Duration { min, max } => {
             map.serialize_entry("value", &None::<i64>)?;
             let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
-            map.serialize_entry("range", &Bounds { min, max })
+            map.serialize_entry("range", &ExpectedBounds { min, max })
         }
         Fact::Unknown(why) => {
             map.serialize_entry("value", &None::<i64>)?;
@@ -314,7 +315,7 @@ fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
 }
 
 #[derive(Serialize)]
-struct Bounds<T> {
+struct ExpectedBounds<T> {
     min: T,
     max: T,
 }

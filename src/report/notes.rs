@@ -13,9 +13,9 @@ use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::{
-    KedaNote, NotOwned, Note, StatedReplicas, Unlearnt, WhyUnknownSelector,
+    KedaNote, NotOwned, Note, StatedReplicas, UnknownFact, WhyUnknownSelector,
 };
-use crate::snapshot::right::Cause;
+use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::surroundings::Replacement;
 use crate::words::{self, count, duration};
 
@@ -204,15 +204,15 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NotKnown { what, why } => {
             let what = match what {
-                Unlearnt::Findings(codes) => &*format!("findings such as {codes} are left out"),
-                Unlearnt::ServerVersion => "the server's version is unknown",
-                Unlearnt::SharedPods => "unknown whether another HPA selects the same pods",
-                Unlearnt::HpaEvents => "the HPA's events are unknown",
-                Unlearnt::TargetEvents => "the target's events are unknown",
-                Unlearnt::VerticalPodAutoscalers => {
+                UnknownFact::Findings(codes) => &*format!("findings such as {codes} are left out"),
+                UnknownFact::ServerVersion => "the server's version is unknown",
+                UnknownFact::SharedPods => "unknown whether another HPA selects the same pods",
+                UnknownFact::HpaEvents => "the HPA's events are unknown",
+                UnknownFact::TargetEvents => "the target's events are unknown",
+                UnknownFact::VerticalPodAutoscalers => {
                     "unknown whether a VerticalPodAutoscaler sets requests"
                 }
-                Unlearnt::EarlierReplicas => "the replicas at earlier passes are unknown",
+                UnknownFact::EarlierReplicas => "the replicas at earlier passes are unknown",
             };
             format!("{what}: {}", cause(why))
         }
@@ -604,12 +604,12 @@ fn keda(note: &KedaNote) -> String {
 }
 
 /// Words why something is unknown.
-pub(super) fn cause(cause: &Cause) -> String {
+pub(super) fn cause(cause: &UnknownFactCause) -> String {
     match cause {
-        Cause::Late => "no answer in time".to_owned(),
-        Cause::MissingRight(right) => right.advice(),
-        Cause::NoPods => "the pods cannot be read".to_owned(),
-        Cause::Failed(cause) => cause.clone(),
+        UnknownFactCause::Late => "no answer in time".to_owned(),
+        UnknownFactCause::MissingRight(right) => right.advice(),
+        UnknownFactCause::NoPods => "the pods cannot be read".to_owned(),
+        UnknownFactCause::Failed(cause) => cause.clone(),
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Prediction<'a> {
     pub(crate) explanation: Explanation<'a>,
     pub(crate) overrides: Vec<Override>,
     /// The answer without the overrides; `None` if pods are assumed, so that nothing was observed.
-    pub(crate) observed: Option<Observed>,
+    pub(crate) observed: Option<ObservedAnswer>,
     /// The passes that follow; `None` if they were not asked for or cannot be played.
     pub timeline: Option<Played<'a>>,
     /// The runs side by side; `None` if there is nothing to compare.
@@ -69,7 +69,7 @@ fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok,
 
 /// The answer without the overrides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Observed {
+pub(crate) struct ObservedAnswer {
     /// The replicas after the pass; `None` if the scale could not be read.
     pub(crate) replicas: Option<i32>,
     /// Whether what is unknown could change it.
@@ -110,7 +110,7 @@ impl<'a> Prediction<'a> {
                 .surroundings
                 .supposed
                 .is_none()
-                .then(|| Observed {
+                .then(|| ObservedAnswer {
                     replicas: observed.pass.decision.replicas_after(),
                     certainty: observed.certainty,
                     range: observed.range,
@@ -239,7 +239,7 @@ impl Page {
 
 /// Adds what a prediction assumes, with the answer without it.
 fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
-    let observed = prediction.observed.map(|Observed { range, .. }| {
+    let observed = prediction.observed.map(|ObservedAnswer { range, .. }| {
         let headline = prediction.observed_headline.text(symbols).to_uppercase();
         match range.filter(|it| it.min != it.max) {
             Some(Range { min, max }) => {

@@ -5,10 +5,10 @@ use jiff::SignedDuration;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::chart::{Chart, Mark, Series, Shape, round_numbers};
+use super::chart::{Chart, ChartMark, ChartSeries, Shape, round_numbers};
 use super::section::{Detail, Part, Section, Table, Tone};
 use super::totals::{TotalsView, hours};
-use crate::backtest::{Found, Tried};
+use crate::backtest::{SearchResult, Tried};
 use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
 use crate::words::{count, list, long};
@@ -16,7 +16,7 @@ use crate::words::{count, list, long};
 /// What a search found, compared with the replay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Searched<'a> {
-    found: &'a Found,
+    found: &'a SearchResult,
     replay: &'a Totals,
 }
 
@@ -36,13 +36,13 @@ const SHOWN: usize = 20;
 const ROWS: usize = 10;
 
 impl<'a> Searched<'a> {
-    pub(super) fn new(found: &'a Found, replay: &'a Totals) -> Self {
+    pub(super) fn new(found: &'a SearchResult, replay: &'a Totals) -> Self {
         Self { found, replay }
     }
 
     /// The best settings, each with its totals.
     fn front(&self) -> impl Iterator<Item = (&'a Tried, &'a Totals)> {
-        let Found { tried, front, .. } = self.found;
+        let SearchResult { tried, front, .. } = self.found;
         front.iter().filter_map(|place| {
             let own = tried.get(*place)?;
             Some((own, own.result.as_ref().ok()?))
@@ -51,7 +51,7 @@ impl<'a> Searched<'a> {
 
     /// The result, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
-        let Found {
+        let SearchResult {
             combinations,
             tried,
             front,
@@ -178,7 +178,7 @@ impl<'a> Searched<'a> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let Found {
+        let SearchResult {
             base,
             tried,
             front,
@@ -271,13 +271,13 @@ impl<'a> Searched<'a> {
             span: (first, last),
             ticks: ticks.map(|at| (at, (at / 10).to_string())).collect(),
             replicas: (0, highest),
-            series: vec![Series {
+            series: vec![ChartSeries {
                 name: "settings that no other beats".to_owned(),
                 steps: points,
                 shape: Shape::Points,
             }],
             bounds: Vec::new(),
-            current: Some(Mark {
+            current: Some(ChartMark {
                 at: as_it_is.0,
                 replicas: as_it_is.1,
                 label: "as it is".to_owned(),
@@ -291,7 +291,7 @@ impl<'a> Searched<'a> {
 
 impl Serialize for Searched<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Found {
+        let SearchResult {
             fields,
             base,
             combinations,
@@ -304,7 +304,7 @@ impl Serialize for Searched<'_> {
             .iter()
             .enumerate()
             .map(|(place, own)| TriedView {
-                set: Settings {
+                set: TriedSettings {
                     fields,
                     values: &own.values,
                 },
@@ -329,7 +329,7 @@ impl Serialize for Searched<'_> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TriedView<'a> {
-    set: Settings<'a>,
+    set: TriedSettings<'a>,
     totals: Option<TotalsView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<&'a str>,
@@ -337,12 +337,12 @@ struct TriedView<'a> {
     best: bool,
 }
 
-struct Settings<'a> {
+struct TriedSettings<'a> {
     fields: &'a [String],
     values: &'a [String],
 }
 
-impl Serialize for Settings<'_> {
+impl Serialize for TriedSettings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.fields.iter().zip(self.values))
     }

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::chart::{Chart, MOST_ROWS, Series, Shape};
-use super::clock::{Clock, millis};
+use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
+use super::clock::{TimeDisplay, millis};
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
@@ -17,7 +17,9 @@ use crate::engine::decision::{Direction, Step};
 use crate::engine::hold::Hold;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::memory::Recommendation;
-use crate::whatif::timeline::{Change, Lack, LastValue, PENDING, Stays, Timeline, Tolerated};
+use crate::whatif::timeline::{
+    LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated,
+};
 use crate::words::{count, distance, duration, list, time};
 
 /// A timeline, with what its words need from the first pass.
@@ -130,8 +132,8 @@ impl<'a> Played<'a> {
     ) -> Vec<Part> {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
-        let row = |change: &Change| {
-            let Change { time, from, to, .. } = change;
+        let row = |change: &PassChange| {
+            let PassChange { time, from, to, .. } = change;
             vec![
                 when(*time),
                 format!("{from} {} {to}", symbols.arrow),
@@ -150,7 +152,7 @@ impl<'a> Played<'a> {
     }
 
     /// Words why a pass changed the replicas as it did.
-    pub(super) fn because(&self, change: &Change) -> String {
+    pub(super) fn because(&self, change: &PassChange) -> String {
         let asked = match (
             change.proposal,
             change.by.and_then(|by| self.metrics.get(by)),
@@ -184,7 +186,7 @@ impl<'a> Played<'a> {
             .join("; ")
     }
 
-    fn limit(step: &Step, change: &Change) -> Option<String> {
+    fn limit(step: &Step, change: &PassChange) -> Option<String> {
         let from = change.from;
         Some(match step.hold()? {
             Hold::Corrected(Direction::Up, max) => format!("{from} is above maxReplicas ({max})"),
@@ -244,7 +246,7 @@ impl<'a> Played<'a> {
     }
 
     /// Returns the replicas from the pass before the first on.
-    pub(super) fn replicas(&self, name: &str) -> Series {
+    pub(super) fn replicas(&self, name: &str) -> ChartSeries {
         let Timeline {
             start,
             passes,
@@ -263,14 +265,14 @@ impl<'a> Played<'a> {
         name: &str,
         first: i32,
         counts: impl Iterator<Item = Option<i32>>,
-    ) -> Series {
+    ) -> ChartSeries {
         let at = |place: i32| millis(self.timeline.period.saturating_mul(place));
         let mut steps: Vec<_> = (first..)
             .zip(counts)
             .map(|(i, count)| (at(i), count))
             .collect();
         steps.dedup_by(|later, kept| later.1 == kept.1);
-        Series {
+        ChartSeries {
             name: name.to_owned(),
             steps,
             shape: Shape::Steps,
@@ -313,7 +315,7 @@ impl<'a> Played<'a> {
         let bounds = [(min, "min"), (max, "max")].into_iter();
         let bounds = bounds.filter(|(count, _)| *count <= highest);
         let last = period.saturating_mul(passes.len().saturating_sub(1) as i32);
-        let clock = Clock::Since(*start);
+        let clock = TimeDisplay::Since(*start);
         Chart {
             title: format!("replicas in {}", duration(*span)),
             description: self.end().join(" "),
@@ -393,7 +395,7 @@ impl<'a> Played<'a> {
 
     /// Words which pods are assumed to stay as they are, and why.
     fn stays(&self) -> String {
-        let mut by_lack: BTreeMap<Lack, Vec<&str>> = BTreeMap::new();
+        let mut by_lack: BTreeMap<PodLack, Vec<&str>> = BTreeMap::new();
         for Stays { pod, lacks } in &self.timeline.stays {
             by_lack.entry(*lacks).or_default().push(pod);
         }
@@ -403,10 +405,10 @@ impl<'a> Played<'a> {
                 _ => ("stay", "they are"),
             };
             let how = match lack {
-                Lack::Failed => "failed".to_owned(),
-                Lack::Unschedulable => "unschedulable".to_owned(),
-                Lack::Metrics => "without metrics".to_owned(),
-                Lack::Readiness => format!(
+                PodLack::Failed => "failed".to_owned(),
+                PodLack::Unschedulable => "unschedulable".to_owned(),
+                PodLack::Metrics => "without metrics".to_owned(),
+                PodLack::Readiness => format!(
                     "unready: {they_are} not within the CPU initialization period of {}",
                     duration(self.initialization)
                 ),
@@ -453,7 +455,7 @@ impl Serialize for Played<'_> {
         map.serialize_entry("for", &seconds(span))?;
         map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
         let trace = trace.as_ref();
-        let trace = trace.map(|it| TraceView {
+        let trace = trace.map(|it| TimelineTraceView {
             ends_after: seconds(&it.after),
             last: &it.last,
         });
@@ -484,7 +486,7 @@ impl Serialize for Played<'_> {
 
 impl Played<'_> {
     /// Returns how a pass changed the replicas, as data.
-    pub(super) fn view(&self, change: &Change) -> ChangeView<'_> {
+    pub(super) fn view(&self, change: &PassChange) -> ChangeView<'_> {
         ChangeView {
             time: SecondsTime(change.time).to_string(),
             from: change.from,
@@ -545,7 +547,7 @@ pub(super) struct PassesView {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TraceView<'a> {
+struct TimelineTraceView<'a> {
     ends_after: f64,
     last: &'a [LastValue],
 }

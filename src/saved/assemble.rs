@@ -19,10 +19,10 @@ use crate::snapshot::input::{Input, Options};
 use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
-pub(super) use answers::{Request, asked};
+pub(super) use answers::{MetricRequest, asked};
 use index::{Around, Index};
 pub use list::assemble_all;
-use requests::{Requests, group};
+use requests::{ApiRequests, group};
 use target::ScaleLookup;
 pub(crate) use target::resource_of;
 pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command};
@@ -49,7 +49,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::right::Cause;
+use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{
     ManifestReplicas, ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
@@ -116,7 +116,7 @@ fn settings(
 struct Place<'i, 'o> {
     index: &'i Index<'o>,
     /// All HPAs of the namespace.
-    hpas: Vec<Found<'o>>,
+    hpas: Vec<InputHpa<'o>>,
     pods: &'i [&'o Shared<Pod>],
     pod_labels: HashMap<&'o str, &'o Labels>,
     pod_metrics: &'i [&'o Shared<PodMetrics>],
@@ -136,7 +136,7 @@ struct Place<'i, 'o> {
 }
 
 /// An HPA of the input.
-struct Found<'o> {
+struct InputHpa<'o> {
     object: &'o UndecodedHpa,
     /// The HPA as the controller would see it, and what was ignored while reading it.
     admitted: Result<(Hpa, Vec<Note>), Error>,
@@ -160,13 +160,13 @@ impl<'i, 'o> Place<'i, 'o> {
                 .as_ref()
                 .map_err(Clone::clone)
                 .and_then(|hpa| index.target.scale(hpa, &index.requests));
-            Found {
+            InputHpa {
                 object,
                 admitted: admitted.map(|hpa| (hpa, notes)),
                 scale,
             }
         });
-        let hpas: Vec<Found<'_>> = hpas.collect();
+        let hpas: Vec<InputHpa<'_>> = hpas.collect();
         let pods = group(&index.pods, namespace);
         let pod_metrics = group(&index.pod_metrics, namespace);
         let mut known = HashMap::new();
@@ -283,7 +283,7 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 }
 
-impl Found<'_> {
+impl InputHpa<'_> {
     /// Returns the HPA, with the scale that has its selector.
     fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
@@ -306,7 +306,7 @@ impl Found<'_> {
             }
             Err(e) => WhyUnknownSelector::TargetUnreadable {
                 target: target(),
-                why: Cause::Failed(e.message.clone()),
+                why: UnknownFactCause::Failed(e.message.clone()),
             },
         };
         Err(UnknownSelector {
@@ -350,7 +350,7 @@ fn without_pods(
     }
     let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
-    let Found {
+    let InputHpa {
         object,
         admitted,
         scale,
@@ -569,7 +569,7 @@ fn scales(workload: &Workload, hpa: &Hpa) -> bool {
 /// Its selector is not one.
 pub fn scale_in(hpa: &Hpa, target: Option<&Workload>) -> Result<Result<Scale, ScaleError>, Error> {
     let workloads = target.map_or(&[][..], std::slice::from_ref);
-    let mut scale = lookup(hpa, workloads).scale(hpa, &Requests::default())?;
+    let mut scale = lookup(hpa, workloads).scale(hpa, &ApiRequests::default())?;
     // A server omits the status of a target that its controller has not seen yet.
     if let (Ok(scale), Some(Workload { status: None, .. })) = (&mut scale, target) {
         scale.status_replicas = 0;

@@ -17,7 +17,7 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use super::objects::Objects;
-use super::objects::reader::{Fault, ObjectReader, SourceText};
+use super::objects::reader::{ObjectReader, ReadFault, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
@@ -414,7 +414,7 @@ fn unreadable(
 }
 
 /// Returns the field that a fault is about.
-fn path_of(fault: &Fault, json: &str) -> FieldPath {
+fn path_of(fault: &ReadFault, json: &str) -> FieldPath {
     if fault.is_value {
         FieldPath::of_error(json, fault.read, &fault.message)
     } else {
@@ -429,7 +429,7 @@ fn read_json(
     line: usize,
     elements: &json::Elements,
     objects: &mut Objects,
-) -> Result<(), Fault> {
+) -> Result<(), ReadFault> {
     let fault = RefCell::new(None);
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
     let mut counted = text.len() - text.trim_start().len();
@@ -448,14 +448,16 @@ fn read_json(
         depth: 0,
     };
     if let Err(e) = object.deserialize(json::Objects::new(&mut reader, elements)) {
-        return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
+        return Err(fault
+            .take()
+            .unwrap_or_else(|| ReadFault::from_json(&e, text)));
     }
     if reader.end().is_ok() {
         return Ok(());
     }
     // Requesting the end after each object would count the lines up to there each time.
     for document in reader.into_iter::<&RawValue>() {
-        let document = document.map_err(|e| Fault::from_json(&e, text))?;
+        let document = document.map_err(|e| ReadFault::from_json(&e, text))?;
         let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
         source.line += lines(&text[counted..before]);
         counted = before;
@@ -466,8 +468,8 @@ fn read_json(
             depth: 0,
         };
         if let Err(e) = object.deserialize(json::Objects::new(document, elements)) {
-            let own = Fault::from_json(&e, document.get());
-            let own = Fault {
+            let own = ReadFault::from_json(&e, document.get());
+            let own = ReadFault {
                 read: own.read + before,
                 ..own
             };

@@ -31,7 +31,7 @@ use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetric
 use crate::snapshot::note::Note;
 use crate::snapshot::past::Past;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::settings::Stated;
+use crate::snapshot::settings::StatedSettings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
@@ -296,15 +296,15 @@ impl UndecodedHpa {
     /// Returns its target, if that can be read.
     pub(crate) fn target(&self) -> Option<CrossVersionObjectReference> {
         #[derive(Deserialize)]
-        struct Object {
-            spec: Spec,
+        struct HpaTargetObject {
+            spec: HpaTargetSpec,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Spec {
+        struct HpaTargetSpec {
             scale_target_ref: CrossVersionObjectReference,
         }
-        decode::<Object>(&self.json)
+        decode::<HpaTargetObject>(&self.json)
             .ok()
             .map(|object| object.spec.scale_target_ref)
     }
@@ -394,32 +394,32 @@ pub struct ControllerState<'a> {
 fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
     /// A name that an error about it does not quote.
     #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-    struct Gate(String);
+    struct GateName(String);
 
-    impl fmt::Display for Gate {
+    impl fmt::Display for GateName {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("...")
         }
     }
 
-    let gates: Option<UniqueMap<Gate, bool>> = Option::deserialize(deserializer)?;
+    let gates: Option<UniqueMap<GateName, bool>> = Option::deserialize(deserializer)?;
     Ok(gates
         .into_iter()
         .flat_map(|gates| gates.0)
-        .map(|(Gate(name), on)| (name, on))
+        .map(|(GateName(name), on)| (name, on))
         .collect())
 }
 
 /// An entry of the memory with fractions of a second, which reports omit.
 #[derive(Serialize)]
-struct Exact {
+struct ExactEntry {
     replicas: i32,
     time: Timestamp,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     outdated: bool,
 }
 
-impl From<Recommendation> for Exact {
+impl From<Recommendation> for ExactEntry {
     fn from(Recommendation { replicas, time }: Recommendation) -> Self {
         Self {
             replicas,
@@ -429,7 +429,7 @@ impl From<Recommendation> for Exact {
     }
 }
 
-impl From<ScaleEvent> for Exact {
+impl From<ScaleEvent> for ExactEntry {
     fn from(
         ScaleEvent {
             replicas,
@@ -445,7 +445,7 @@ impl From<ScaleEvent> for Exact {
     }
 }
 
-fn exact<S: Serializer, T: Copy + Into<Exact>>(
+fn exact<S: Serializer, T: Copy + Into<ExactEntry>>(
     entries: &Option<Vec<T>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -459,8 +459,8 @@ impl ControllerState<'_> {
     }
 
     /// Returns the stated settings.
-    pub(super) fn settings(&self) -> Stated<'_> {
-        Stated {
+    pub(super) fn settings(&self) -> StatedSettings<'_> {
+        StatedSettings {
             kubernetes_version: self.kubernetes_version.as_deref(),
             flags: &self.flags,
             feature_gates: &self.feature_gates,

@@ -12,7 +12,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings};
-use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
+use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
 
 /// Returns all notes about a snapshot.
 pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
@@ -262,10 +262,10 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
     let lacking: BTreeSet<(Documents, Option<String>)> = unread
         .filter_map(|(spec, answer)| match answer {
             // No command prints what a history lacks.
-            MetricAnswer::Unread(Unread::Missing {
+            MetricAnswer::Unread(UnreadCause::Missing {
                 documents: Documents::Samples,
             }) => None,
-            MetricAnswer::Unread(Unread::Missing { documents }) => {
+            MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
                 Some((*documents, path(*documents, namespace, spec)))
             }
             _ => None,

@@ -8,7 +8,7 @@ use std::{io, iter};
 
 use serde::Serialize;
 
-use super::assemble::{Request, asked};
+use super::assemble::{MetricRequest, asked};
 use super::objects::{
     AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, OWN_API_VERSION, StatedAs,
 };
@@ -28,7 +28,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, ScaleError, Snapshot,
-    Unread,
+    UnreadCause,
 };
 use crate::version::Stage;
 
@@ -152,7 +152,7 @@ impl<'a> Saved<'a> {
     /// Those of the writer.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
-        let mut items = Items {
+        let mut items = ItemWriter {
             out,
             separator: "\n",
         };
@@ -224,7 +224,7 @@ impl<'a> Saved<'a> {
 
 impl Saved<'_> {
     /// Writes the objects around the passes, each once.
-    fn write_surroundings(&self, items: &mut Items<'_>) -> io::Result<()> {
+    fn write_surroundings(&self, items: &mut ItemWriter<'_>) -> io::Result<()> {
         fn key(metadata: &Metadata) -> (Option<&str>, &str) {
             (metadata.namespace.as_deref(), &metadata.name)
         }
@@ -298,12 +298,12 @@ impl Saved<'_> {
 }
 
 /// The items of a list, one per line.
-struct Items<'w> {
+struct ItemWriter<'w> {
     out: &'w mut dyn io::Write,
     separator: &'static str,
 }
 
-impl Items<'_> {
+impl ItemWriter<'_> {
     fn add(&mut self, api_version: &str, kind: &str, object: impl Serialize) -> io::Result<()> {
         self.out.write_all(self.separator.as_bytes())?;
         self.separator = ",\n";
@@ -452,7 +452,7 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
     }
     for (spec, answer) in answered(snapshot, also) {
         if let Some(failure) = failure(answer)
-            && Request::of(spec).is_none()
+            && MetricRequest::of(spec).is_none()
         {
             let (api, name) = asked(spec);
             add(api, name, failure);
@@ -468,8 +468,8 @@ type Failure<'a> = (&'a str, bool, Option<Documents>);
 fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
     match answer {
         MetricAnswer::Failed(message) => Some((message, false, None)),
-        MetricAnswer::Unread(Unread::Refused { message }) => Some((message, true, None)),
-        MetricAnswer::Unread(Unread::Missing { documents }) => {
+        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some((message, true, None)),
+        MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
             let message = match documents {
                 Documents::Samples => "not in the history",
                 _ => "not in the input",
@@ -521,12 +521,12 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
         });
     }
     for (spec, answered) in answered(snapshot, also) {
-        let Some(request) = Request::of(spec) else {
+        let Some(request) = MetricRequest::of(spec) else {
             continue;
         };
         let (described_object, metric) = match request {
-            Request::Pods(metric) | Request::External(metric) => (None, metric),
-            Request::Object(object, metric) => (Some(object.clone()), metric),
+            MetricRequest::Pods(metric) | MetricRequest::External(metric) => (None, metric),
+            MetricRequest::Object(object, metric) => (Some(object.clone()), metric),
         };
         let values = values(answered);
         let failure = failure(answered);

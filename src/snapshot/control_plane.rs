@@ -4,7 +4,7 @@
 use super::evidence::LEASE_NAMESPACE;
 use super::manager::{MANAGER, ManagerSettings};
 use super::pod::{Phase, Pod};
-use super::right::Cause;
+use super::right::UnknownFactCause;
 use crate::version::Version;
 
 /// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
@@ -36,7 +36,7 @@ pub enum ManagerFact {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unshown {
     /// The request was not answered.
-    Cause(Cause),
+    Cause(UnknownFactCause),
     /// It has no pod.
     NoPod,
     /// These pods differ, and the leader is unknown.

@@ -105,15 +105,15 @@ impl Arguments {
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         /// Reads an argument without an intermediate string.
-        struct Next<'a>(&'a mut Arguments);
-        impl<'de> DeserializeSeed<'de> for Next<'_> {
+        struct ArgumentSeed<'a>(&'a mut Arguments);
+        impl<'de> DeserializeSeed<'de> for ArgumentSeed<'_> {
             type Value = ();
 
             fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
                 deserializer.deserialize_any(self)
             }
         }
-        impl Visitor<'_> for Next<'_> {
+        impl Visitor<'_> for ArgumentSeed<'_> {
             type Value = ();
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,7 +144,10 @@ impl<'de> Deserialize<'de> for Arguments {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Arguments, A::Error> {
                 let mut arguments = Arguments::default();
-                while list.next_element_seed(Next(&mut arguments))?.is_some() {}
+                while list
+                    .next_element_seed(ArgumentSeed(&mut arguments))?
+                    .is_some()
+                {}
                 Ok(arguments)
             }
         }

@@ -8,7 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
-use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use super::pod::{Meta, ResourceKey, ResourceName, ZERO_TIME};
 use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
@@ -157,7 +157,8 @@ impl<'de> Deserialize<'de> for PodMetrics {
 /// Reads and writes the usage of a container as a map.
 mod usage_map {
     use super::{
-        Deserializer, MapAccess, Milli, Name, ResourceName, Serializer, Usage, Visitor, duplicate,
+        Deserializer, MapAccess, Milli, ResourceKey, ResourceName, Serializer, Usage, Visitor,
+        duplicate,
     };
 
     pub(super) fn serialize<S: Serializer>(
@@ -170,8 +171,8 @@ mod usage_map {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Usage, D::Error> {
-        struct Map;
-        impl<'de> Visitor<'de> for Map {
+        struct UsageVisitor;
+        impl<'de> Visitor<'de> for UsageVisitor {
             type Value = Usage;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -184,7 +185,7 @@ mod usage_map {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut usage = Usage::new();
-                while let Some(name) = map.next_key::<Name>()? {
+                while let Some(name) = map.next_key::<ResourceKey>()? {
                     if usage.iter().any(|(other, _)| *other == name.0) {
                         return Err(duplicate(&name.0));
                     }
@@ -194,7 +195,7 @@ mod usage_map {
                 Ok(usage)
             }
         }
-        deserializer.deserialize_any(Map)
+        deserializer.deserialize_any(UsageVisitor)
     }
 }
 

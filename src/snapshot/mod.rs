@@ -250,7 +250,7 @@ pub enum MetricAnswer {
     /// The request failed, with this text.
     Failed(String),
     /// There is no answer here, although the controller may have one.
-    Unread(Unread),
+    Unread(UnreadCause),
 }
 
 impl MetricAnswer {
@@ -261,7 +261,7 @@ impl MetricAnswer {
 
     /// Whether the input lacks it.
     pub(crate) fn is_missing(&self) -> bool {
-        matches!(self, Self::Unread(Unread::Missing { .. }))
+        matches!(self, Self::Unread(UnreadCause::Missing { .. }))
     }
 
     /// Returns when its values were measured, if they state it.
@@ -278,7 +278,7 @@ impl MetricAnswer {
 /// Why a metric is unknown here. Neither reason says anything about what the controller read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "cause", rename_all = "camelCase")]
-pub enum Unread {
+pub enum UnreadCause {
     /// The server refused the request to whoever sent it.
     Refused {
         /// The server's text.

@@ -131,7 +131,7 @@ mod tests {
     use crate::snapshot::Scale;
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::note::WhyUnknownSelector;
-    use crate::snapshot::right::Cause;
+    use crate::snapshot::right::UnknownFactCause;
     use crate::snapshot::written::Written;
 
     fn minute(minute: i64) -> Timestamp {
@@ -166,7 +166,7 @@ mod tests {
     fn an_unknown_selector_matters_unless_a_pass_has_compared_it() {
         let denied = || WhyUnknownSelector::TargetUnreadable {
             target: "Rollout/roll".to_owned(),
-            why: Cause::Late,
+            why: UnknownFactCause::Late,
         };
         let gone = || WhyUnknownSelector::TargetGone {
             target: "Deployment/gone".to_owned(),

@@ -12,7 +12,7 @@ use super::hpa::{MetricSpec, MetricValueStatus};
 use super::load::LoadNote;
 use super::manager::ManagerFlag;
 use super::pod::ResourceName;
-use super::right::{Cause, MissingRight};
+use super::right::{MissingRight, UnknownFactCause};
 use super::surroundings::{Replacement, TargetElsewhere};
 use crate::apimachinery::quantity::Quantity;
 use crate::version::Version;
@@ -216,9 +216,9 @@ pub enum Note {
     /// A fact could not be determined.
     NotKnown {
         /// The fact.
-        what: Unlearnt,
+        what: UnknownFact,
         /// Why.
-        why: Cause,
+        why: UnknownFactCause,
     },
     /// The right to read a metric is missing.
     MissingRight(MissingRight),
@@ -588,7 +588,7 @@ pub enum WhyUnknownSelector {
         /// The target, as `Kind/name`.
         target: String,
         /// Why.
-        why: Cause,
+        why: UnknownFactCause,
     },
     /// Its target does not exist, but a pass has read it before.
     TargetGone {
@@ -610,7 +610,7 @@ pub enum StatedReplicas {
 
 /// A fact that could not be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unlearnt {
+pub enum UnknownFact {
     /// The server's version.
     ServerVersion,
     /// Whether another HPA selects the same pods.
@@ -673,7 +673,7 @@ impl Note {
                 | Self::UnknownSelector { .. }
                 | Self::UnknownSelectors { .. }
                 | Self::NotKnown {
-                    what: Unlearnt::SharedPods,
+                    what: UnknownFact::SharedPods,
                     ..
                 }
         )

@@ -12,7 +12,7 @@ use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
 use crate::apimachinery::json::{
-    Text, duplicate, null_as_default, optional_time, read_each, read_str,
+    BorrowedText, duplicate, null_as_default, optional_time, read_each, read_str,
 };
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
@@ -313,8 +313,8 @@ impl Requests {
 
 impl<'de> Deserialize<'de> for Requests {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
+        struct RequestsVisitor;
+        impl<'de> Visitor<'de> for RequestsVisitor {
             type Value = Requests;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -327,7 +327,7 @@ impl<'de> Deserialize<'de> for Requests {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));
-                while let Some(name) = map.next_key::<Name>()? {
+                while let Some(name) = map.next_key::<ResourceKey>()? {
                     if list.get(&name.0).is_some() {
                         return Err(duplicate(&name.0));
                     }
@@ -337,14 +337,14 @@ impl<'de> Deserialize<'de> for Requests {
                 Ok(list)
             }
         }
-        deserializer.deserialize_any(List)
+        deserializer.deserialize_any(RequestsVisitor)
     }
 }
 
 /// A map key, read as a resource name without an intermediate string.
-pub(crate) struct Name(pub(super) ResourceName);
+pub(crate) struct ResourceKey(pub(super) ResourceName);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for ResourceKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_str(deserializer, "a resource name", |name| {
             Ok(Self(resource_name(name)))
@@ -383,29 +383,29 @@ pub struct Meta<'a> {
     /// The owner that controls the object.
     #[serde(
         rename = "ownerReferences",
-        skip_serializing_if = "Controller::is_none",
+        skip_serializing_if = "ControllerOwner::is_none",
         deserialize_with = "null_as_default"
     )]
-    pub controller: Controller,
+    pub controller: ControllerOwner,
 }
 
 /// The one among the owners of an object that controls it.
 #[derive(Debug, Clone, Default)]
-pub struct Controller(Option<Shared<OwnerReference>>);
+pub struct ControllerOwner(Option<Shared<OwnerReference>>);
 
-impl Controller {
+impl ControllerOwner {
     fn is_none(&self) -> bool {
         self.0.is_none()
     }
 }
 
-impl Serialize for Controller {
+impl Serialize for ControllerOwner {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Controller {
+impl<'de> Deserialize<'de> for ControllerOwner {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut controller = Self::default();
         read_each(
@@ -482,9 +482,9 @@ impl Pod {
                 deletion_timestamp: self.deletion_timestamp,
                 creation_timestamp: self.created,
                 annotations: self.annotations.clone(),
-                controller: Controller(self.owner.clone()),
+                controller: ControllerOwner(self.owner.clone()),
             },
-            spec: wire::Spec {
+            spec: wire::PodSpec {
                 containers: wire::Containers::of(&self.containers),
                 init_containers: wire::Containers::of(&self.init_containers),
                 resources: wire::Resources {
@@ -494,7 +494,7 @@ impl Pod {
                 overhead: Cow::Borrowed(&self.overhead),
                 node_name: self.node.as_deref().map(Cow::Borrowed),
             },
-            status: wire::Status {
+            status: wire::PodStatus {
                 phase: self.phase,
                 start_time: self.start_time,
                 conditions: wire::Conditions {
@@ -516,8 +516,9 @@ mod wire {
 
     use super::super::manager::Arguments;
     use super::{
-        ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
-        Serialize, Text, Timestamp, ZERO_TIME, null_as_default, optional_time, read_each, read_str,
+        BorrowedText, ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase,
+        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, null_as_default, optional_time,
+        read_each, read_str,
     };
     use crate::apimachinery::json::time;
 
@@ -527,20 +528,20 @@ mod wire {
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) metadata: Meta<'a>,
         #[serde(deserialize_with = "null_as_default")]
-        pub(crate) spec: Spec<'a>,
+        pub(crate) spec: PodSpec<'a>,
         #[serde(deserialize_with = "null_as_default")]
-        pub(crate) status: Status,
+        pub(crate) status: PodStatus,
     }
 
     #[derive(Serialize)]
     pub(crate) struct Template<'a> {
         pub(crate) metadata: Meta<'a>,
-        pub(crate) spec: Spec<'a>,
+        pub(crate) spec: PodSpec<'a>,
     }
 
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    pub(crate) struct Spec<'a> {
+    pub(crate) struct PodSpec<'a> {
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) containers: Containers<'a>,
         #[serde(
@@ -579,7 +580,7 @@ mod wire {
 
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    pub(crate) struct Status {
+    pub(crate) struct PodStatus {
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) phase: Phase,
         #[serde(
@@ -647,13 +648,13 @@ mod wire {
         #[serde(deserialize_with = "null_as_default")]
         resources: Resources<'a>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        restart_policy: Option<Text<'a>>,
+        restart_policy: Option<BorrowedText<'a>>,
         #[serde(skip_serializing)]
         command: Arguments,
         #[serde(skip_serializing)]
         args: Arguments,
         #[serde(borrow, skip_serializing)]
-        image: Option<Text<'a>>,
+        image: Option<BorrowedText<'a>>,
     }
 
     impl Serialize for Containers<'_> {
@@ -667,7 +668,7 @@ mod wire {
                     },
                     restart_policy: container
                         .restart_always
-                        .then_some(Text(Cow::Borrowed(ALWAYS))),
+                        .then_some(BorrowedText(Cow::Borrowed(ALWAYS))),
                     ..Container::default()
                 }
             }))
@@ -719,7 +720,7 @@ mod wire {
     #[serde(rename_all = "camelCase", default)]
     struct ContainerStatus<'a> {
         #[serde(borrow)]
-        name: Option<Text<'a>>,
+        name: Option<BorrowedText<'a>>,
         restart_count: Option<i32>,
         state: Option<ContainerState>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -750,7 +751,7 @@ mod wire {
             serializer.collect_seq(self.0.iter().map(|status| {
                 let requests = status.requests.as_ref().map(Cow::Borrowed);
                 ContainerStatus {
-                    name: Some(Text(Cow::Borrowed(&status.name))),
+                    name: Some(BorrowedText(Cow::Borrowed(&status.name))),
                     restart_count: Some(status.restart_count),
                     state: Some(ContainerState {
                         waiting: status.waiting.clone(),
@@ -803,18 +804,18 @@ mod wire {
 
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Condition<'a> {
+    struct PodCondition<'a> {
         #[serde(rename = "type", borrow)]
-        type_: Option<Text<'a>>,
+        type_: Option<BorrowedText<'a>>,
         #[serde(borrow)]
-        status: Option<Text<'a>>,
+        status: Option<BorrowedText<'a>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        reason: Option<Text<'a>>,
+        reason: Option<BorrowedText<'a>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        message: Option<Text<'a>>,
+        message: Option<BorrowedText<'a>>,
         /// Only read for conditions that are kept.
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        last_transition_time: Option<Text<'a>>,
+        last_transition_time: Option<BorrowedText<'a>>,
     }
 
     const READY: &str = "Ready";
@@ -829,8 +830,8 @@ mod wire {
             self.ready.is_none() && self.unschedulable.is_none() && self.resizes.is_empty()
         }
 
-        fn add(&mut self, condition: Condition<'_>) -> Result<(), String> {
-            let Condition {
+        fn add(&mut self, condition: PodCondition<'_>) -> Result<(), String> {
+            let PodCondition {
                 type_,
                 status,
                 reason,
@@ -874,25 +875,25 @@ mod wire {
 
     impl Serialize for Conditions {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            fn words(text: &str) -> Option<Text<'_>> {
-                (!text.is_empty()).then_some(Text(Cow::Borrowed(text)))
+            fn words(text: &str) -> Option<BorrowedText<'_>> {
+                (!text.is_empty()).then_some(BorrowedText(Cow::Borrowed(text)))
             }
-            let time = |time: Timestamp| Text(time.to_string().into());
+            let time = |time: Timestamp| BorrowedText(time.to_string().into());
             let [type_, status, reason] = UNSCHEDULABLE.map(|word| words(word.unwrap_or_default()));
-            let unschedulable = self.unschedulable.as_deref().map(|message| Condition {
+            let unschedulable = self.unschedulable.as_deref().map(|message| PodCondition {
                 type_,
                 status,
                 reason,
                 message: words(message),
                 last_transition_time: None,
             });
-            let ready = self.ready.map(|ready| Condition {
+            let ready = self.ready.map(|ready| PodCondition {
                 type_: words(READY),
                 status: words(ready.status.as_str()),
                 last_transition_time: Some(time(ready.last_transition_time)),
-                ..Condition::default()
+                ..PodCondition::default()
             });
-            let resizes = self.resizes.iter().map(|resize| Condition {
+            let resizes = self.resizes.iter().map(|resize| PodCondition {
                 type_: words(&resize.type_),
                 status: words(&resize.status),
                 reason: words(&resize.reason),

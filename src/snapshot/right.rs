@@ -38,7 +38,7 @@ pub enum Right {
 
 /// Why a fact could not be determined.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cause {
+pub enum UnknownFactCause {
     /// No answer came in time.
     Late,
     /// A right is missing.

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
 
 /// The settings that the input states.
 #[derive(Clone, Copy)]
-pub(crate) struct Stated<'s> {
+pub(crate) struct StatedSettings<'s> {
     /// The version of the controller.
     pub(crate) kubernetes_version: Option<&'s str>,
     /// Its flags.
@@ -38,7 +38,7 @@ pub(crate) struct Stated<'s> {
 #[derive(Clone, Copy)]
 struct Sources<'s> {
     options: &'s Options,
-    stated: Option<Stated<'s>>,
+    stated: Option<StatedSettings<'s>>,
     /// The pod of the controller manager whose settings apply.
     leader: Option<&'s ManagerPod>,
     server: Option<&'s Version>,
@@ -47,7 +47,7 @@ struct Sources<'s> {
 /// Returns flags, gates and version, each from the command line, the input, the controller manager's
 /// pod, or the defaults.
 pub(crate) fn controller_settings(
-    stated: Option<Stated<'_>>,
+    stated: Option<StatedSettings<'_>>,
     options: &Options,
     control_plane: &ControlPlane,
     basis: &mut Vec<Basis>,

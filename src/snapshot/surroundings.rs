@@ -800,16 +800,16 @@ impl Serialize for Workload {
         #[derive(Serialize)]
         struct Wire<'a, T: Serialize> {
             metadata: &'a Metadata,
-            spec: Spec<'a, T>,
+            spec: WorkloadSpecWire<'a, T>,
             #[serde(skip_serializing_if = "Option::is_none")]
             status: &'a Option<WorkloadStatus>,
         }
         #[derive(Serialize)]
-        struct Spec<'a, T: Serialize> {
+        struct WorkloadSpecWire<'a, T: Serialize> {
             #[serde(skip_serializing_if = "Option::is_none")]
             replicas: Option<i32>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            selector: Option<Selector<'a>>,
+            selector: Option<SelectorWire<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             strategy: Option<&'a UpdateStrategy>,
             #[serde(rename = "updateStrategy", skip_serializing_if = "Option::is_none")]
@@ -817,12 +817,12 @@ impl Serialize for Workload {
             #[serde(skip_serializing_if = "Option::is_none")]
             paused: Option<bool>,
             #[serde(rename = "workloadRef", skip_serializing_if = "Option::is_none")]
-            workload_ref: Option<WorkloadRef<'a>>,
+            workload_ref: Option<WorkloadRefWire<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             template: Option<T>,
         }
         #[derive(Serialize)]
-        struct WorkloadRef<'a> {
+        struct WorkloadRefWire<'a> {
             #[serde(flatten)]
             object: &'a CrossVersionObjectReference,
             #[serde(rename = "scaleDown", skip_serializing_if = "Option::is_none")]
@@ -830,7 +830,7 @@ impl Serialize for Workload {
         }
         #[derive(Serialize)]
         #[serde(untagged)]
-        enum Selector<'a> {
+        enum SelectorWire<'a> {
             Labels(&'a LabelSelector),
             /// A ReplicationController's selector is a map.
             Map(&'a BTreeMap<String, String>),
@@ -838,20 +838,20 @@ impl Serialize for Workload {
         let is_map = self.kind == "ReplicationController";
         let selector = self.selector.as_ref().map(|selector| {
             if is_map {
-                Selector::Map(&selector.match_labels)
+                SelectorWire::Map(&selector.match_labels)
             } else {
-                Selector::Labels(selector)
+                SelectorWire::Labels(selector)
             }
         });
         let strategy = self.strategy.as_ref();
         let is_stateful = self.kind == "StatefulSet";
-        let spec = Spec {
+        let spec = WorkloadSpecWire {
             replicas: self.replicas,
             selector,
             strategy: strategy.filter(|_| !is_stateful),
             update_strategy: strategy.filter(|_| is_stateful),
             paused: self.paused,
-            workload_ref: self.template_of.as_deref().map(|object| WorkloadRef {
+            workload_ref: self.template_of.as_deref().map(|object| WorkloadRefWire {
                 object,
                 scale_down: self.scale_down.map(ScaleDown::as_str),
             }),

@@ -10,15 +10,15 @@ mod units;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-pub use exact::Lack;
-pub use facts::{Fact, Facts, RunFacts, Unknown};
+pub use exact::UnknownOperandCause;
+pub use facts::{Fact, PassFacts, RunFacts, UnknownCause};
 pub use syntax::{
-    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, RunField, RunOf,
-    SyntaxError, metric_fields, pass_fields, run_fields,
+    ComparisonOperator, Expression, Field, MetricField, Node, Number, Operand, PassField, RunField,
+    RunOf, SyntaxError, metric_fields, pass_fields, run_fields,
 };
 pub use units::Sign;
 
-use crate::args::{Condition, ExpectArgs, FailOn};
+use crate::args::{ExpectArgs, ExpectShorthand, FailOn};
 use crate::error::Error;
 use crate::snapshot::hpa::HpaSpec;
 
@@ -106,7 +106,7 @@ impl Node {
     }
 
     /// Why a comparison has no answer although its fields have values.
-    fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<Lack> {
+    fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<UnknownOperandCause> {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter().find_map(|part| part.lack(facts)),
             Self::Not(inner) => inner.lack(facts),
@@ -115,13 +115,15 @@ impl Node {
                 let lacks = [left, right]
                     .into_iter()
                     .filter_map(|it| it.range(facts).err());
-                lacks.into_iter().find(|lack| *lack != Lack::Field)
+                lacks
+                    .into_iter()
+                    .find(|lack| *lack != UnknownOperandCause::Field)
             }
         }
     }
 }
 
-impl Operator {
+impl ComparisonOperator {
     /// The bounds of the two sides are taken to vary by themselves, even where they cannot.
     fn truth(self, left: &Operand, right: &Operand, facts: &impl Fn(&Field) -> Fact) -> Truth {
         let (Ok(left), Ok(right)) = (left.range(facts), right.range(facts)) else {
@@ -153,11 +155,11 @@ pub struct Expectation {
     /// Whether it holds.
     pub truth: Truth,
     /// The fields that it looks at, each once.
-    pub values: Vec<Value>,
+    pub values: Vec<FieldValue>,
     /// Whether its fields stand alone on their sides of comparisons, and are not computed with.
     pub is_plain: bool,
     /// Why it is unknown, where no field says that.
-    pub lack: Option<Lack>,
+    pub lack: Option<UnknownOperandCause>,
     /// What helps with it.
     pub hint: Option<Hint>,
     /// Whether it is about the first pass of a run, and not about what follows.
@@ -172,7 +174,7 @@ pub enum Hint {
     /// Only the time is uncertain: this is the other one.
     Now(Timestamp),
     /// What could not be read may hide a finding.
-    MayHide(Unknown),
+    MayHide(UnknownCause),
     /// The findings that are there.
     Found(Vec<&'static str>),
     /// What came of the settings of a search.
@@ -181,7 +183,7 @@ pub enum Hint {
 
 /// A field that an expectation looks at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Value {
+pub struct FieldValue {
     /// The field.
     pub field: Field,
     /// What is known of it.
@@ -190,8 +192,8 @@ pub struct Value {
     pub moment: Option<Timestamp>,
 }
 
-impl Value {
-    fn new(field: &Field, facts: &Facts<'_>) -> Self {
+impl FieldValue {
+    fn new(field: &Field, facts: &PassFacts<'_>) -> Self {
         let fact = facts.get(field);
         // The longest stretch that is known begins there, however much more is open.
         let is_stretch = matches!(
@@ -210,18 +212,18 @@ impl Value {
 }
 
 impl Expectation {
-    fn new(expected: &Expected, facts: &Facts<'_>) -> Self {
+    fn new(expected: &Expected, facts: &PassFacts<'_>) -> Self {
         let Expected {
             expression,
             fail_on,
         } = expected;
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Vec<FieldValue> = Vec::new();
         for (_, field) in &expression.fields {
             if !values.iter().any(|known| known.field == *field) {
-                values.push(Value::new(field, facts));
+                values.push(FieldValue::new(field, facts));
             }
         }
-        let truth = |facts: &Facts<'_>| expression.truth(&|field| facts.get(field));
+        let truth = |facts: &PassFacts<'_>| expression.truth(&|field| facts.get(field));
         let hint = || {
             if facts.with_history(truth) != Truth::Unknown {
                 return Some(facts.history_hint());
@@ -256,7 +258,7 @@ impl Expectation {
         found: Vec<&'static str>,
         lasts: bool,
         of_metrics: bool,
-        facts: &Facts<'_>,
+        facts: &PassFacts<'_>,
     ) -> Self {
         let lacking = if of_metrics {
             facts.lacking_to_read()
@@ -305,7 +307,7 @@ pub(crate) fn named(expression: &str, fail_on: Option<&str>) -> String {
 
 /// What the expectations come to; what comes later outweighs what comes before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum ExpectationVerdict {
     /// 0: nothing was expected, or all of it holds.
     Holds,
     /// 5: a change is due, and that was asked for.
@@ -316,7 +318,7 @@ pub enum Verdict {
     ExpectationFalse,
 }
 
-impl Verdict {
+impl ExpectationVerdict {
     /// The process's exit code.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -379,7 +381,7 @@ impl Gate {
                 fail_on: Some(name),
             });
         }
-        let (_, text) = meaning(Condition::Change);
+        let (_, text) = meaning(ExpectShorthand::Change);
         let unchanged = args.exit_code.then(|| Expression::parse(text));
         let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
         Ok(Self {
@@ -439,7 +441,7 @@ impl Gate {
     }
 
     /// Whether all of it holds. A search asks this of every run.
-    pub fn truth(&self, facts: &Facts<'_>) -> Truth {
+    pub fn truth(&self, facts: &PassFacts<'_>) -> Truth {
         let truths = self
             .expected
             .iter()
@@ -450,9 +452,9 @@ impl Gate {
     /// Each expectation with whether it holds, those that were judged before, and what they come to.
     pub fn judge(
         &self,
-        facts: &Facts<'_>,
+        facts: &PassFacts<'_>,
         judged: impl IntoIterator<Item = Expectation>,
-    ) -> (Vec<Expectation>, Verdict) {
+    ) -> (Vec<Expectation>, ExpectationVerdict) {
         let own = self
             .expected
             .iter()
@@ -460,25 +462,25 @@ impl Gate {
         let expectations: Vec<Expectation> = own.chain(judged).collect();
         let unchanged = self.unchanged.as_ref();
         let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
-        let verdict = Verdict::of(&expectations, unchanged);
+        let verdict = ExpectationVerdict::of(&expectations, unchanged);
         (expectations, verdict)
     }
 }
 
 /// The name of a shorthand, and what it expects.
-fn meaning(shorthand: Condition) -> (&'static str, &'static str) {
+fn meaning(shorthand: ExpectShorthand) -> (&'static str, &'static str) {
     match shorthand {
-        Condition::ScaleDown => ("scale-down", "delta >= 0"),
-        Condition::ScaleUp => ("scale-up", "delta <= 0"),
-        Condition::Change => ("change", "delta == 0"),
-        Condition::Limited => ("limited", "not limited"),
-        Condition::Maxed => ("maxed", "desired < max"),
-        Condition::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
-        Condition::Stale => ("stale", "not stale"),
-        Condition::Warnings => ("warnings", "warnings == 0"),
-        Condition::Unsettled => ("unsettled", "run.settled"),
-        Condition::RunMaxed => ("run-maxed", "run.atMax == 0s"),
-        Condition::Unanswered => ("unanswered", "run.unanswered == 0s"),
+        ExpectShorthand::ScaleDown => ("scale-down", "delta >= 0"),
+        ExpectShorthand::ScaleUp => ("scale-up", "delta <= 0"),
+        ExpectShorthand::Change => ("change", "delta == 0"),
+        ExpectShorthand::Limited => ("limited", "not limited"),
+        ExpectShorthand::Maxed => ("maxed", "desired < max"),
+        ExpectShorthand::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
+        ExpectShorthand::Stale => ("stale", "not stale"),
+        ExpectShorthand::Warnings => ("warnings", "warnings == 0"),
+        ExpectShorthand::Unsettled => ("unsettled", "run.settled"),
+        ExpectShorthand::RunMaxed => ("run-maxed", "run.atMax == 0s"),
+        ExpectShorthand::Unanswered => ("unanswered", "run.unanswered == 0s"),
     }
 }
 

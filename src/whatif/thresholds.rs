@@ -14,7 +14,7 @@ use crate::engine::hold::Hold;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::{Documents, Snapshot, Unread};
+use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::{Probe, ValueSearch};
 
 /// What the values of one metric would change.
@@ -33,13 +33,13 @@ pub struct Thresholds {
     pub divided: bool,
     /// What is known of it.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: ThresholdValues,
 }
 
 /// The values, or why they are unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Found {
+pub enum ThresholdValues {
     /// They were found.
     Changes(Box<Changes>),
     /// No value can be put in its place, or none would change anything.
@@ -54,7 +54,7 @@ pub enum Found {
 #[serde(rename_all = "camelCase")]
 pub struct Changes {
     /// What the values count.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
     /// The highest value that was tried; none changes anything beyond that is not near the ends
@@ -71,9 +71,9 @@ pub struct Changes {
     /// The lowest values with the upper bound.
     pub max: Reached,
     /// The pass at the value 0.
-    pub lowest: End,
+    pub lowest: RangeEnd,
     /// The pass at the highest value that was tried.
-    pub highest: End,
+    pub highest: RangeEnd,
     /// Replicas over values, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
@@ -82,7 +82,7 @@ pub struct Changes {
 /// What values of a metric count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Unit {
+pub enum MetricUnit {
     /// Whole percents of what the pods request, as the controller compares them.
     Percent,
     /// Milli-units of each pod.
@@ -162,7 +162,7 @@ pub struct Reached {
 /// The pass at one end of the values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct End {
+pub struct RangeEnd {
     /// What the metric asks for; none where it cannot be evaluated.
     pub proposal: Option<i32>,
     /// The replicas after the pass.
@@ -210,12 +210,12 @@ pub struct Curve {
     #[serde(flatten)]
     pub span: Span,
     /// The places at which anything changes; where there are very many, only some of them.
-    pub steps: Vec<Point>,
+    pub steps: Vec<CurvePoint>,
 }
 
 /// From one value on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// The value.
     pub from: i64,
     /// What the metric asks for, whatever is above the upper bound as one more than that; none where
@@ -296,8 +296,8 @@ impl Thresholds {
             format: quantity(spec).map(Quantity::format).unwrap_or_default(),
             divided: spec.is_divided(),
             found: match changes {
-                Ok(changes) => Found::Changes(Box::new(changes)),
-                Err(error) => Found::Nothing { error },
+                Ok(changes) => ThresholdValues::Changes(Box::new(changes)),
+                Err(error) => ThresholdValues::Nothing { error },
             },
         }
     }
@@ -307,7 +307,7 @@ impl Thresholds {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Borders {
     /// How the values are counted.
-    pub scale: Scale,
+    pub scale: UnitScale,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
     /// The values that the metric itself takes for on target.
@@ -320,9 +320,9 @@ pub struct Borders {
 
 /// How the values of a metric are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct UnitScale {
     /// What they count.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// How amounts are written.
     pub format: Format,
     /// Whether the target is per replica, while the value is not.
@@ -369,7 +369,7 @@ impl Borders {
         let snapshot = &input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
         let dial = Dial::new(snapshot, index, decision).ok()?;
-        let scale = Scale::of(spec, &dial);
+        let scale = UnitScale::of(spec, &dial);
         let now = decision
             .metric(index)
             .and_then(|step| value_of(step, scale.unit));
@@ -392,15 +392,15 @@ impl Borders {
     }
 }
 
-impl Scale {
+impl UnitScale {
     fn of(spec: &MetricSpec, dial: &Dial<'_>) -> Self {
         Self {
             unit: if dial.is_percent() {
-                Unit::Percent
+                MetricUnit::Percent
             } else if spec.is_total() {
-                Unit::Milli
+                MetricUnit::Milli
             } else {
-                Unit::MilliPerPod
+                MetricUnit::MilliPerPod
             },
             format: quantity(spec).map(Quantity::format).unwrap_or_default(),
             divided: spec.is_divided(),
@@ -411,7 +411,7 @@ impl Scale {
 fn changes(
     pass: &Pass,
     dial: Dial<'_>,
-    now: impl FnOnce(Unit) -> Option<i64>,
+    now: impl FnOnce(MetricUnit) -> Option<i64>,
     index: usize,
     curve: bool,
 ) -> Result<Changes, String> {
@@ -419,7 +419,7 @@ fn changes(
         input, remembered, ..
     } = pass;
     let snapshot = &input.snapshot;
-    let Scale { unit, .. } = Scale::of(&snapshot.hpa.spec.metrics[index], &dial);
+    let UnitScale { unit, .. } = UnitScale::of(&snapshot.hpa.spec.metrics[index], &dial);
     let now = now(unit);
     let mut search = ValueSearch::new(snapshot, remembered, dial, index);
     search.run(now)?;
@@ -464,25 +464,25 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
     match decision.metric(index).map(|step| &step.result) {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
-        Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),
-        Some(MetricResult::Unread(Unread::Missing {
+        Some(MetricResult::Unread(UnreadCause::Refused { message })) => Err(message),
+        Some(MetricResult::Unread(UnreadCause::Missing {
             documents: Documents::Samples,
         })) => Err("the history lacks it"),
-        Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input lacks it"),
+        Some(MetricResult::Unread(UnreadCause::Missing { .. })) => Err("the input lacks it"),
         None => Err("the pass ignores it"),
     }
 }
 
 /// What the status says of a metric, in the unit.
-fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
+fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
     let MetricResult::Proposal(proposal) = &step.result else {
         return None;
     };
     let current = &proposal.current;
     let quantity = match unit {
-        Unit::Percent => return current.average_utilization.map(i64::from),
-        Unit::MilliPerPod => current.average_value.as_ref(),
-        Unit::Milli => proposal.total.as_ref().or(current.value.as_ref()),
+        MetricUnit::Percent => return current.average_utilization.map(i64::from),
+        MetricUnit::MilliPerPod => current.average_value.as_ref(),
+        MetricUnit::Milli => proposal.total.as_ref().or(current.value.as_ref()),
     };
     quantity.map(Quantity::milli_value)
 }

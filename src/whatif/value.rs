@@ -9,7 +9,7 @@ use crate::apimachinery::quantity::{Amount, Quantity};
 
 /// A value that replaces an observed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
+pub enum AssumedValue {
     /// A share of what each pod requests.
     Share(Ratio),
     /// An amount in milli-units.
@@ -46,7 +46,7 @@ pub enum ValueError {
     TooLarge,
 }
 
-impl FromStr for Value {
+impl FromStr for AssumedValue {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
@@ -191,7 +191,7 @@ impl fmt::Display for Ratio {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ratio, Value, ValueError};
+    use super::{AssumedValue, Ratio, ValueError};
 
     #[test]
     fn every_form_is_read_exactly() {
@@ -200,25 +200,25 @@ mod tests {
             denominator,
         };
         for (text, value) in [
-            ("80%", Value::Share(ratio(80, 100))),
-            ("0%", Value::Share(ratio(0, 100))),
-            ("62.5%", Value::Share(ratio(625, 1000))),
-            ("62.50%", Value::Share(ratio(625, 1000))),
-            ("250m", Value::Amount(250)),
-            ("1.5", Value::Amount(1500)),
-            ("0", Value::Amount(0)),
-            ("512Mi", Value::Amount(512 * 1024 * 1024 * 1000)),
-            ("1n", Value::Amount(1)),
-            ("1e3", Value::Amount(1_000_000)),
-            ("+20%", Value::Scale(ratio(120, 100))),
-            ("-10%", Value::Scale(ratio(90, 100))),
-            ("-100%", Value::Scale(ratio(0, 100))),
-            ("x2", Value::Scale(ratio(2, 1))),
-            ("x0.5", Value::Scale(ratio(5, 10))),
-            ("x.5", Value::Scale(ratio(5, 10))),
-            ("missing", Value::Missing),
+            ("80%", AssumedValue::Share(ratio(80, 100))),
+            ("0%", AssumedValue::Share(ratio(0, 100))),
+            ("62.5%", AssumedValue::Share(ratio(625, 1000))),
+            ("62.50%", AssumedValue::Share(ratio(625, 1000))),
+            ("250m", AssumedValue::Amount(250)),
+            ("1.5", AssumedValue::Amount(1500)),
+            ("0", AssumedValue::Amount(0)),
+            ("512Mi", AssumedValue::Amount(512 * 1024 * 1024 * 1000)),
+            ("1n", AssumedValue::Amount(1)),
+            ("1e3", AssumedValue::Amount(1_000_000)),
+            ("+20%", AssumedValue::Scale(ratio(120, 100))),
+            ("-10%", AssumedValue::Scale(ratio(90, 100))),
+            ("-100%", AssumedValue::Scale(ratio(0, 100))),
+            ("x2", AssumedValue::Scale(ratio(2, 1))),
+            ("x0.5", AssumedValue::Scale(ratio(5, 10))),
+            ("x.5", AssumedValue::Scale(ratio(5, 10))),
+            ("missing", AssumedValue::Missing),
         ] {
-            assert_eq!(text.parse::<Value>(), Ok(value), "{text}");
+            assert_eq!(text.parse::<AssumedValue>(), Ok(value), "{text}");
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
             ("99999999999999999999%", TooLarge),
             ("+99999999999999999999%", TooLarge),
         ] {
-            assert_eq!(text.parse::<Value>(), Err(error), "{text}");
+            assert_eq!(text.parse::<AssumedValue>(), Err(error), "{text}");
         }
     }
 
@@ -283,7 +283,7 @@ mod tests {
             ("+5%", "1.05"),
         ] {
             let ratio = match text.parse() {
-                Ok(Value::Scale(ratio) | Value::Share(ratio)) => ratio,
+                Ok(AssumedValue::Scale(ratio) | AssumedValue::Share(ratio)) => ratio,
                 other => panic!("{text}: {other:?}"),
             };
             assert_eq!(ratio.to_string(), shown);

@@ -9,7 +9,7 @@ use clap::Parser;
 use jiff::Timestamp;
 use kubectl_hpa::apiserver::default::AdmissionRules;
 use kubectl_hpa::args::{Cli, Verb};
-use kubectl_hpa::findings::remedy::{Check, Remedy};
+use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
 use kubectl_hpa::findings::{self, Code, Finding, FindingView, Severity};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
@@ -673,9 +673,9 @@ fn check_advice(each: usize, is_thorough: bool) {
             let check = remedy.check();
             let is_quiet = view.severity == Severity::Info || view.follows.is_some();
             match check {
-                Check::Quiet if !is_quiet => fails("asks for nothing".to_owned()),
-                Check::Quiet => *played.entry(remedy).or_default() += 1,
-                Check::Shown | Check::Unplayed(_) | Check::Played => {}
+                AdviceCheck::Quiet if !is_quiet => fails("asks for nothing".to_owned()),
+                AdviceCheck::Quiet => *played.entry(remedy).or_default() += 1,
+                AdviceCheck::Shown | AdviceCheck::Unplayed(_) | AdviceCheck::Played => {}
             }
             for command in &given(pass, view) {
                 // What is assumed is not in the objects.
@@ -689,11 +689,11 @@ fn check_advice(each: usize, is_thorough: bool) {
                 };
                 match (effect, check) {
                     // A prediction without a change only shows what follows.
-                    (Effect::Shows, Check::Played) if remedy != Remedy::ChangePolicies => {}
+                    (Effect::Shows, AdviceCheck::Played) if remedy != Remedy::ChangePolicies => {}
                     (Effect::Shows, _) => *played.entry(remedy).or_default() += 1,
-                    (Effect::Elsewhere, _) | (_, Check::Unplayed(_)) => {}
-                    (Effect::Changes(_), Check::Played) if is_assumed => {}
-                    (Effect::Changes(input), Check::Played) => {
+                    (Effect::Elsewhere, _) | (_, AdviceCheck::Unplayed(_)) => {}
+                    (Effect::Changes(_), AdviceCheck::Played) if is_assumed => {}
+                    (Effect::Changes(input), AdviceCheck::Played) => {
                         *played.entry(remedy).or_default() += 1;
                         let why = broken(pass, view, &found, &Pass::run(*input));
                         why.into_iter()
@@ -711,7 +711,8 @@ fn check_advice(each: usize, is_thorough: bool) {
         wrong.join("\n")
     );
     let is_unseen = |it: &&Remedy| {
-        !matches!(it.check(), Check::Unplayed(_)) && played.get(it).is_none_or(|times| *times == 0)
+        !matches!(it.check(), AdviceCheck::Unplayed(_))
+            && played.get(it).is_none_or(|times| *times == 0)
     };
     let unseen: Vec<&Remedy> = Remedy::ALL.iter().filter(is_unseen).collect();
     assert!(unseen.is_empty(), "never checked: {unseen:?}\n{played:?}");

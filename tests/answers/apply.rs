@@ -7,7 +7,7 @@ use crate::common::recorded;
 use crate::common::written;
 
 use kubectl_hpa::apply::Change;
-use kubectl_hpa::apply::gate::{Code, Concern, GateInput, Going, Leader};
+use kubectl_hpa::apply::gate::{Concern, GateCode, GateInput, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::outlook::Range;
@@ -54,7 +54,7 @@ fn what_the_controller_did_not_decide_is_never_written() {
             assert!(
                 concerns
                     .iter()
-                    .all(|concern| concern.code() == Code::Metrics),
+                    .all(|concern| concern.code() == GateCode::Metrics),
                 "{name}: {concerns:?}"
             );
             continue;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use clap::Parser;
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Cli, Verb};
-use kubectl_hpa::backtest::{Backtest, Candidate, Plan, Search, Spec};
+use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Search};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Memory;
@@ -240,7 +240,7 @@ fn typed(flags: &[&str]) -> kubectl_hpa::args::Predict {
 /// The backtest of one candidate, which differs from the HPA by these flags.
 fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Backtest, Error> {
     let assumptions = Assumptions::read(&typed(flags).overrides)?;
-    let candidate = Spec {
+    let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
         manifest: None,
@@ -332,7 +332,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
         let trace = (!text.is_empty()).then(|| Trace::read(text.as_bytes(), "the load").unwrap());
         plan.timeline.trace = trace.map(Arc::new);
         let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
-        let candidate = Spec {
+        let candidate = NamedSpec {
             name: "c".to_owned(),
             assumptions: assumptions.clone(),
             manifest: None,
@@ -368,7 +368,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
 /// The backtest of a candidate whose pods are rolled out at a time.
 fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
     let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
-    let candidate = Spec {
+    let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
         manifest: None,
@@ -418,7 +418,7 @@ fn a_rollout_parts_later_and_ends_the_same() {
                 .as_ref()
                 .is_none_or(|parted| parted.time >= begins)
         );
-        let last = |own: &Candidate| own.run.timeline.passes.last().unwrap().replicas;
+        let last = |own: &CandidateRun| own.run.timeline.passes.last().unwrap().replicas;
         let (own, want) = (last(own), last(&at_once.candidates[0]));
         assert!(
             own == want || own == want + 1,

@@ -9,7 +9,7 @@ use comrak::nodes::NodeValue;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use kubectl_hpa::args::{Condition, ExpectArgs, FailOn, Overrides};
+use kubectl_hpa::args::{ExpectArgs, ExpectShorthand, FailOn, Overrides};
 use kubectl_hpa::backtest::{ManifestPlace, Plan};
 use kubectl_hpa::findings::Severity;
 use kubectl_hpa::pass::{Doubts, Pass};
@@ -27,7 +27,8 @@ use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{
-    self, Expectation, Expression, Fact, Facts, Field, Gate, MetricField, RunFacts, Truth, Verdict,
+    self, Expectation, ExpectationVerdict, Expression, Fact, Field, Gate, MetricField, PassFacts,
+    RunFacts, Truth,
 };
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
@@ -59,19 +60,19 @@ fn open() -> Input {
     ])
 }
 
-fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) -> T) -> T {
+fn with_facts<T>(input: &Input, of: impl FnOnce(&PassFacts<'_>, &Explanation<'_>) -> T) -> T {
     let pass = Pass::run(input.clone());
-    of(&Facts::of(&pass), &Explanation::new(&pass))
+    of(&PassFacts::of(&pass), &Explanation::new(&pass))
 }
 
-fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, Verdict) {
+fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, ExpectationVerdict) {
     let gate = Gate::new(args).expect("expressions");
     gate.check(&input.snapshot.hpa.spec)
         .expect("metrics that there are");
     with_facts(input, |facts, _| gate.judge(facts, []))
 }
 
-fn expect(expressions: &[&str], fail_on: &[Condition]) -> ExpectArgs {
+fn expect(expressions: &[&str], fail_on: &[ExpectShorthand]) -> ExpectArgs {
     ExpectArgs {
         expect: expressions.iter().map(|&text| text.to_owned()).collect(),
         fail_on: fail_on.iter().copied().map(FailOn::Condition).collect(),
@@ -172,7 +173,9 @@ fn facts_are_those_of_the_controller() {
 
 #[test]
 fn each_expectation_is_true_false_or_unknown() {
-    use Condition::{Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings};
+    use ExpectShorthand::{
+        Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings,
+    };
     let all = [
         ScaleDown,
         ScaleUp,
@@ -234,7 +237,7 @@ fn run_of(
     input: &Input,
     load: Option<&str>,
     args: &ExpectArgs,
-) -> (Timeline, Vec<Expectation>, Verdict) {
+) -> (Timeline, Vec<Expectation>, ExpectationVerdict) {
     let trace = load.map(|text| Trace::read(text.as_bytes(), "load.csv").expect("a trace"));
     let second = SignedDuration::from_secs(1);
     let span = if load.is_none() {
@@ -259,7 +262,7 @@ fn run_of(
     let pass = Pass::run(prepared.into_parts().0);
     let run = RunFacts::new(&pass, &timeline.totals);
     let gate = Gate::new(args).expect("expressions");
-    let facts = Facts::of(&pass).with_runs(run, run);
+    let facts = PassFacts::of(&pass).with_runs(run, run);
     let (expectations, verdict) = gate.judge(&facts, []);
     let least = expectations.iter().map(|one| one.truth).min();
     assert_eq!(Some(gate.truth(&facts)), least, "a search sees the same");
@@ -355,7 +358,7 @@ fn fields_of_a_run_are_counted_from_its_passes() {
         "run.longestShort < 15s",
         "run.lowest + run.reversals < 2",
     ];
-    let args = expect(&expressions, &[Condition::RunMaxed]);
+    let args = expect(&expressions, &[ExpectShorthand::RunMaxed]);
     let (_, expectations, _) = run_of(&growing(), Some(LOAD), &args);
     let lines: Vec<String> = expectations.iter().map(Expectation::because).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -514,7 +517,7 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
     let verdict = |args: &ExpectArgs| judge(&unmeasured, args).1.exit_code();
     assert_eq!(verdict(&expect(&["desired <= 20"], &[])), 4);
-    assert_eq!(verdict(&expect(&[], &[Condition::ScaleDown])), 4);
+    assert_eq!(verdict(&expect(&[], &[ExpectShorthand::ScaleDown])), 4);
     assert_eq!(verdict(&expect(&["blocked or desired <= 20"], &[])), 0);
     assert_eq!(verdict(&expect(&["not blocked", "desired <= 20"], &[])), 3);
     assert_eq!(
@@ -528,7 +531,7 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
         exit_code: true,
         ..ExpectArgs::default()
     };
-    assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
+    assert_eq!(judge(&growing(), &change).1, ExpectationVerdict::ChangeDue);
 }
 
 /// Returns a state in which a pass is made or blocked: the target's replicas and selector, other objects,
@@ -605,7 +608,11 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
     ] {
         let all = expect(
             &["blocked", "desired <= 20", "delta < 20"],
-            &[Condition::Change, Condition::Maxed, Condition::ScaleDown],
+            &[
+                ExpectShorthand::Change,
+                ExpectShorthand::Maxed,
+                ExpectShorthand::ScaleDown,
+            ],
         );
         let (expectations, _) = judge(&input, &all);
         let truth = |name: &str| {
@@ -657,7 +664,7 @@ fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
 fn json_has_each_value_or_why_there_is_none() {
     let args = expect(
         &["metric.cpu.desired < 3 and delta < 3"],
-        &[Condition::Limited],
+        &[ExpectShorthand::Limited],
     );
     let (expectations, _) = judge(&open(), &args);
     assert_eq!(
@@ -697,7 +704,10 @@ fn alone(expectations: Vec<Expectation>) -> Judged {
 }
 
 fn three() -> ExpectArgs {
-    expect(&["desired <= 10", "recommended > 0"], &[Condition::Limited])
+    expect(
+        &["desired <= 10", "recommended > 0"],
+        &[ExpectShorthand::Limited],
+    )
 }
 
 #[test]
@@ -711,7 +721,10 @@ fn markdown_for_a_pull_request() {
     let assumptions = Assumptions::read(&typed).expect("overrides");
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (input, overrides) = applied.expect("an input");
-    let expected = expect(&["desired <= 10", "recommended > 8"], &[Condition::Limited]);
+    let expected = expect(
+        &["desired <= 10", "recommended > 8"],
+        &[ExpectShorthand::Limited],
+    );
     let (expectations, _) = judge(&input, &expected);
     let expectations = vec![alone(expectations)];
     let assumed = Pass::run(input);
@@ -948,9 +961,9 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         expression: format!("{field} > 2 {text}"),
         fail_on: None,
         truth: Truth::False,
-        values: vec![expect::Value {
+        values: vec![expect::FieldValue {
             field,
-            fact: Fact::Unknown(expect::Unknown::MetricFailed(say())),
+            fact: Fact::Unknown(expect::UnknownCause::MetricFailed(say())),
             moment: None,
         }],
         is_plain: true,

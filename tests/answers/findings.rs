@@ -14,7 +14,7 @@ use kubectl_hpa::findings::path::above_max::AboveMax;
 use kubectl_hpa::findings::path::at_max::AtMax;
 use kubectl_hpa::findings::path::below_min::BelowMin;
 use kubectl_hpa::findings::path::corrected::Correction;
-use kubectl_hpa::findings::remedy::{Check, Remedy};
+use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
 use kubectl_hpa::findings::requests::unreachable_target::AtLimits;
 use kubectl_hpa::findings::{
     self, Code, Facts, Finding, FindingView, Rank, Severity, owners, pods, requests,
@@ -1090,7 +1090,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::DilutedByContainer(it) => {
             let rows = || ready(it.metric);
             let resource = &step(it.metric).name;
-            let is_share = |share: &requests::diluted_by_container::Share| {
+            let is_share = |share: &requests::diluted_by_container::ContainerShare| {
                 let used = rows().filter_map(|row| usage(name_of(row), &share.container, resource));
                 let requested = rows().filter_map(|row| {
                     request(&snapshot.pods[row.pod as usize], &share.container, resource)
@@ -1266,7 +1266,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 .iter()
                 .flat_map(|of| of.pods.iter().map(|it| &**it))
                 .collect();
-            let is_share = |share: &owners::foreign_pods::Share| {
+            let is_share = |share: &owners::foreign_pods::MetricShare| {
                 let theirs =
                     sum(&mut ready(share.metric).filter(|row| names.contains(name_of(row))));
                 (share.all, share.theirs) == (sum(&mut ready(share.metric)), theirs)
@@ -1309,7 +1309,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             vec![("since", starts.min() == Some(it.since))]
         }
         Facts::UncountedPods(it) => {
-            let is_row = |own: &pods::uncounted_pods::Uncounted| {
+            let is_row = |own: &pods::uncounted_pods::UncountedPod| {
                 let is_counted = own.row.group == Group::Ready;
                 step(own.metric).pods.contains(&own.row) && is_counted == it.count
             };
@@ -1783,10 +1783,10 @@ information, or follows from another one. The rest cannot be played, for the rea
     .to_owned();
     for remedy in Remedy::ALL {
         let check = match remedy.check() {
-            Check::Played => "played".to_owned(),
-            Check::Shown => "shows".to_owned(),
-            Check::Quiet => "nothing to do".to_owned(),
-            Check::Unplayed(why) => format!("not played: {why}"),
+            AdviceCheck::Played => "played".to_owned(),
+            AdviceCheck::Shown => "shows".to_owned(),
+            AdviceCheck::Quiet => "nothing to do".to_owned(),
+            AdviceCheck::Unplayed(why) => format!("not played: {why}"),
         };
         let (when, promise) = (remedy.when(), remedy.promise());
         let _ = writeln!(text, "| {remedy:?} | {when} | {promise} | {check} |");

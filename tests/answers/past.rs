@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{Origin, rewind};
+use kubectl_hpa::past::{HistoryOrigin, rewind};
 use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
@@ -96,7 +96,7 @@ fn memory() -> Value {
 }
 
 fn past(metrics: &[Value], history: &History) -> Result<Pass, Error> {
-    rewind(input(metrics), history, at(), Origin::default()).map(Pass::run)
+    rewind(input(metrics), history, at(), HistoryOrigin::default()).map(Pass::run)
 }
 
 fn explained(pass: &Pass) -> (Page, Value) {
@@ -294,7 +294,7 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         .snapshot
         .hpa;
     let of = |history: &History| {
-        let pass = rewind(input.clone(), history, at(), Origin::default())
+        let pass = rewind(input.clone(), history, at(), HistoryOrigin::default())
             .map(Pass::run)
             .unwrap();
         let (_, json) = explained(&pass);
@@ -440,7 +440,7 @@ fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
         created
     );
     let then = Timestamp::from_second(created - 60).unwrap();
-    let pass = rewind(input(&[cpu()]), &history, then, Origin::default())
+    let pass = rewind(input(&[cpu()]), &history, then, HistoryOrigin::default())
         .map(Pass::run)
         .unwrap();
     assert_eq!(pass.input.snapshot.pods.len(), 2);

@@ -24,7 +24,7 @@ use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
 use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::pod::Phase;
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use recorded::Case;
@@ -726,7 +726,7 @@ fn why_no_pod_can_have_a_value_is_said() {
     let refuse = |snapshot: &mut Snapshot| {
         snapshot.pods.clear();
         let message = "forbidden".to_owned();
-        snapshot.metrics[1] = MetricAnswer::Unread(Unread::Refused { message });
+        snapshot.metrics[1] = MetricAnswer::Unread(UnreadCause::Refused { message });
     };
     assert_eq!(
         message(refuse, "--cpu=side=1m").0,

@@ -31,8 +31,8 @@ use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::memory::ScaleEvent;
 use kubectl_hpa::snapshot::surroundings::Surroundings;
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
-use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
+use kubectl_hpa::whatif::expect::{Expression, Fact, Field, MetricField, PassFacts};
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -789,7 +789,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
         let mut less = input.clone();
         for (index, answer) in less.snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
-                *answer = MetricAnswer::Unread(Unread::Refused {
+                *answer = MetricAnswer::Unread(UnreadCause::Refused {
                     message: "no".to_owned(),
                 });
             }
@@ -809,7 +809,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
 /// Whether the facts about a pass of which less is known always allow the facts about the pass itself.
 fn holds_facts(known: &Pass, open: &Pass) -> TestCaseResult {
     let input = &known.input;
-    let (known, open) = (Facts::of(known), Facts::of(open));
+    let (known, open) = (PassFacts::of(known), PassFacts::of(open));
     const OF_PASS: &str = "desired == current or delta == min or max == recommended or \
                            failed == missing or warnings == 0 or limited or stabilized or \
                            blocked or stale";

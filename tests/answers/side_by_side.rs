@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Overrides, Validate};
-use kubectl_hpa::backtest::{self, ManifestPlace, Plan, Spec};
+use kubectl_hpa::backtest::{self, ManifestPlace, NamedSpec, Plan};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::markdown::markdown;
@@ -63,9 +63,9 @@ fn day(more: i32) -> String {
 }
 
 /// A candidate of flags.
-fn flags(typed: &Overrides) -> Spec {
+fn flags(typed: &Overrides) -> NamedSpec {
     let assumptions = Assumptions::read(typed).unwrap();
-    Spec {
+    NamedSpec {
         name: "candidate".to_owned(),
         assumptions,
         manifest: None,
@@ -73,7 +73,7 @@ fn flags(typed: &Overrides) -> Spec {
 }
 
 /// A candidate of a manifest.
-fn manifest(file: &str, spec: &Value) -> Spec {
+fn manifest(file: &str, spec: &Value) -> NamedSpec {
     let mut objects = Objects::default();
     read_text(&build::hpa(spec).to_string(), file, &mut objects).unwrap();
     let options = Options {
@@ -87,7 +87,7 @@ fn manifest(file: &str, spec: &Value) -> Spec {
         file: file.to_owned(),
         line: 1,
     };
-    Spec {
+    NamedSpec {
         name: file.to_owned(),
         assumptions,
         manifest: Some(place),
@@ -98,7 +98,7 @@ fn manifest(file: &str, spec: &Value) -> Spec {
 fn compared<T>(
     hpa: &Value,
     trace: &str,
-    candidates: &[Spec],
+    candidates: &[NamedSpec],
     look: impl FnOnce(Prediction<'_>) -> T,
 ) -> T {
     let pods = ["web-0", "web-1", "web-2", "web-3"];
@@ -133,7 +133,7 @@ fn compared<T>(
         Pass::run(first.input.clone()),
         Pass::run(plan.observed.clone()),
     );
-    let own = |candidate: &backtest::Candidate| {
+    let own = |candidate: &backtest::CandidateRun| {
         Explanation::new(&Pass::run(candidate.run.input.clone())).findings
     };
     let findings = backtest.candidates.iter().map(own).collect();
@@ -148,7 +148,7 @@ fn compared<T>(
     ))
 }
 
-fn larger() -> Spec {
+fn larger() -> NamedSpec {
     flags(&Overrides {
         max: Some(30),
         targets: vec!["cpu=70%".to_owned()],

@@ -19,7 +19,7 @@ use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::whatif::expect::{Expression, Fact, Facts};
+use kubectl_hpa::whatif::expect::{Expression, Fact, PassFacts};
 use kubectl_hpa::whatif::overrides::{
     Assumptions, Candidate, KnownValues, Override, add_hpas_of_keda, suppose_pods,
 };
@@ -341,7 +341,7 @@ fn metrics_of_one_name_are_told_apart() {
         notes_of(&pass),
         ["the input has no value of External/rps; state it, such as --metric External/rps=30"]
     );
-    let facts = Facts::of(&pass);
+    let facts = PassFacts::of(&pass);
     let facts = ["metric.Pods/rps.desired", "metric.External/rps.desired"].map(|field| {
         let (_, field) = Expression::parse(&format!("{field} > 0"))
             .expect("one")

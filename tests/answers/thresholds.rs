@@ -21,9 +21,9 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::whatif::overrides::set_metric;
 use kubectl_hpa::whatif::thresholds::{
-    Ask, Asks, Band, Changes, Effect, Found, Reached, Unit, thresholds,
+    Ask, Asks, Band, Changes, Effect, MetricUnit, Reached, ThresholdValues, thresholds,
 };
-use kubectl_hpa::whatif::value::Value;
+use kubectl_hpa::whatif::value::AssumedValue;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseResult, TestRunner};
@@ -152,8 +152,8 @@ fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(
     let pass = Pass::run(input.clone());
     let all = thresholds(&pass, curve).into_iter();
     let found = all.filter_map(|of| match of.found {
-        Found::Changes(changes) => Some((of.index, *changes)),
-        Found::Nothing { .. } => None,
+        ThresholdValues::Changes(changes) => Some((of.index, *changes)),
+        ThresholdValues::Nothing { .. } => None,
     });
     let found = found.collect();
     ((pass.remembered, pass.decision), found)
@@ -191,8 +191,8 @@ fn at(
     value: i64,
 ) -> At {
     let value = match changes.unit {
-        Unit::Percent => format!("{value}%").parse().expect("a share"),
-        Unit::MilliPerPod | Unit::Milli => Value::Amount(value),
+        MetricUnit::Percent => format!("{value}%").parse().expect("a share"),
+        MetricUnit::MilliPerPod | MetricUnit::Milli => AssumedValue::Amount(value),
     };
     let mut changed = snapshot.clone();
     set_metric(&mut changed, index, &value, decision).expect("a value that can be set");

@@ -28,7 +28,7 @@ use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::outlook::{Outlook, Range};
-use kubectl_hpa::past::{Origin, record};
+use kubectl_hpa::past::{HistoryOrigin, record};
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
@@ -153,7 +153,7 @@ fn check(name: &str, past: Past, every: usize) -> Share {
         if past == Past::Recorded {
             let history = history::history(&moments(name)[..=place], Scrapes::PLAIN);
             let next = infer::next_pass(&input);
-            let recorded = record(&input, &history, next, Origin::default()).unwrap();
+            let recorded = record(&input, &history, next, HistoryOrigin::default()).unwrap();
             input.evidence.recorded = Some(recorded);
         }
         let (decision, explanation) = common::explain(&input);
@@ -520,7 +520,13 @@ fn a_history_of_another_hpa_is_not_used() {
     let error = |seconds: i64| {
         let mut history = history::history(moments, Scrapes::PLAIN);
         *history.created.as_mut().unwrap() -= seconds;
-        record(input, &history, infer::next_pass(input), Origin::default()).err()
+        record(
+            input,
+            &history,
+            infer::next_pass(input),
+            HistoryOrigin::default(),
+        )
+        .err()
     };
     assert!(error(0).is_none() && error(1).is_none());
     let message = error(2).unwrap().to_string();

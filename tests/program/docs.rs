@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use kubectl_hpa::args::{Condition, command_line};
+use kubectl_hpa::args::{ExpectShorthand, command_line};
 use kubectl_hpa::whatif::expect::{metric_fields, pass_fields, run_fields};
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ fn expectations_are_described() {
         .filter(|it| !it.starts_with("replay."));
     let fields: Vec<String> = fields.collect();
     names("docs/expectations.md", fields.iter().map(String::as_str));
-    let values: Vec<_> = Condition::value_variants()
+    let values: Vec<_> = ExpectShorthand::value_variants()
         .iter()
         .map(|it| it.to_possible_value().unwrap())
         .collect();

@@ -7,11 +7,11 @@ use super::shortened;
 
 /// The path from a document to one of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldPath(pub(crate) Vec<Step>);
+pub(crate) struct FieldPath(pub(crate) Vec<PlaceStep>);
 
 /// One step into an object or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PlaceStep {
     /// The field of this name.
     Field(String),
     /// The element at this index, from 0.
@@ -22,7 +22,7 @@ impl FieldPath {
     /// Returns the path to the value in which the first `end` bytes of a JSON text end.
     pub(crate) fn at(json: &str, end: usize) -> Self {
         // A step for each open object and list; `None` in an object between two fields.
-        let mut open: Vec<Option<Step>> = Vec::new();
+        let mut open: Vec<Option<PlaceStep>> = Vec::new();
         let mut string: Option<usize> = None;
         let mut bytes = json.bytes().enumerate().take(end);
         while let Some((at, byte)) = bytes.next() {
@@ -35,7 +35,9 @@ impl FieldPath {
                         string = None;
                         if let Some(step @ None) = open.last_mut() {
                             let key = json.get(start..=at).map(serde_json::from_str);
-                            *step = Some(Step::Field(key.and_then(Result::ok).unwrap_or_default()));
+                            *step = Some(PlaceStep::Field(
+                                key.and_then(Result::ok).unwrap_or_default(),
+                            ));
                         }
                     }
                     _ => {}
@@ -45,12 +47,12 @@ impl FieldPath {
             match byte {
                 b'"' => string = Some(at),
                 b'{' => open.push(None),
-                b'[' => open.push(Some(Step::Element(0))),
+                b'[' => open.push(Some(PlaceStep::Element(0))),
                 b'}' | b']' => {
                     open.pop();
                 }
                 b',' => match open.last_mut() {
-                    Some(Some(Step::Element(place))) => *place += 1,
+                    Some(Some(PlaceStep::Element(place))) => *place += 1,
                     Some(step) => *step = None,
                     None => {}
                 },
@@ -85,7 +87,8 @@ impl fmt::Display for FieldPath {
     /// Kubernetes, which no error quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let is_of_gates = |step: &Step| matches!(step, Step::Field(name) if name == "featureGates");
+        let is_of_gates =
+            |step: &PlaceStep| matches!(step, PlaceStep::Field(name) if name == "featureGates");
         let end = self
             .0
             .iter()
@@ -93,11 +96,11 @@ impl fmt::Display for FieldPath {
             .map_or(self.0.len(), |gates| gates + 1);
         for (place, step) in self.0.iter().take(end).enumerate() {
             let name = match step {
-                Step::Element(element) => {
+                PlaceStep::Element(element) => {
                     write!(f, "[{element}]")?;
                     continue;
                 }
-                Step::Field(name) => shortened(name),
+                PlaceStep::Field(name) => shortened(name),
             };
             // Such as the keys of labels, which contain dots.
             if !name.chars().all(plain) {

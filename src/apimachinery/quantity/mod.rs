@@ -61,7 +61,7 @@ impl Quantity {
     ///
     /// Upstream's, plus [`ParseError::OutOfRange`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let parse::Parsed {
+        let parse::ParsedQuantity {
             amount,
             format,
             reuse,

@@ -12,7 +12,7 @@ const NANO: i32 = -9;
 
 /// What upstream's parser determines about a quantity.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedQuantity {
     pub(super) amount: Amount,
     pub(super) format: Format,
     /// Whether upstream keeps the input as the text to print.
@@ -46,7 +46,7 @@ impl Amount {
 }
 
 #[inline]
-pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
+pub(super) fn parse(text: &str) -> Result<ParsedQuantity, ParseError> {
     if text.is_empty() {
         return Err(ParseError::Format);
     }
@@ -84,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
     } else {
         magnitude
     };
-    Ok(Parsed {
+    Ok(ParsedQuantity {
         amount: Amount::int(value, scale),
         format,
         reuse,
@@ -176,7 +176,7 @@ fn parse_decimal(
     pieces: &Pieces<'_>,
     exponent: i32,
     mut format: Format,
-) -> Result<Parsed, ParseError> {
+) -> Result<ParsedQuantity, ParseError> {
     let digits: Vec<u8> = pieces
         .number
         .iter()
@@ -229,7 +229,7 @@ fn parse_decimal(
     if pieces.negative {
         unscaled = -unscaled;
     }
-    Ok(Parsed {
+    Ok(ParsedQuantity {
         amount: Amount::decimal(unscaled, scale),
         format,
         reuse: false,

@@ -24,7 +24,7 @@ enum Token {
 
 /// The requirements in `text`, in its order.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
-    let mut parser = Parser {
+    let mut parser = SelectorParser {
         tokens: tokens(text),
         position: 0,
     };
@@ -57,13 +57,13 @@ fn unexpected<T>(found: &str, expected: &str) -> Result<T, SelectorError> {
     )))
 }
 
-struct Parser<'a> {
+struct SelectorParser<'a> {
     /// Ends with [`Token::End`], which is never passed.
     tokens: Vec<(Token, &'a str)>,
     position: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> SelectorParser<'a> {
     /// The next token where `in` and `notin` are words.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens[self.position] {

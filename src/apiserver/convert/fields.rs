@@ -85,21 +85,21 @@ impl UnknownFields {
 
 /// What a value may be.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// A value, or a map with user-defined keys.
     Any,
     /// An object with these fields, or a list of them.
-    Fields(&'static [(&'static str, Shape)]),
+    Fields(&'static [(&'static str, ValueShape)]),
     /// The same with the fields of a type of k8s-openapi, of which only these are looked into.
     Of(
         fn() -> &'static [&'static str],
-        &'static [(&'static str, Shape)],
+        &'static [(&'static str, ValueShape)],
     ),
 }
 
-use Shape::{Any, Fields, Of};
+use ValueShape::{Any, Fields, Of};
 
-const METADATA: &[(&str, Shape)] = &[
+const METADATA: &[(&str, ValueShape)] = &[
     ("name", Any),
     ("generateName", Any),
     ("namespace", Any),
@@ -138,8 +138,8 @@ const METADATA: &[(&str, Shape)] = &[
     ),
 ];
 
-const REFERENCE: Shape = Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any)]);
-const SELECTOR: Shape = Fields(&[
+const REFERENCE: ValueShape = Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any)]);
+const SELECTOR: ValueShape = Fields(&[
     ("matchLabels", Any),
     (
         "matchExpressions",
@@ -147,14 +147,14 @@ const SELECTOR: Shape = Fields(&[
     ),
 ]);
 
-const METRIC: Shape = Fields(&[("name", Any), ("selector", SELECTOR)]);
-const TARGET: Shape = Fields(&[
+const METRIC: ValueShape = Fields(&[("name", Any), ("selector", SELECTOR)]);
+const TARGET: ValueShape = Fields(&[
     ("type", Any),
     ("value", Any),
     ("averageValue", Any),
     ("averageUtilization", Any),
 ]);
-const METRICS: Shape = Fields(&[
+const METRICS: ValueShape = Fields(&[
     ("type", Any),
     (
         "object",
@@ -176,22 +176,22 @@ const METRICS: Shape = Fields(&[
     ),
 ]);
 
-const POLICIES: Shape = Fields(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
-const RULES: Shape = Fields(&[
+const POLICIES: ValueShape = Fields(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
+const RULES: ValueShape = Fields(&[
     ("stabilizationWindowSeconds", Any),
     ("selectPolicy", Any),
     ("policies", POLICIES),
     ("tolerance", Any),
 ]);
 /// `HorizontalPodAutoscalerBehavior`.
-pub(crate) const BEHAVIOR: Shape = Fields(&[("scaleUp", RULES), ("scaleDown", RULES)]);
-const RULES_OF_BETA: Shape = Fields(&[
+pub(crate) const BEHAVIOR: ValueShape = Fields(&[("scaleUp", RULES), ("scaleDown", RULES)]);
+const RULES_OF_BETA: ValueShape = Fields(&[
     ("stabilizationWindowSeconds", Any),
     ("selectPolicy", Any),
     ("policies", POLICIES),
 ]);
 
-const FLAT_METRICS: Shape = Fields(&[
+const FLAT_METRICS: ValueShape = Fields(&[
     ("type", Any),
     (
         "object",
@@ -239,19 +239,19 @@ const FLAT_METRICS: Shape = Fields(&[
     ),
 ]);
 
-const V1: &[(&str, Shape)] = &[
+const V1: &[(&str, ValueShape)] = &[
     ("scaleTargetRef", REFERENCE),
     ("minReplicas", Any),
     ("maxReplicas", Any),
     ("targetCPUUtilizationPercentage", Any),
 ];
-const V2BETA1: &[(&str, Shape)] = &[
+const V2BETA1: &[(&str, ValueShape)] = &[
     ("scaleTargetRef", REFERENCE),
     ("minReplicas", Any),
     ("maxReplicas", Any),
     ("metrics", FLAT_METRICS),
 ];
-const V2BETA2: &[(&str, Shape)] = &[
+const V2BETA2: &[(&str, ValueShape)] = &[
     ("scaleTargetRef", REFERENCE),
     ("minReplicas", Any),
     ("maxReplicas", Any),
@@ -261,7 +261,7 @@ const V2BETA2: &[(&str, Shape)] = &[
         Fields(&[("scaleUp", RULES_OF_BETA), ("scaleDown", RULES_OF_BETA)]),
     ),
 ];
-const V2: &[(&str, Shape)] = &[
+const V2: &[(&str, ValueShape)] = &[
     ("scaleTargetRef", REFERENCE),
     ("minReplicas", Any),
     ("maxReplicas", Any),
@@ -269,9 +269,9 @@ const V2: &[(&str, Shape)] = &[
     ("behavior", BEHAVIOR),
 ];
 
-const RESOURCES: Shape = Of(names::<ResourceRequirements>, &[]);
-const CONTAINERS: Shape = Of(names::<Container>, &[("resources", RESOURCES)]);
-const TEMPLATE: (&str, Shape) = (
+const RESOURCES: ValueShape = Of(names::<ResourceRequirements>, &[]);
+const CONTAINERS: ValueShape = Of(names::<Container>, &[("resources", RESOURCES)]);
+const TEMPLATE: (&str, ValueShape) = (
     "template",
     Of(
         names::<PodTemplateSpec>,
@@ -291,9 +291,9 @@ const TEMPLATE: (&str, Shape) = (
         ],
     ),
 );
-const SELECTED: (&str, Shape) = ("selector", SELECTOR);
+const SELECTED: (&str, ValueShape) = ("selector", SELECTOR);
 
-const DEPLOYMENT: Shape = Of(
+const DEPLOYMENT: ValueShape = Of(
     names::<DeploymentSpec>,
     &[
         SELECTED,
@@ -307,7 +307,7 @@ const DEPLOYMENT: Shape = Of(
         ),
     ],
 );
-const STATEFUL_SET: Shape = Of(
+const STATEFUL_SET: ValueShape = Of(
     names::<StatefulSetSpec>,
     &[
         SELECTED,
@@ -327,7 +327,7 @@ const STATEFUL_SET: Shape = Of(
 
 /// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces its
 /// pods differs from version to version, and is not looked into.
-const ROLLOUT: Shape = Fields(&[
+const ROLLOUT: ValueShape = Fields(&[
     ("replicas", Any),
     SELECTED,
     TEMPLATE,
@@ -411,7 +411,7 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFiel
 }
 
 /// Returns the fields that an object with metadata, a spec of this shape and any status should not have.
-pub(crate) fn unknown_of(object: &Value, spec: Shape) -> UnknownFields {
+pub(crate) fn unknown_of(object: &Value, spec: ValueShape) -> UnknownFields {
     let mut unknown = UnknownFields::default();
     let top = [
         ("apiVersion", Any),
@@ -439,7 +439,7 @@ fn of_object(
     path: &str,
     value: &Value,
     any: &[&str],
-    fields: &[(&str, Shape)],
+    fields: &[(&str, ValueShape)],
     unknown: &mut UnknownFields,
 ) {
     let at = |name: &str| match path {

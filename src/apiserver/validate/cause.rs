@@ -78,9 +78,9 @@ impl fmt::Display for Shown<'_> {
 
 /// The path of a field, and the messages about its faults.
 #[derive(Debug, Clone)]
-pub(crate) struct Path(String);
+pub(crate) struct FaultPath(String);
 
-impl Path {
+impl FaultPath {
     pub(crate) fn new(root: &str) -> Self {
         Self(root.to_owned())
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn causes_are_worded_as_upstream_words_them() {
-        let path = Path::new("spec").child("metrics").index(1);
+        let path = FaultPath::new("spec").child("metrics").index(1);
         for (cause, want) in [
             (path.required(""), "spec.metrics[1]: Required value"),
             (

@@ -2,7 +2,7 @@
 //! `ValidateObjectMeta` of core and apimachinery at 1.36; `managedFields` are omitted, because the
 //! API server writes them itself.
 
-use super::cause::{Cause, Path, Shown};
+use super::cause::{Cause, FaultPath, Shown};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
 use crate::apiserver::metadata::ObjectMeta;
@@ -11,7 +11,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-pub(crate) fn validate(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
+pub(crate) fn validate(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
     let mut causes = validate_name(metadata, path);
 
     let namespace = path.child("namespace");
@@ -49,7 +49,7 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
 }
 
 /// Labels and annotations (`ValidateLabels`, `ValidateAnnotations`).
-pub(super) fn validate_maps(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
+pub(super) fn validate_maps(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     let labels = path.child("labels");
     for (key, value) in &metadata.labels {
@@ -77,7 +77,7 @@ pub(super) fn validate_maps(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_name(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
+fn validate_name(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !metadata.generate_name.is_empty() {
         let wrong = names::dns_subdomain(&mask_trailing_dash(&metadata.generate_name));
@@ -115,7 +115,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
     )
 }
 
-fn validate_owner_references(references: &[OwnerReference], path: &Path) -> Vec<Cause> {
+fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut controller: Option<String> = None;
     for reference in references {
@@ -162,7 +162,7 @@ fn validate_owner_references(references: &[OwnerReference], path: &Path) -> Vec<
     causes
 }
 
-fn validate_finalizers(finalizers: &[String], path: &Path) -> Vec<Cause> {
+fn validate_finalizers(finalizers: &[String], path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     for finalizer in finalizers {
         invalid(&mut causes, path, finalizer, &names::label_key(finalizer));
@@ -182,7 +182,7 @@ fn validate_finalizers(finalizers: &[String], path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn invalid(causes: &mut Vec<Cause>, path: &Path, value: &str, wrong: &[String]) {
+fn invalid(causes: &mut Vec<Cause>, path: &FaultPath, value: &str, wrong: &[String]) {
     causes.extend(
         wrong
             .iter()
@@ -200,7 +200,7 @@ mod tests {
 
     fn causes(metadata: &str) -> Vec<String> {
         let metadata: ObjectMeta = serde_json::from_str(metadata).unwrap();
-        validate(&metadata, &Path::new("metadata"))
+        validate(&metadata, &FaultPath::new("metadata"))
             .iter()
             .map(ToString::to_string)
             .collect()

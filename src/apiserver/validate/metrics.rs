@@ -2,7 +2,7 @@
 //! of a target agrees with the fields that are set is not checked, nor are selectors. Follows
 //! upstream's `validateMetrics`.
 
-use super::cause::{Cause, Path, Shown};
+use super::cause::{Cause, FaultPath, Shown};
 use super::{invalid_quantity, number, validate_path_segment, validate_reference};
 use crate::apimachinery::names;
 use crate::apiserver::default::AdmissionRules;
@@ -12,7 +12,7 @@ use crate::snapshot::hpa::{
     ResourceMetricSource,
 };
 
-pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
     let HpaSpec {
         metrics,
         min_replicas,
@@ -33,7 +33,7 @@ pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Ve
 }
 
 /// `validateMetricSpec`.
-fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
     let MetricSpec {
         type_,
         object,
@@ -126,7 +126,11 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> V
     causes
 }
 
-fn validate_object(source: &ObjectMetricSource, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+fn validate_object(
+    source: &ObjectMetricSource,
+    rules: AdmissionRules,
+    path: &FaultPath,
+) -> Vec<Cause> {
     let described = path.child("describedObject");
     let mut causes = validate_reference(&source.described_object, false, rules, &described);
     causes.extend(validate_identifier(&source.metric, &path.child("metric")));
@@ -139,7 +143,7 @@ fn validate_object(source: &ObjectMetricSource, rules: AdmissionRules, path: &Pa
     causes
 }
 
-fn validate_external(source: &ExternalMetricSource, path: &Path) -> Vec<Cause> {
+fn validate_external(source: &ExternalMetricSource, path: &FaultPath) -> Vec<Cause> {
     let mut causes = validate_identifier(&source.metric, &path.child("metric"));
     let (target, at) = (&source.target, path.child("target"));
     causes.extend(validate_target(target, &at));
@@ -157,7 +161,7 @@ fn validate_external(source: &ExternalMetricSource, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_pods(source: &PodsMetricSource, path: &Path) -> Vec<Cause> {
+fn validate_pods(source: &PodsMetricSource, path: &FaultPath) -> Vec<Cause> {
     let mut causes = validate_identifier(&source.metric, &path.child("metric"));
     let at = path.child("target");
     causes.extend(validate_target(&source.target, &at));
@@ -168,7 +172,7 @@ fn validate_pods(source: &PodsMetricSource, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
+fn validate_resource(source: &ResourceMetricSource, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if source.name.is_empty() {
         causes.push(path.child("name").required("must specify a resource name"));
@@ -181,7 +185,7 @@ fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
 }
 
 /// Returns what is wrong with the name of a resource of containers, at a path.
-pub(super) fn container_resource(resource: &str, path: &Path) -> Vec<Cause> {
+pub(super) fn container_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     let wrong = names::container_resource(resource);
     let cause = |wrong: &names::ContainerResourceError| match wrong {
         names::ContainerResourceError::Format(detail) => {
@@ -192,7 +196,10 @@ pub(super) fn container_resource(resource: &str, path: &Path) -> Vec<Cause> {
     wrong.iter().map(cause).collect()
 }
 
-fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Path) -> Vec<Cause> {
+fn validate_container_resource(
+    source: &ContainerResourceMetricSource,
+    path: &FaultPath,
+) -> Vec<Cause> {
     let mut causes = Vec::new();
     let name = path.child("name");
     if source.name.is_empty() {
@@ -215,7 +222,7 @@ fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Pa
     causes
 }
 
-fn validate_resource_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
+fn validate_resource_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
     let mut causes = validate_target(target, path);
     match (&target.average_utilization, &target.average_value) {
         (None, None) => {
@@ -232,7 +239,7 @@ fn validate_resource_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
 }
 
 /// `validateMetricTarget`. Whether the type agrees with the fields that are set is not checked.
-fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
+fn validate_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     let type_ = path.child("type");
     if target.type_.is_empty() {
@@ -268,7 +275,7 @@ fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
 }
 
 /// `validateMetricIdentifier`. The selector is not checked.
-fn validate_identifier(metric: &MetricIdentifier, path: &Path) -> Vec<Cause> {
+fn validate_identifier(metric: &MetricIdentifier, path: &FaultPath) -> Vec<Cause> {
     validate_path_segment(
         &metric.name,
         "must specify a metric name",

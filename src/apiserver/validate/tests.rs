@@ -18,7 +18,7 @@ fn causes(spec: &str, rules: AdmissionRules) -> Vec<String> {
     let mut spec: HpaSpec = serde_json::from_str(spec).unwrap();
     default::set_on_decode(&mut spec, HpaVersion::V2);
     default::drop_disabled(&mut spec, rules);
-    let causes = validate_spec(&spec, rules, &Path::new("spec"));
+    let causes = validate_spec(&spec, rules, &FaultPath::new("spec"));
     causes.iter().map(ToString::to_string).collect()
 }
 

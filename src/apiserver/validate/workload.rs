@@ -6,7 +6,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::cause::{Cause, Path, Shown};
+use super::cause::{Cause, FaultPath, Shown};
 use super::metadata;
 use super::metrics::container_resource;
 use crate::apimachinery::names;
@@ -21,13 +21,13 @@ use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, 
 /// workload, of which `whole` is the JSON; empty if it would.
 #[must_use]
 pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
-    let path = Path::new("spec");
+    let path = FaultPath::new("spec");
     let mut causes = Vec::new();
     // A saved state has objects that an API server has accepted, without their images.
     let is_admitted = whole["metadata"]["uid"].is_string();
     if !is_admitted && whole["metadata"].is_object() {
         let stated = ObjectMeta::stated(&whole["metadata"]);
-        causes.extend(metadata::validate(&stated, &Path::new("metadata")));
+        causes.extend(metadata::validate(&stated, &FaultPath::new("metadata")));
     }
     if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
         let shown = Shown::Number(replicas.into());
@@ -57,7 +57,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// How the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in `ValidateStatefulSetSpec`).
-fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
+fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
     let is_stateful = workload.kind == "StatefulSet";
     let Some(UpdateStrategy {
         type_,
@@ -149,7 +149,7 @@ fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
 }
 
 /// A number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
-fn validate_limit(limit: &IntOrString, path: &Path) -> Option<Cause> {
+fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
     match limit {
         IntOrString::Int(pods) if *pods < 0 => {
             Some(path.invalid(Shown::Number((*pods).into()), NOT_NEGATIVE))
@@ -173,7 +173,7 @@ fn percent(text: &str) -> Option<u64> {
 
 /// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
 fn selector(workload: &Workload) -> Vec<Cause> {
-    let path = Path::new("spec");
+    let path = FaultPath::new("spec");
     let own = path.child("selector");
     let mut causes = Vec::new();
     let matches = match &workload.selector {
@@ -205,7 +205,7 @@ fn selector(workload: &Workload) -> Vec<Cause> {
     causes
 }
 
-fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> Vec<Cause> {
+fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath) -> Vec<Cause> {
     let resources = path.child("resources");
     let whole = (&template.requests, &template.limits);
     let mut causes = validate_resources(whole, pod_resource, &resources);
@@ -255,7 +255,7 @@ fn shown(resource: &str, amount: &Amount) -> String {
 }
 
 /// What the pod requests as a whole is enough for its containers, none of which has a higher limit.
-fn validate_whole(template: &Pod, path: &Path) -> Vec<Cause> {
+fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (resource, request) in &template.requests.0 {
         if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
@@ -286,7 +286,7 @@ fn validate_whole(template: &Pod, path: &Path) -> Vec<Cause> {
 }
 
 /// What is wrong with the name of a resource of the pod as a whole (`validatePodResourceName`).
-fn pod_resource(resource: &str, path: &Path) -> Vec<Cause> {
+fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     let wrong = names::label_key(resource);
     if !wrong.is_empty() {
         let causes = wrong.iter();
@@ -303,8 +303,8 @@ fn pod_resource(resource: &str, path: &Path) -> Vec<Cause> {
 /// Requests and limits (`validateResourceRequirements`), whose names are checked by `name`. Claims are not checked.
 fn validate_resources(
     (requests, limits): (&Requests, &Requests),
-    name: fn(&str, &Path) -> Vec<Cause>,
-    path: &Path,
+    name: fn(&str, &FaultPath) -> Vec<Cause>,
+    path: &FaultPath,
 ) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (list, amounts) in [("limits", limits), ("requests", requests)] {
@@ -346,7 +346,7 @@ fn validate_resources(
 }
 
 /// An amount of a resource (`ValidateResourceQuantityValue`, `validateResourceQuantityHugePageValue`).
-fn validate_amount(resource: &str, amount: &Amount, path: &Path) -> Vec<Cause> {
+fn validate_amount(resource: &str, amount: &Amount, path: &FaultPath) -> Vec<Cause> {
     let shown = shown(resource, amount);
     let mut causes = Vec::new();
     if *amount < Amount::default() {

@@ -30,13 +30,13 @@ type Tcp = <HttpConnector as Service<Uri>>::Response;
 
 /// Everything needed to build clients of one API server.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub(crate) struct ClientSource {
     server: BaseUriLayer,
     headers: ExtraHeadersLayer,
     connector: Connector,
 }
 
-impl Source {
+impl ClientSource {
     /// Uses only the server and the headers of `config`.
     pub(super) fn new(config: &kube::Config, connector: Connector) -> kube::Result<Self> {
         let headers = config.extra_headers_layer()?;

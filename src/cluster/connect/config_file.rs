@@ -158,7 +158,7 @@ struct File {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct NamedEntry {
     name: String,
     context: Value,
     cluster: Value,
@@ -232,11 +232,11 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T
 fn entries<T: DeserializeOwned + Default>(
     list: Vec<Value>,
     field: &str,
-    content: fn(Named) -> Value,
+    content: fn(NamedEntry) -> Value,
 ) -> Result<BTreeMap<String, T>, String> {
     let mut entries = BTreeMap::new();
     for (place, entry) in list.into_iter().enumerate() {
-        let entry: Named = typed(&entry, &format!("{field}[{place}]"))?;
+        let entry: NamedEntry = typed(&entry, &format!("{field}[{place}]"))?;
         let name = entry.name.clone();
         let content = content(entry);
         let content = if content.is_null() {

@@ -18,7 +18,7 @@ use super::look_path::{Unfound, look_path};
 use super::plugin_policy::Policy;
 use crate::apimachinery::json;
 #[cfg(unix)]
-use crate::cluster::signals::Group;
+use crate::cluster::signals::ProcessGroup;
 use crate::error::Error;
 use crate::saved::file;
 use crate::secret::Secret;
@@ -43,15 +43,15 @@ pub(crate) struct Credentials {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Answer {
+struct ExecCredential {
     kind: String,
     api_version: String,
-    status: Option<Status>,
+    status: Option<ExecCredentialStatus>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+struct ExecCredentialStatus {
     token: Option<Secret>,
     client_certificate_data: Option<String>,
     client_key_data: Option<Secret>,
@@ -63,19 +63,19 @@ pub(crate) async fn run(
     cluster: &Cluster,
     policy: &Policy,
     env: &Environment,
-) -> Result<Credentials, Fault> {
+) -> Result<Credentials, PluginFault> {
     run_within(LIMIT, exec, cluster, policy, env).await
 }
 
 /// What is wrong and what to do, without any of the plugin's output.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct PluginFault {
     pub(crate) cause: String,
     pub(crate) hint: Option<String>,
 }
 
-impl From<Fault> for Error {
-    fn from(Fault { cause, hint }: Fault) -> Self {
+impl From<PluginFault> for Error {
+    fn from(PluginFault { cause, hint }: PluginFault) -> Self {
         let message = format!("Unable to connect to the server: getting credentials: {cause}");
         let error = Self::bare(message);
         match hint {
@@ -85,7 +85,7 @@ impl From<Fault> for Error {
     }
 }
 
-impl From<String> for Fault {
+impl From<String> for PluginFault {
     fn from(cause: String) -> Self {
         Self { cause, hint: None }
     }
@@ -97,7 +97,7 @@ pub(crate) async fn run_within(
     cluster: &Cluster,
     policy: &Policy,
     env: &Environment,
-) -> Result<Credentials, Fault> {
+) -> Result<Credentials, PluginFault> {
     if !VERSIONS.contains(&exec.api_version.as_str()) {
         let known = VERSIONS.join(" or ");
         return Err(format!("exec plugin: invalid apiVersion, not {known}").into());
@@ -137,7 +137,7 @@ pub(crate) async fn run_within(
     let has_group = exec.interactive_mode == "Never" || !env.attended;
     #[cfg(unix)]
     let spawned = if has_group {
-        Group::spawn(&mut command).map(|(child, group)| (child, Some(group)))
+        ProcessGroup::spawn(&mut command).map(|(child, group)| (child, Some(group)))
     } else {
         command.spawn().map(|child| (child, None))
     };
@@ -181,10 +181,10 @@ pub(crate) async fn run_within(
         let command = &exec.command;
         return Err(format!("exec: executable {command} failed with exit code {code}").into());
     }
-    read(&output, exec).map_err(Fault::from)
+    read(&output, exec).map_err(PluginFault::from)
 }
 
-fn not_run(exec: &Exec, why: &Unfound) -> Fault {
+fn not_run(exec: &Exec, why: &Unfound) -> PluginFault {
     let (cause, hint) = match why {
         Unfound::Relative => (
             "cannot run executable found relative to current directory",
@@ -200,7 +200,7 @@ fn not_run(exec: &Exec, why: &Unfound) -> Fault {
     };
     // Go's own messages have a colon, client-go's do not.
     let colon = if *why == Unfound::Missing { "" } else { ":" };
-    Fault {
+    PluginFault {
         cause: format!("exec: executable {}{colon} {cause}", exec.command),
         hint: Some(hint),
     }
@@ -273,9 +273,9 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
 
 /// Reads a plugin's output; the error says what is missing, not what was there.
 fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
-    let answer: Answer = json::read(output)
+    let answer: ExecCredential = json::read(output)
         .ok()
-        .filter(|answer: &Answer| answer.kind == "ExecCredential")
+        .filter(|answer: &ExecCredential| answer.kind == "ExecCredential")
         .ok_or_else(|| {
             let command = &exec.command;
             format!("exec: executable {command} did not print an ExecCredential")

@@ -50,7 +50,7 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
 /// The names defined in a kubeconfig. Its other values must not be printed: an address may contain a
 /// password.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Names {
+pub struct KubeconfigNames {
     /// Its contexts.
     pub contexts: Vec<String>,
     /// Its clusters.
@@ -64,14 +64,14 @@ pub struct Names {
 /// # Errors
 ///
 /// The kubeconfig cannot be read.
-pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> {
+pub fn names(explicit: Option<&str>, env: &Environment) -> Result<KubeconfigNames, Error> {
     let Kubeconfig {
         contexts,
         clusters,
         users,
         ..
     } = load(explicit, env)?.config;
-    Ok(Names {
+    Ok(KubeconfigNames {
         contexts: contexts.into_keys().collect(),
         clusters: clusters.into_keys().collect(),
         users: users.into_keys().collect(),

@@ -26,10 +26,10 @@ use http::{HeaderName, HeaderValue, Uri};
 use jiff::Timestamp;
 use kube::config::AuthInfo;
 
-use super::connect::client::{Connector, Source};
+use super::connect::client::{ClientSource, Connector};
 use super::connect::config_file::{Cluster, User};
 use super::connect::environment::Environment;
-use super::connect::exec::{Credentials, Fault};
+use super::connect::exec::{Credentials, PluginFault};
 use super::connect::kubeconfig::words;
 use super::connect::proxy::Proxy;
 use super::connect::resolve::Endpoint;
@@ -93,7 +93,7 @@ pub(crate) struct Clients {
     /// The client for reads, which keeps its connections.
     pub(crate) reads: kube::Client,
     /// Builds further clients.
-    pub(crate) source: Source,
+    pub(crate) source: ClientSource,
     /// The secrets in the headers of their requests. They must not be shown even if a server repeats them.
     pub(crate) sent: Secrets,
 }
@@ -277,7 +277,7 @@ impl ClientConfig {
     }
 
     /// Runs the plugin, if there is one.
-    pub(crate) async fn credentials(&self) -> Result<Option<Credentials>, Fault> {
+    pub(crate) async fn credentials(&self) -> Result<Option<Credentials>, PluginFault> {
         let Some(plugin) = self.plugin() else {
             return Ok(None);
         };
@@ -338,7 +338,7 @@ impl ClientConfig {
                 sent.push(Secret::new(secret));
             }
         }
-        let source = Source::new(&config, connector).map_err(|_| {
+        let source = ClientSource::new(&config, connector).map_err(|_| {
             Error::failed("the impersonated user cannot be sent in a header").hint(USER)
         })?;
         Ok(Clients {

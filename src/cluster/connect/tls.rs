@@ -167,7 +167,7 @@ fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
 }
 
 /// A block of a PEM text.
-struct Block<'a> {
+struct PemBlock<'a> {
     kind: &'a str,
     headers: bool,
     der: Vec<u8>,
@@ -177,7 +177,7 @@ struct Block<'a> {
 /// text is skipped, as by Go's `pem.Decode`. Unlike there, markers need not start a line: if two files
 /// were joined without a newline between them, neither may be lost. rustls's own reader stops at the
 /// first fault.
-fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+fn blocks(text: &str) -> impl Iterator<Item = PemBlock<'_>> {
     let parts = text.split("-----END ");
     parts
         .clone()
@@ -189,7 +189,7 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
             let mut lines = body.trim_start().lines().peekable();
             let headers = lines.peek().is_some_and(|line| line.contains(':'));
             let data: String = lines.skip_while(|line| line.contains(':')).collect();
-            Some(Block {
+            Some(PemBlock {
                 kind,
                 headers,
                 der: STANDARD.decode(compact(&data)).ok()?,

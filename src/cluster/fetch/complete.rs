@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
-use super::items::{Item, unreadable};
+use super::items::{HpaItem, unreadable};
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{Discovered, Fetch, GRACE};
 use crate::apimachinery::json;
@@ -38,7 +38,7 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
 }
 
 /// The HPAs of a namespace.
-pub struct Hpas(Vec<Item>);
+pub struct Hpas(Vec<HpaItem>);
 
 impl Hpas {
     /// Returns the names of all of them.
@@ -53,7 +53,7 @@ impl Hpas {
 
     /// Returns what to do about a target that none of these has, if some cannot be read.
     pub(crate) fn unreadable(&self) -> Option<String> {
-        unreadable(self.0.iter().filter_map(Item::failure))
+        unreadable(self.0.iter().filter_map(HpaItem::failure))
     }
 }
 

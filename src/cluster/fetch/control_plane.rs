@@ -17,20 +17,20 @@ use crate::snapshot::control_plane::{
 };
 use crate::snapshot::evidence::{DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, Unlearnt};
+use crate::snapshot::note::{Note, UnknownFact};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::right::Cause;
+use crate::snapshot::right::UnknownFactCause;
 
 /// Returns what has arrived, or adds a note if it has not.
 pub(super) fn come<T>(
     answer: Option<Result<T, Failure>>,
-    what: Unlearnt,
+    what: UnknownFact,
     notes: &mut Vec<Note>,
 ) -> Option<T> {
     let why = match answer {
         Some(Ok(answer)) => return Some(answer),
         Some(Err(failure)) => cause(&failure),
-        None => Cause::Late,
+        None => UnknownFactCause::Late,
     };
     notes.push(Note::NotKnown { what, why });
     None
@@ -39,13 +39,13 @@ pub(super) fn come<T>(
 /// What has arrived so far.
 #[derive(Default)]
 pub(super) struct ControllerAnswers {
-    lease: RefCell<Option<Result<Held, Failure>>>,
+    lease: RefCell<Option<Result<ManagerLease, Failure>>>,
     pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
 }
 
 /// The lease of the controller manager, and who holds it.
 #[derive(Clone, Default)]
-struct Held {
+struct ManagerLease {
     lease: Option<Lease>,
     holder: Option<String>,
 }
@@ -67,12 +67,12 @@ impl ControllerAnswers {
                 Vec::new()
             }
         };
-        let Held { lease, holder } = match self.lease.borrow().clone() {
+        let ManagerLease { lease, holder } = match self.lease.borrow().clone() {
             Some(Ok(held)) => held,
             failed => {
                 let why = unshown(failed.and_then(Result::err), session);
                 unread.push((ManagerFact::Start, why));
-                Held::default()
+                ManagerLease::default()
             }
         };
         (
@@ -89,8 +89,8 @@ impl ControllerAnswers {
 
 /// Why something is missing; `-v` says what to do about a missing right.
 fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
-    let why = failure.map_or(Cause::Late, |failure| cause(&failure));
-    if let Cause::MissingRight(right) = &why {
+    let why = failure.map_or(UnknownFactCause::Late, |failure| cause(&failure));
+    if let UnknownFactCause::MissingRight(right) = &why {
         session.note_once(right.advice());
     }
     Unshown::Cause(why)
@@ -101,14 +101,14 @@ fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
 /// # Errors
 ///
 /// The events cannot be read.
-pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
+pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, UnknownFactCause> {
     let asked = Fetch::new(session, &hpa.namespace);
     let fields = format!(
         "involvedObject.kind={DEPLOYMENT},involvedObject.name={},reason={SCALED}",
         hpa.spec.scale_target_ref.name
     );
     let list = asked.event_list(Some(&hpa.namespace), &fields).await;
-    let list = list.map_err(|e| Cause::Failed(e.to_string()))?;
+    let list = list.map_err(|e| UnknownFactCause::Failed(e.to_string()))?;
     Ok(list
         .into_iter()
         .filter_map(EventObject::about_scaled)
@@ -162,19 +162,19 @@ impl Fetch<'_> {
     }
 
     /// Reads the lease of the controller manager; empty if none has the usual name.
-    async fn lease(&self) -> Result<Held, Failure> {
+    async fn lease(&self) -> Result<ManagerLease, Failure> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
         );
         match self.json::<LeaseObject>(&path, "Lease").await {
             Ok(lease) => {
                 let holder = lease.holder().map(str::to_owned);
-                Ok(Held {
+                Ok(ManagerLease {
                     lease: lease.of_controller_manager(),
                     holder,
                 })
             }
-            Err(e) if e.is_not_found() => Ok(Held::default()),
+            Err(e) if e.is_not_found() => Ok(ManagerLease::default()),
             Err(e) => Err(e),
         }
     }

@@ -76,7 +76,7 @@ pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
 /// failed when the server last asked, are left out (`SplitGroupsAndResources`).
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
-    groups: Vec<Group>,
+    groups: Vec<ApiGroup>,
     /// Why the resources are unknown.
     plain: Option<Failure>,
 }
@@ -97,7 +97,7 @@ impl Discovery {
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;
-                for Group {
+                for ApiGroup {
                     versions, stale, ..
                 } in &mut groups
                 {
@@ -113,7 +113,7 @@ impl Discovery {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
                 let plain = Some(session.unreadable(path, cause.to_owned()));
                 Ok(Self {
-                    groups: list.groups.into_iter().map(Group::from).collect(),
+                    groups: list.groups.into_iter().map(ApiGroup::from).collect(),
                     plain,
                 })
             }
@@ -182,7 +182,7 @@ impl Discovery {
         )
     }
 
-    fn served(&self, group: &str, kind: &str) -> Option<(&Version, &ServedResource)> {
+    fn served(&self, group: &str, kind: &str) -> Option<(&ApiVersion, &ServedResource)> {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         found.versions.iter().find_map(|version| {
             let resource = version.resources.iter().find(|resource| {
@@ -198,7 +198,7 @@ impl Discovery {
 #[serde(default)]
 struct GroupList {
     kind: String,
-    items: Vec<Group>,
+    items: Vec<ApiGroup>,
     groups: Vec<PlainGroup>,
 }
 
@@ -207,11 +207,11 @@ struct GroupList {
 #[serde(rename_all = "camelCase", default)]
 struct PlainGroup {
     name: String,
-    preferred_version: Version,
-    versions: Vec<Version>,
+    preferred_version: ApiVersion,
+    versions: Vec<ApiVersion>,
 }
 
-impl From<PlainGroup> for Group {
+impl From<PlainGroup> for ApiGroup {
     fn from(plain: PlainGroup) -> Self {
         let PlainGroup {
             name,
@@ -221,7 +221,7 @@ impl From<PlainGroup> for Group {
         // The sort is stable: the others stay in the server's order.
         versions.sort_by_key(|version| version.version != preferred_version.version);
         Self {
-            metadata: Name { name },
+            metadata: NamedMetadata { name },
             versions,
             stale: Vec::new(),
         }
@@ -230,23 +230,23 @@ impl From<PlainGroup> for Group {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Group {
-    metadata: Name,
-    versions: Vec<Version>,
+struct ApiGroup {
+    metadata: NamedMetadata,
+    versions: Vec<ApiVersion>,
     /// The versions whose discovery failed.
     #[serde(skip)]
-    stale: Vec<Version>,
+    stale: Vec<ApiVersion>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Name {
+struct NamedMetadata {
     name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Version {
+struct ApiVersion {
     version: String,
     /// `Current` or `Stale`; empty in plain lists.
     freshness: String,
@@ -257,7 +257,7 @@ struct Version {
 #[serde(rename_all = "camelCase", default)]
 struct ServedResource {
     resource: String,
-    response_kind: Kind,
+    response_kind: DiscoveredKind,
     subresources: Vec<Subresource>,
 }
 
@@ -269,7 +269,7 @@ struct Subresource {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Kind {
+struct DiscoveredKind {
     kind: String,
 }
 

@@ -22,7 +22,7 @@ use crate::snapshot::selection::Selection;
 pub(super) const HPAS: &str = "HorizontalPodAutoscalerList";
 
 /// An HPA of a list.
-pub(super) struct Item {
+pub(super) struct HpaItem {
     pub(super) namespace: String,
     pub(super) name: String,
     /// Whether its explanation was requested; the others matter only for shared pods.
@@ -33,7 +33,7 @@ pub(super) struct Item {
     labels: Labels,
 }
 
-impl Item {
+impl HpaItem {
     /// Whether a name selects it; an HPA that cannot be read matches only its own name.
     pub(super) fn is(&self, named: &Named) -> bool {
         match (&self.hpa, named) {
@@ -89,15 +89,15 @@ impl Fetch<'_> {
         &self,
         path: &str,
         list: Vec<Box<RawValue>>,
-    ) -> Result<Vec<Item>, Failure> {
+    ) -> Result<Vec<HpaItem>, Failure> {
         #[derive(Deserialize)]
-        struct Object {
+        struct ListedObject {
             metadata: Meta<'static>,
         }
         let namespace = self.namespace.to_owned();
         let read = move || {
             let read = |object: &str| {
-                let Object { metadata } = json::read(object.as_bytes())?;
+                let ListedObject { metadata } = json::read(object.as_bytes())?;
                 Ok((metadata, admitted_item(object, &namespace)))
             };
             list.iter()
@@ -110,7 +110,7 @@ impl Fetch<'_> {
             .await
             .unwrap_or_else(|e| Err(e.to_string()));
         let read = read.map_err(|cause| self.unreadable(path, cause))?;
-        let item = |(metadata, hpa): (Meta<'static>, Result<HpaObject, String>)| Item {
+        let item = |(metadata, hpa): (Meta<'static>, Result<HpaObject, String>)| HpaItem {
             namespace: metadata.namespace.unwrap_or_default().into(),
             name: metadata.name.into(),
             wanted: true,

@@ -17,12 +17,12 @@ use tokio::{join, pin};
 
 use super::super::{Failure, Session};
 use super::control_plane::{ControllerAnswers, come};
-use super::items::{HPAS, Item, unreadable};
+use super::items::{HPAS, HpaItem, unreadable};
 use super::lists::Lists;
-use super::metrics::{Miss, custom_version};
+use super::metrics::{NoAnswer, custom_version};
 use super::optional::{Known, ServerVersion, other, unserved, version_of};
 use super::right::denied;
-use super::scale::Found;
+use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
@@ -32,8 +32,8 @@ use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, Unlearnt};
-use crate::snapshot::right::{Cause, MissingRight};
+use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::right::{MissingRight, UnknownFactCause};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
@@ -166,10 +166,10 @@ impl AboutAll {
         let vpas = Wish::vertical_pod_autoscalers(Some(namespace));
         if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
-            let what = Unlearnt::VerticalPodAutoscalers;
+            let what = UnknownFact::VerticalPodAutoscalers;
             notes.push(Note::NotKnown {
                 what,
-                why: Cause::Late,
+                why: UnknownFactCause::Late,
             });
         }
         notes
@@ -218,13 +218,13 @@ fn no_hpa(name: &str) -> Error {
 }
 
 /// When HPAs were listed.
-struct Read {
+struct ListingTime {
     at: Instant,
     now: Now,
     note: Option<Note>,
 }
 
-impl Read {
+impl ListingTime {
     /// By the server's clock.
     fn now(date: Option<Timestamp>) -> Self {
         let (now, note) = clock(date);
@@ -238,11 +238,11 @@ impl Read {
 
 /// What all passes have in common.
 struct Common {
-    read: Read,
+    read: ListingTime,
     discovery: Result<Discovery, Failure>,
     /// What is known to HPAs that need none.
     none: Result<Discovery, Failure>,
-    custom: Result<String, Miss>,
+    custom: Result<String, NoAnswer>,
 }
 
 impl Common {
@@ -257,7 +257,7 @@ impl Common {
 }
 
 /// The HPAs of a namespace with the scales of their targets.
-type Scaled<'s> = [(&'s Item, Result<Found, Failure>)];
+type Scaled<'s> = [(&'s HpaItem, Result<FetchedScale, Failure>)];
 
 /// Returns the requested HPAs whose targets have a scale.
 fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
@@ -277,13 +277,13 @@ impl Fetch<'_> {
         whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
         let (mut items, date) = self.items(whole.namespace, selection).await?;
-        let read = Read::now(date);
+        let read = ListingTime::now(date);
         let wanted = items.iter().filter(|item| item.wanted);
         whole.progress.hpas.set(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
         let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
         let missing: Vec<&Named> = missing.collect();
-        let unreadable = unreadable(items.iter().filter_map(Item::failure));
+        let unreadable = unreadable(items.iter().filter_map(HpaItem::failure));
         items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
 
@@ -335,7 +335,7 @@ impl Fetch<'_> {
         &self,
         namespace: Option<&str>,
         selection: &Selection,
-    ) -> Result<(Vec<Item>, Option<Timestamp>), Failure> {
+    ) -> Result<(Vec<HpaItem>, Option<Timestamp>), Failure> {
         let path = match namespace {
             Some(name) => format!("/namespaces/{}", segment(name)),
             None => String::new(),
@@ -352,7 +352,7 @@ impl Fetch<'_> {
     /// lists lacked.
     async fn namespace(
         &self,
-        items: &[Item],
+        items: &[HpaItem],
         first: usize,
         common: &Common,
         whole: &Whole<'_>,
@@ -427,7 +427,7 @@ impl Fetch<'_> {
                 } else {
                     about.events(namespace)
                 };
-                let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
+                let events = come(events, UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
                 let (lease, control_plane) = about.controller.come(self.session);
                 let evidence = Evidence {
                     events,
@@ -482,10 +482,10 @@ impl Fetch<'_> {
     async fn newer(
         &self,
         namespace: &str,
-        items: &[Item],
+        items: &[HpaItem],
         common: &Common,
         whole: &Whole<'_>,
-    ) -> Option<(Vec<Item>, Read)> {
+    ) -> Option<(Vec<HpaItem>, ListingTime)> {
         if whole.namespace.is_some() || common.read.at.elapsed() < LONG {
             return None;
         }
@@ -501,7 +501,7 @@ impl Fetch<'_> {
         // Those that are gone have no answer.
         let left = newer.iter().filter(|item| item.wanted).count();
         (left..wanted.len()).for_each(|_| whole.progress.step());
-        Some((newer, Read::now(date)))
+        Some((newer, ListingTime::now(date)))
     }
 
     /// Fetches the objects around the passes that were not listed for them.
@@ -562,9 +562,9 @@ impl Fetch<'_> {
 
     async fn item_scale(
         &self,
-        item: &Item,
+        item: &HpaItem,
         discovery: &Result<Discovery, Failure>,
-    ) -> Result<Found, Failure> {
+    ) -> Result<FetchedScale, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         match self.built_in_scale(hpa).await {
             Some(scale) => scale,
@@ -574,10 +574,10 @@ impl Fetch<'_> {
 
     async fn observed(
         &self,
-        item: &Item,
-        scale: &Result<Found, Failure>,
+        item: &HpaItem,
+        scale: &Result<FetchedScale, Failure>,
         common: &Common,
-        read: &Read,
+        read: &ListingTime,
     ) -> Result<Observed, Error> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let notes = item.notes.iter().chain(&read.note).cloned().collect();
@@ -591,7 +591,7 @@ impl Fetch<'_> {
 /// The HPAs of a namespace, each of which may select the pods of another.
 struct Neighbours<'s> {
     /// What is known of each, in the order of their names.
-    all: Vec<(&'s Item, Known)>,
+    all: Vec<(&'s HpaItem, Known)>,
     /// The places of those whose selectors the controller knows, in the order of the selectors.
     places: Vec<usize>,
     selectors: Selectors,
@@ -599,7 +599,7 @@ struct Neighbours<'s> {
 
 impl<'s> Neighbours<'s> {
     fn of(scales: &'s Scaled<'_>) -> Self {
-        let known = |(item, scale): &(&'s Item, Result<Found, Failure>)| {
+        let known = |(item, scale): &(&'s HpaItem, Result<FetchedScale, Failure>)| {
             let known = match &item.hpa {
                 Ok(hpa) => other(hpa, scale),
                 Err(failure) => Err(item.unreadable(failure)),
@@ -621,7 +621,7 @@ impl<'s> Neighbours<'s> {
 
     /// Adds the other HPAs to what is known of one. Those of other pods are irrelevant, and there may be
     /// many.
-    fn beside(&self, item: &Item, needed: &mut Observed) {
+    fn beside(&self, item: &HpaItem, needed: &mut Observed) {
         let Observed {
             hpa,
             pods,
@@ -633,7 +633,7 @@ impl<'s> Neighbours<'s> {
             .iter()
             .flat_map(|pod| self.selectors.matching(&pod.labels));
         let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
-        let is_other = |other: &Item| other.name != item.name;
+        let is_other = |other: &HpaItem| other.name != item.name;
         let sharing = sharing.into_iter().map(|place| &self.all[place]);
         let known = sharing.filter(|(other, _)| is_other(other));
         others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));

@@ -204,12 +204,12 @@ fn found<T: Clone>(
 }
 
 /// The selectors of several HPAs, each once.
-struct Asked {
+struct AskedSelectors {
     texts: Vec<String>,
     selectors: Selectors,
 }
 
-impl Asked {
+impl AskedSelectors {
     /// Takes the selectors of scales that have one; `None` if there are no two such scales.
     fn of<'s>(scales: impl Iterator<Item = &'s Scale>) -> Option<Arc<Self>> {
         let mut asked = BTreeMap::new();
@@ -314,7 +314,7 @@ impl Fetch<'_> {
         lists: &Lists,
     ) -> bool {
         let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
-        let asked = Asked::of(scaled.filter(has).map(|(_, scale)| scale));
+        let asked = AskedSelectors::of(scaled.filter(has).map(|(_, scale)| scale));
         let Some(asked) = asked else { return true };
         let resource = Resource::new("apps", "v1", "replicasets");
         let selects = {
@@ -369,9 +369,9 @@ impl Fetch<'_> {
         scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)> + Clone,
         lists: &Lists,
     ) {
-        let asked = Asked::of(scaled.clone().map(|(_, scale)| scale));
+        let asked = AskedSelectors::of(scaled.clone().map(|(_, scale)| scale));
         let uses = |(hpa, _): &(&Hpa, _)| hpa.spec.metrics.iter().any(MetricSpec::is_resource);
-        let measured = Asked::of(scaled.filter(uses).map(|(_, scale)| scale));
+        let measured = AskedSelectors::of(scaled.filter(uses).map(|(_, scale)| scale));
         let Some(asked) = asked else { return };
         let items = {
             let asked = Arc::clone(&asked);

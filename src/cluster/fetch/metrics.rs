@@ -18,14 +18,14 @@ use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::CUSTOM;
-use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, UnreadCause};
 
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Miss {
+pub(super) struct NoAnswer {
     /// The controller's message.
     text: String,
     /// Whether the user lacks the permission.
@@ -34,19 +34,19 @@ pub(super) struct Miss {
     pub(super) advice: Option<Box<Note>>,
 }
 
-impl Miss {
+impl NoAnswer {
     /// Returns the answer as the pass sees it.
     pub(super) fn answer(&self) -> MetricAnswer {
         let message = self.text.clone();
         if self.denied {
-            MetricAnswer::Unread(Unread::Refused { message })
+            MetricAnswer::Unread(UnreadCause::Refused { message })
         } else {
             MetricAnswer::Failed(message)
         }
     }
 }
 
-impl From<&Failure> for Miss {
+impl From<&Failure> for NoAnswer {
     fn from(failure: &Failure) -> Self {
         let denied = failure.is_forbidden();
         Self {
@@ -57,13 +57,13 @@ impl From<&Failure> for Miss {
     }
 }
 
-impl From<Failure> for Miss {
+impl From<Failure> for NoAnswer {
     fn from(failure: Failure) -> Self {
         Self::from(&failure)
     }
 }
 
-impl From<String> for Miss {
+impl From<String> for NoAnswer {
     fn from(text: String) -> Self {
         Self {
             text,
@@ -115,8 +115,8 @@ impl Fetch<'_> {
         hpa: &Hpa,
         selector: &str,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, Miss>,
-    ) -> Vec<Result<MetricAnswer, Miss>> {
+        custom: &Result<String, NoAnswer>,
+    ) -> Vec<Result<MetricAnswer, NoAnswer>> {
         let metrics = hpa.spec.metrics.iter();
         let together = Arc::default();
         let requests = metrics.map(|spec| self.value(spec, selector, discovery, custom, &together));
@@ -128,9 +128,9 @@ impl Fetch<'_> {
         spec: &MetricSpec,
         selector: &str,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, Miss>,
+        custom: &Result<String, NoAnswer>,
         together: &Arc<Together>,
-    ) -> Result<MetricAnswer, Miss> {
+    ) -> Result<MetricAnswer, NoAnswer> {
         let namespace = segment(self.namespace);
         match spec.source() {
             MetricSource::Pods(source) => {
@@ -221,9 +221,9 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
 
 /// Returns the version in which the controller asks the custom metrics API: the first of the server's
 /// versions that it knows (`NewAvailableAPIsGetter`).
-pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, Miss> {
+pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, NoAnswer> {
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
-    let discovery = discovery.as_ref().map_err(Miss::from)?;
+    let discovery = discovery.as_ref().map_err(NoAnswer::from)?;
     let Some(mut versions) = discovery.versions(CUSTOM) else {
         return Err(format!("no custom metrics API ({CUSTOM}) registered").into());
     };
@@ -247,20 +247,20 @@ fn mapped(
     group: &str,
     kind: &str,
     discovery: &Result<Discovery, Failure>,
-) -> Result<Resource, Miss> {
-    let failed = |cause: &str| Miss::from(unmapped(group, kind, cause));
+) -> Result<Resource, NoAnswer> {
+    let failed = |cause: &str| NoAnswer::from(unmapped(group, kind, cause));
     match discovery {
         Ok(discovery) => match discovery.resource(group, kind) {
             Ok(Some(resource)) => Ok(resource),
             Ok(None) => Err(failed(&format!(
                 "no matches for kind {kind:?} in group {group:?}"
             ))),
-            Err(e) => Err(Miss {
+            Err(e) => Err(NoAnswer {
                 text: failed(&e.client_go()).text,
                 ..e.into()
             }),
         },
-        Err(e) => Err(Miss {
+        Err(e) => Err(NoAnswer {
             text: failed(&e.client_go()).text,
             ..e.into()
         }),

@@ -31,11 +31,11 @@ use tokio::time::timeout;
 use tokio::{join, pin};
 
 use self::lists::Lists;
-use self::metrics::{Miss, custom_version};
+use self::metrics::{NoAnswer, custom_version};
 use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
 use self::right::denied;
-use self::scale::Found;
+use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
@@ -49,8 +49,8 @@ use crate::error::Error;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
-use crate::snapshot::note::{Note, Unlearnt};
-use crate::snapshot::right::Cause;
+use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
@@ -87,7 +87,7 @@ pub async fn fetch(
         join!(optional, asked.surroundings(wished, &surroundings));
     };
     // If there is no HPA of that name, the list shows those that exist.
-    let worth = |needed: &Result<_, Absent>| {
+    let worth = |needed: &Result<_, FetchError>| {
         needed
             .as_ref()
             .map_or_else(|absent| absent.no_hpa, |_| true)
@@ -167,8 +167,8 @@ async fn beside<T>(needed: impl Future<Output = T>, more: &More<'_>) -> T {
 }
 
 /// Returns an HPA and its target's scale, before anything else is known.
-fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed {
-    let Found { scale, basis, at } = found;
+fn without_pods(hpa: Hpa, now: Now, found: FetchedScale, notes: Vec<Note>) -> Observed {
+    let FetchedScale { scale, basis, at } = found;
     Observed {
         now,
         version: None,
@@ -191,13 +191,13 @@ fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed 
 type Discovered = OnceCell<Result<Discovery, Failure>>;
 
 /// Why there is no answer.
-struct Absent {
+struct FetchError {
     error: Error,
     /// Whether the HPA itself does not exist.
     no_hpa: bool,
 }
 
-impl From<Error> for Absent {
+impl From<Error> for FetchError {
     fn from(error: Error) -> Self {
         Self {
             error,
@@ -260,7 +260,7 @@ impl Fetch<'_> {
         also: &[MetricSpec],
         discovered: &Discovered,
         wishes: Wishes,
-    ) -> Result<Observed, Absent> {
+    ) -> Result<Observed, FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
         let found = self.hpa(name).await;
         if found.as_ref().is_err_and(|absent| absent.no_hpa) {
@@ -308,7 +308,7 @@ impl Fetch<'_> {
         &self,
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, Miss>,
+        custom: &Result<String, NoAnswer>,
         read: Instant,
     ) -> Result<Observed, Error> {
         let Observed {
@@ -364,7 +364,7 @@ impl Fetch<'_> {
                 Ok(list) => *pods = list,
                 Err(e) if e.is_forbidden() => {
                     fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
-                    let (what, why) = (Unlearnt::SharedPods, Cause::NoPods);
+                    let (what, why) = (UnknownFact::SharedPods, UnknownFactCause::NoPods);
                     notes.push(Note::NotKnown { what, why });
                 }
                 Err(e) => return Err(denied(&e)),
@@ -444,12 +444,16 @@ impl Fetch<'_> {
     }
 
     /// Returns the HPA, the server's clock when it answered, and notes about both.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Absent> {
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), FetchError> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self.session.get(&path, JSON).await.map_err(|e| Absent {
-            error: denied(&e),
-            no_hpa: e.is_not_found(),
-        })?;
+        let response = self
+            .session
+            .get(&path, JSON)
+            .await
+            .map_err(|e| FetchError {
+                error: denied(&e),
+                no_hpa: e.is_not_found(),
+            })?;
         self.session
             .no_page(&path, &response.content_type)
             .map_err(Error::from)?;
@@ -502,7 +506,7 @@ fn fail(
     cause: &Failure,
     picks: fn(&MetricSpec) -> bool,
 ) {
-    let miss = Miss::from(cause);
+    let miss = NoAnswer::from(cause);
     for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
         if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
             *answer = miss.answer();

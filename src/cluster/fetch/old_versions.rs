@@ -22,7 +22,7 @@ use crate::cluster::target::TargetObject;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::right::Cause;
+use crate::snapshot::right::UnknownFactCause;
 
 /// No more requests for another state start after this time.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -104,7 +104,7 @@ pub async fn count(
     target: &ScaleAt,
     scale: &Scale,
     now: Timestamp,
-) -> Result<Option<Counted>, Cause> {
+) -> Result<Option<Counted>, UnknownFactCause> {
     let asked = Fetch::new(session, &target.namespace);
     let found = asked.target(target, None).await;
     let target = found.map_err(|e| cause(&e))?;

@@ -10,17 +10,17 @@ use tokio::join;
 
 use super::super::Failure;
 use super::control_plane::{ControllerAnswers, come};
-use super::items::{HPAS, Item};
+use super::items::{HPAS, HpaItem};
 use super::read::List;
 use super::right::cause;
-use super::scale::Found;
+use super::scale::FetchedScale;
 use super::{Discovered, Fetch};
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
-use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
+use crate::snapshot::note::{Note, UnknownFact, WhyUnknownSelector};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, paused};
 
@@ -32,7 +32,7 @@ const AT_ONCE: usize = 8;
 pub(super) struct OptionalAnswers {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
     names: RefCell<Vec<String>>,
-    others: RefCell<Option<Result<Others, Failure>>>,
+    others: RefCell<Option<Result<OtherHpas, Failure>>>,
     events: RefCell<Option<Result<Vec<Event>, Failure>>>,
     /// Evidence about the controller manager.
     pub(super) controller: ControllerAnswers,
@@ -40,7 +40,7 @@ pub(super) struct OptionalAnswers {
 
 /// The other HPAs, and what is unknown about them.
 #[derive(Default)]
-struct Others {
+struct OtherHpas {
     known: Vec<Shared<OtherHpa>>,
     unknown: Vec<UnknownSelector>,
 }
@@ -87,9 +87,9 @@ impl OptionalAnswers {
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
-        let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
+        let others = come(self.others.take(), UnknownFact::SharedPods, notes).unwrap_or_default();
         notes.extend(others.unknown.iter().filter_map(|other| other.note(own)));
-        let events = come(self.events.take(), Unlearnt::HpaEvents, notes).unwrap_or_default();
+        let events = come(self.events.take(), UnknownFact::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)
     }
 
@@ -137,7 +137,7 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 pub(super) type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
 
 /// Returns what is known about another HPA.
-pub(super) fn other(hpa: &Hpa, found: &Result<Found, Failure>) -> Known {
+pub(super) fn other(hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Known {
     let target = hpa.spec.scale_target_ref.to_string();
     let why = match found.as_ref().map(|found| &found.scale) {
         Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
@@ -159,7 +159,7 @@ pub(super) fn version_of(
     answer: Option<Result<ServerVersion, Failure>>,
     notes: &mut Vec<Note>,
 ) -> Option<String> {
-    let version = come(answer, Unlearnt::ServerVersion, notes)?;
+    let version = come(answer, UnknownFact::ServerVersion, notes)?;
     Some(version.followed(notes))
 }
 
@@ -203,14 +203,14 @@ impl Fetch<'_> {
         self.json("/version", "").await
     }
 
-    async fn hpas(&self) -> Result<Vec<Item>, Failure> {
+    async fn hpas(&self) -> Result<Vec<HpaItem>, Failure> {
         let path = self.hpas_path();
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await?;
         self.read_items(&path, list.items.unwrap_or_default()).await
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.
-    async fn others(&self, name: &str, listed: Vec<Item>, discovered: &Discovered) -> Others {
+    async fn others(&self, name: &str, listed: Vec<HpaItem>, discovered: &Discovered) -> OtherHpas {
         let others = listed.into_iter().filter(|other| other.name != name);
         let asked = others.map(|item| async move {
             let hpa = item
@@ -227,7 +227,7 @@ impl Fetch<'_> {
             other(hpa, &scale)
         });
         let answers: Vec<Known> = stream::iter(asked).buffered(AT_ONCE).collect().await;
-        let mut others = Others::default();
+        let mut others = OtherHpas::default();
         for known in answers {
             match known {
                 Ok(known) => others.known.extend(known),

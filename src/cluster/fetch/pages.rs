@@ -11,7 +11,7 @@ use serde_json::de::{IoRead, SliceRead};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
-use super::read::{List, Next, SharingList, next_page};
+use super::read::{List, NextPages, SharingList, next_page};
 use super::{Fetch, JSON};
 use crate::apimachinery::json::{self, Elements};
 use crate::cluster::fetch::discovery::segment;
@@ -139,7 +139,7 @@ impl Fetch<'_> {
         let mut page = self.session.get_packed(&asked, JSON).await?;
         self.session.no_page(&asked, &page.content_type)?;
         let date = page.date;
-        let reader = Arc::new(Reader {
+        let reader = Arc::new(PageReader {
             items,
             spare: Mutex::default(),
             length: AtomicUsize::new(0),
@@ -154,7 +154,7 @@ impl Fetch<'_> {
             let (next, body) = self.next(kind, page.body).await;
             page.body = body;
             let next = next.map_err(|cause| self.unreadable(&asked, cause))?;
-            if let Some(Next { token, objects }) = &next {
+            if let Some(NextPages { token, objects }) = &next {
                 let more = objects.map_or(1, |objects| objects.div_ceil(PAGE));
                 if tokens.len() + 1 + more > most {
                     return Ok(None);
@@ -180,7 +180,7 @@ impl Fetch<'_> {
                 items.map_err(io::Error::other)
             };
             reading.push_back((asked, spawn_blocking(read_page)));
-            let Some(Next { token, .. }) = next else {
+            let Some(NextPages { token, .. }) = next else {
                 for earlier in reading {
                     read.push(self.finished(earlier).await?);
                 }
@@ -222,7 +222,7 @@ impl Fetch<'_> {
 
     /// Returns what follows a page. It is searched for on this thread where API servers put it, and beyond
     /// that on another thread, because that may take long.
-    async fn next(&self, kind: &str, body: Packed) -> (Result<Option<Next>, String>, Packed) {
+    async fn next(&self, kind: &str, body: Packed) -> (Result<Option<NextPages>, String>, Packed) {
         if let Ok(next) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
             return (Ok(next), body);
         }
@@ -234,7 +234,7 @@ impl Fetch<'_> {
 }
 
 /// Reads pages, and reuses the memory of earlier ones.
-struct Reader<T> {
+struct PageReader<T> {
     items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
     /// How many bytes have been read so far.
@@ -247,7 +247,7 @@ struct Reader<T> {
     elements: AtomicUsize,
 }
 
-impl<T> Reader<T> {
+impl<T> PageReader<T> {
     fn items(&self, page: &Packed) -> Result<Vec<T>, String> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = spare().pop().unwrap_or_default();
@@ -304,8 +304,8 @@ mod tests {
     use http::HeaderMap;
     use serde::de::IgnoredAny;
 
-    use super::{AtomicUsize, Mutex, Packed, ReadItems, Reader, json};
-    use crate::cluster::http::body::{Held, MOST};
+    use super::{AtomicUsize, Mutex, Packed, PageReader, ReadItems, json};
+    use crate::cluster::http::body::{HeldMemory, MOST};
 
     #[test]
     fn all_pages_of_a_list_have_a_limit_together() {
@@ -313,7 +313,7 @@ mod tests {
             json::read_within::<Vec<IgnoredAny>>(page, elements).map(|_| vec![()])
         });
         let none = AtomicUsize::default;
-        let reader = Reader {
+        let reader = PageReader {
             items,
             spare: Mutex::default(),
             length: none(),
@@ -322,7 +322,7 @@ mod tests {
             elements: none(),
         };
         let page = format!("[{}0]", "0,".repeat(399_999)).into_bytes();
-        let page = Packed::new(page, Held::default(), &HeaderMap::new(), MOST);
+        let page = Packed::new(page, HeldMemory::default(), &HeaderMap::new(), MOST);
         assert!((0..10).all(|_| reader.items(&page).is_ok()));
         let e = reader.items(&page).unwrap_err();
         assert_eq!(e, "the objects of the list have more than 4000000 elements");

@@ -83,7 +83,7 @@ impl Together {
 }
 
 /// The pages after one.
-pub(super) struct Next {
+pub(super) struct NextPages {
     /// The token of the first of them.
     pub(super) token: String,
     /// How many objects they have, if the server knows.
@@ -96,7 +96,10 @@ pub(super) struct Next {
 /// # Errors
 ///
 /// The object is of another kind, or malformed up to there.
-pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<Next>, String> {
+pub(super) fn next_page<'de>(
+    kind: &str,
+    body: impl Read<'de>,
+) -> Result<Option<NextPages>, String> {
     let mut head = Head::default();
     let read = head.deserialize(&mut serde_json::Deserializer::new(body));
     match read {
@@ -114,7 +117,7 @@ pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<
     } = head.metadata.unwrap_or_default();
     Ok(next
         .filter(|token| !token.is_empty())
-        .map(|token| Next { token, objects }))
+        .map(|token| NextPages { token, objects }))
 }
 
 /// What an object says about itself.

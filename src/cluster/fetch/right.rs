@@ -4,7 +4,7 @@
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 use crate::snapshot::note::Note;
-use crate::snapshot::right::{Cause, MissingRight, Right};
+use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
 
 /// Returns the right that a request needs.
 fn needed(method: Method, path: &str) -> Right {
@@ -58,10 +58,10 @@ pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
 }
 
 /// Returns the missing right, or the failure itself.
-pub(super) fn cause(failure: &Failure) -> Cause {
+pub(super) fn cause(failure: &Failure) -> UnknownFactCause {
     missing(failure).map_or_else(
-        || Cause::Failed(failure.to_string()),
-        |right| Cause::MissingRight(Box::new(right)),
+        || UnknownFactCause::Failed(failure.to_string()),
+        |right| UnknownFactCause::MissingRight(Box::new(right)),
     )
 }
 

@@ -17,14 +17,14 @@ use crate::snapshot::{Scale, ScaleError};
 
 /// A scale, or the controller's outcome without one, with its substitute if it was not read itself.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct FetchedScale {
     pub(super) scale: Result<Scale, ScaleError>,
     pub(super) basis: Option<Basis>,
     /// Where it was read, if it was.
     pub(super) at: Option<ScaleAt>,
 }
 
-impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
+impl From<Result<(Scale, ScaleAt), ScaleError>> for FetchedScale {
     fn from(found: Result<(Scale, ScaleAt), ScaleError>) -> Self {
         match found {
             Ok((scale, at)) => Self {
@@ -43,7 +43,7 @@ impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
 
 impl Fetch<'_> {
     /// Returns the scale of a target of a built-in kind; `None` if the kind needs discovery.
-    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<Found, Failure>> {
+    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<FetchedScale, Failure>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
             // The engine produces this message before it looks at the scale.
@@ -54,7 +54,7 @@ impl Fetch<'_> {
             let scale = scale_in(hpa, listed.get(&target.name));
             let unreadable =
                 |e: Error| self.unreadable(&resource.path(self.namespace, ""), e.message);
-            let found = scale.map(|scale| Found {
+            let found = scale.map(|scale| FetchedScale {
                 scale,
                 basis: None,
                 at: None,
@@ -77,7 +77,7 @@ impl Fetch<'_> {
         &self,
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
-    ) -> Result<Found, Failure> {
+    ) -> Result<FetchedScale, Failure> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let discovery = discovery.as_ref().map_err(Clone::clone)?;
@@ -99,7 +99,7 @@ impl Fetch<'_> {
         hpa: &Hpa,
         resource: &Resource,
         right: MissingRight,
-    ) -> Option<Found> {
+    ) -> Option<FetchedScale> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
         let scale = match self.session.get(&path, JSON).await {
@@ -122,7 +122,7 @@ impl Fetch<'_> {
             replicas,
             right,
         };
-        Some(Found {
+        Some(FetchedScale {
             scale,
             basis: Some(basis),
             at: None,

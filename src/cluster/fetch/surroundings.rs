@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::metrics::Miss;
+use super::metrics::NoAnswer;
 use super::right::{cause, missing};
 use super::{Fetch, JSON};
 use crate::apimachinery::json;
@@ -24,8 +24,8 @@ use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
-use crate::snapshot::note::{Note, Unlearnt};
-use crate::snapshot::right::Cause;
+use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, Scale};
 
@@ -43,7 +43,7 @@ pub(super) type Wishes = UnboundedSender<Wish>;
 pub(super) struct Wish {
     path: String,
     /// What is not known without it.
-    adds: Unlearnt,
+    adds: UnknownFact,
 }
 
 impl Wish {
@@ -53,7 +53,7 @@ impl Wish {
         let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self {
             path,
-            adds: Unlearnt::Findings("other-writer, old-revision-pods and others"),
+            adds: UnknownFact::Findings("other-writer, old-revision-pods and others"),
         })
     }
 
@@ -63,7 +63,7 @@ impl Wish {
         let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
         Some(Self {
             path,
-            adds: Unlearnt::Findings("target-not-found"),
+            adds: UnknownFact::Findings("target-not-found"),
         })
     }
 
@@ -86,7 +86,7 @@ impl Wish {
         hpa: &Hpa,
         scale: Option<&Scale>,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, Miss>,
+        custom: &Result<String, NoAnswer>,
     ) -> impl Iterator<Item = Self> {
         let other_targets = Self::in_place_of_target(hpa).filter(|_| scale.is_none());
         let of_pods = scale.into_iter().flat_map(move |scale| {
@@ -104,7 +104,7 @@ impl Wish {
     pub(super) fn failing_apis(
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, Miss>,
+        custom: &Result<String, NoAnswer>,
     ) -> impl Iterator<Item = Self> {
         let services = failing_apis(hpa, discovery, custom).map(|name| {
             let path = format!(
@@ -113,12 +113,12 @@ impl Wish {
             );
             Self {
                 path,
-                adds: Unlearnt::Findings("metrics-api-unavailable"),
+                adds: UnknownFact::Findings("metrics-api-unavailable"),
             }
         });
         let names = || Self {
             path: EXTERNAL_NAMES.to_owned(),
-            adds: Unlearnt::Findings("metric-not-found"),
+            adds: UnknownFact::Findings("metric-not-found"),
         };
         services.chain(asks_for_names(hpa).then(names))
     }
@@ -141,7 +141,7 @@ impl Wish {
         let path = format!("/apis/autoscaling.k8s.io/v1{namespace}/verticalpodautoscalers");
         Self {
             path,
-            adds: Unlearnt::VerticalPodAutoscalers,
+            adds: UnknownFact::VerticalPodAutoscalers,
         }
     }
 
@@ -159,7 +159,7 @@ impl Wish {
 pub(super) fn failing_apis(
     hpa: &Hpa,
     discovery: &Result<Discovery, Failure>,
-    custom: &Result<String, Miss>,
+    custom: &Result<String, NoAnswer>,
 ) -> impl Iterator<Item = String> {
     let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
     let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
@@ -213,15 +213,15 @@ pub(super) fn keep_names(
 }
 
 /// The findings that need the ReplicaSets of pods.
-pub(super) const OF_REPLICA_SETS: Unlearnt =
-    Unlearnt::Findings("foreign-pods and old-revision-pods");
+pub(super) const OF_REPLICA_SETS: UnknownFact =
+    UnknownFact::Findings("foreign-pods and old-revision-pods");
 const OF_PODS: Wish = Wish {
     path: String::new(),
     adds: OF_REPLICA_SETS,
 };
 const OF_KEDA: Wish = Wish {
     path: String::new(),
-    adds: Unlearnt::Findings("paused-by-keda"),
+    adds: UnknownFact::Findings("paused-by-keda"),
 };
 
 /// Returns the resource of a target, if its kind is supported.
@@ -259,7 +259,7 @@ fn scaled_objects(namespace: &str) -> String {
 #[derive(Default)]
 pub(super) struct SurroundingAnswers {
     /// The paths, or lists of several, with the findings that are left out and why, unless they are not.
-    asked: RefCell<BTreeMap<String, Option<(Unlearnt, Cause)>>>,
+    asked: RefCell<BTreeMap<String, Option<(UnknownFact, UnknownFactCause)>>>,
     objects: RefCell<Objects>,
 }
 
@@ -270,9 +270,9 @@ impl SurroundingAnswers {
     }
 
     /// Waits for a list that findings need; they are left out while it is on its way.
-    pub(super) async fn awaiting<T>(&self, adds: Unlearnt, list: impl Future<Output = T>) -> T {
+    pub(super) async fn awaiting<T>(&self, adds: UnknownFact, list: impl Future<Output = T>) -> T {
         let left_out = |why| _ = self.asked.borrow_mut().insert(String::new(), why);
-        left_out(Some((adds, Cause::Late)));
+        left_out(Some((adds, UnknownFactCause::Late)));
         let listed = list.await;
         left_out(None);
         listed
@@ -327,7 +327,7 @@ impl Fetch<'_> {
             return true;
         }
         let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
-        left_out(Some((adds, Cause::Late)));
+        left_out(Some((adds, UnknownFactCause::Late)));
         let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let origin = path.clone();
@@ -349,7 +349,8 @@ impl Fetch<'_> {
                     Err(e) => Some(e.to_string()),
                 };
                 (
-                    failed.map(|cause| (adds, Cause::Failed(self.session.struck(cause)))),
+                    failed
+                        .map(|cause| (adds, UnknownFactCause::Failed(self.session.struck(cause)))),
                     true,
                 )
             }
@@ -365,12 +366,14 @@ impl Fetch<'_> {
     }
 
     /// Notes which findings are left out, if a right is missing; whether it is.
-    pub(super) fn measure_new(&self, adds: Unlearnt, failure: &Failure) -> bool {
+    pub(super) fn measure_new(&self, adds: UnknownFact, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {
             let advice = right.advice();
             self.session.note(match adds {
-                Unlearnt::Findings(codes) => format!("left out findings such as {codes}: {advice}"),
+                UnknownFact::Findings(codes) => {
+                    format!("left out findings such as {codes}: {advice}")
+                }
                 _ => format!("unknown whether a VerticalPodAutoscaler sets requests: {advice}"),
             });
         }

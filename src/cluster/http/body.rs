@@ -29,12 +29,12 @@ const MAX_RATIO: usize = 1032;
 
 /// Memory of a body, counted in the total of its session until it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldMemory {
     total: Arc<AtomicUsize>,
     bytes: usize,
 }
 
-impl Held {
+impl HeldMemory {
     /// Holds nothing yet.
     pub(crate) fn of(total: &Arc<AtomicUsize>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldMemory {
     fn drop(&mut self) {
         self.total.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -67,7 +67,7 @@ impl Drop for Held {
 #[derive(Debug, Clone)]
 pub struct Body {
     content: Bytes,
-    held: Arc<Held>,
+    held: Arc<HeldMemory>,
 }
 
 impl Body {
@@ -77,8 +77,8 @@ impl Body {
     }
 
     /// Holds as much again for what is made of it, until that is dropped.
-    pub(crate) fn hold_again(&self) -> io::Result<Held> {
-        let mut held = Held::of(&self.held.total);
+    pub(crate) fn hold_again(&self) -> io::Result<HeldMemory> {
+        let mut held = HeldMemory::of(&self.held.total);
         held.resize(self.content.len())?;
         Ok(held)
     }
@@ -93,7 +93,7 @@ impl Body {
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
-    held: Held,
+    held: HeldMemory,
     gzip: bool,
     /// The maximum length, inflated.
     most: usize,
@@ -101,7 +101,7 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// Takes a body and the headers of its answer; `most` limits how far it is read.
-    pub(crate) fn new(bytes: Vec<u8>, held: Held, headers: &HeaderMap, most: usize) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, held: HeldMemory, headers: &HeaderMap, most: usize) -> Self {
         let encoding = headers
             .get(header::CONTENT_ENCODING)
             .map_or(&[][..], HeaderValue::as_bytes);
@@ -149,7 +149,7 @@ impl Packed {
                 held: self.held.into(),
             });
         }
-        let (mut memory, mut held) = (Vec::new(), Held::of(&self.held.total));
+        let (mut memory, mut held) = (Vec::new(), HeldMemory::of(&self.held.total));
         let length = self.inflate(&mut memory, &mut |size| held.resize(size))?;
         memory.truncate(length);
         Ok(Body {
@@ -179,8 +179,8 @@ impl Packed {
         Box::new(BufReader::with_capacity(1024, self.inflater()))
     }
 
-    fn inflater(&self) -> Limited<MultiGzDecoder<&[u8]>> {
-        Limited {
+    fn inflater(&self) -> LimitedReader<MultiGzDecoder<&[u8]>> {
+        LimitedReader {
             from: MultiGzDecoder::new(&*self.bytes),
             read: 0,
             most: self.most,
@@ -228,13 +228,13 @@ impl Packed {
 }
 
 /// Content with a maximum length.
-struct Limited<R> {
+struct LimitedReader<R> {
     from: R,
     read: usize,
     most: usize,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let more = self.from.read(buffer)?;
         self.read += more;
@@ -257,7 +257,7 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
     use http::{HeaderMap, HeaderValue, header};
 
-    use super::{Body, ENCODINGS, Held, MOST, MOST_AT_ONCE, Packed};
+    use super::{Body, ENCODINGS, HeldMemory, MOST, MOST_AT_ONCE, Packed};
 
     fn gzip(content: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -267,7 +267,7 @@ mod tests {
 
     fn packed(bytes: Vec<u8>) -> Packed {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
-        Packed::new(bytes, Held::default(), &headers, MOST)
+        Packed::new(bytes, HeldMemory::default(), &headers, MOST)
     }
 
     fn unpacked(body: Packed) -> Vec<u8> {
@@ -318,7 +318,7 @@ mod tests {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
         for (length, fits) in [(most, true), (most + 1, false), (8 * most, false)] {
             let packed = gzip(&vec![b'a'; length]);
-            let body = || Packed::new(packed.clone(), Held::default(), &headers, most);
+            let body = || Packed::new(packed.clone(), HeldMemory::default(), &headers, most);
             let mut memory = Vec::new();
             let mut read = Vec::new();
             let results = [
@@ -337,8 +337,14 @@ mod tests {
                 }
             }
         }
-        let plain =
-            |length| Packed::new(vec![b'a'; length], Held::default(), &HeaderMap::new(), most);
+        let plain = |length| {
+            Packed::new(
+                vec![b'a'; length],
+                HeldMemory::default(),
+                &HeaderMap::new(),
+                most,
+            )
+        };
         assert!(plain(most).check().is_ok() && plain(most + 1).check().is_err());
         assert!(plain(most + 1).unpack().is_err());
     }
@@ -354,14 +360,24 @@ mod tests {
         ] {
             let name = HeaderValue::from_static(name);
             let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, name)]);
-            let content = unpacked(Packed::new(gzip(b"{}"), Held::default(), &headers, MOST));
+            let content = unpacked(Packed::new(
+                gzip(b"{}"),
+                HeldMemory::default(),
+                &headers,
+                MOST,
+            ));
             assert_eq!(content == b"{}", inflates, "{headers:?}");
         }
     }
 
     #[test]
     fn what_is_not_compressed_stays() {
-        let body = Packed::new(b"{}".to_vec(), Held::default(), &HeaderMap::new(), MOST);
+        let body = Packed::new(
+            b"{}".to_vec(),
+            HeldMemory::default(),
+            &HeaderMap::new(),
+            MOST,
+        );
         assert_eq!(body.unpack_into(&mut Vec::new()).unwrap(), b"{}");
         assert_eq!(unpacked(body), b"{}");
     }
@@ -371,8 +387,8 @@ mod tests {
         let total = std::sync::Arc::default();
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
         let packed = gzip(&vec![b'a'; 1 << 20]);
-        let body = || Packed::new(packed.clone(), Held::of(&total), &headers, MOST).unpack();
-        let mut arriving = Held::of(&total);
+        let body = || Packed::new(packed.clone(), HeldMemory::of(&total), &headers, MOST).unpack();
+        let mut arriving = HeldMemory::of(&total);
         arriving.resize(MOST_AT_ONCE - (3 << 20)).unwrap();
         let held: Vec<Body> = (0..2).map(|_| body().unwrap()).collect();
         let e = body().unwrap_err();

@@ -103,7 +103,7 @@ pub enum FailureKind {
         /// Whether it was the limit for all requests.
         in_all: bool,
         /// What the request was waiting for.
-        waiting: Waiting,
+        waiting: WaitingFor,
     },
     /// The connection broke.
     Lost(String),
@@ -139,7 +139,7 @@ pub enum ProxyFault {
 
 /// What a request was waiting for when its time was up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitingFor {
     /// The name server, to resolve the host.
     Name,
     /// A connection to the server.
@@ -277,17 +277,17 @@ impl Failure {
                 let in_all = if *in_all { " in all" } else { "" };
                 let host = &self.host;
                 match waiting {
-                    Waiting::Name => {
+                    WaitingFor::Name => {
                         let name = bare_host(host);
                         format!("timed out after {after}{in_all} looking up {name} in DNS")
                     }
-                    Waiting::Connection => {
+                    WaitingFor::Connection => {
                         format!("timed out after {after}{in_all} connecting to {host}")
                     }
-                    Waiting::Answer => {
+                    WaitingFor::Answer => {
                         format!("timed out after {after}{in_all} waiting for {host} to answer")
                     }
-                    Waiting::Unanswered(api) => format!(
+                    WaitingFor::Unanswered(api) => format!(
                         "not requested: the last requests to {host}{api} timed out after {after}"
                     ),
                 }
@@ -480,9 +480,9 @@ pub(crate) fn classify(
     if timed_out {
         // The caller knows how long it took.
         let waiting = if says("Connect") {
-            Waiting::Connection
+            WaitingFor::Connection
         } else {
-            Waiting::Answer
+            WaitingFor::Answer
         };
         return FailureKind::Timeout {
             after: Duration::ZERO,

@@ -22,11 +22,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::connect::exec::Fault;
+use super::connect::exec::PluginFault;
 use super::connect::{ClientConfig, Clients, Prepared};
-use super::http::body::{Body, Held, Packed};
-use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
-use super::http::retry::{Ending, Patience, Unwaited, Waited};
+use super::http::body::{Body, HeldMemory, Packed};
+use super::http::failure::{Failure, FailureKind, Method, WaitingFor, classify, resolves};
+use super::http::retry::{Ending, Patience, TotalWait, Unwaited};
 use super::http::status::ApiStatus;
 use crate::apimachinery::json;
 use crate::error::Error;
@@ -50,7 +50,7 @@ const RETRIES: i32 = 1;
 const REQUESTS: i32 = 6;
 
 /// One request.
-struct Ask<'a> {
+struct HttpRequest<'a> {
     method: Method,
     path: &'a str,
     accept: &'a str,
@@ -93,7 +93,7 @@ struct Inner {
     unanswered: Mutex<BTreeMap<String, u32>>,
     sent: AtomicUsize,
     /// How long requests have waited to be sent again.
-    waited: Mutex<Waited>,
+    waited: Mutex<TotalWait>,
     /// The size of all bodies that are held.
     held: Arc<AtomicUsize>,
     /// Memory of bodies that are no longer needed.
@@ -398,7 +398,7 @@ impl Session {
         path: &str,
         body: &[u8],
     ) -> Result<Response, Failure> {
-        let ask = Ask {
+        let ask = HttpRequest {
             method,
             path,
             accept: JSON,
@@ -449,7 +449,7 @@ impl Session {
         patience: Patience,
         may_pass: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response<Packed>, Failure> {
-        let ask = Ask {
+        let ask = HttpRequest {
             method: Method::Get,
             path,
             accept,
@@ -469,8 +469,12 @@ impl Session {
 
     /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
     /// credentials.
-    async fn send(&self, ask: &Ask<'_>, wait: &Wait<'_>) -> Result<Response<Packed>, Failure> {
-        let Ask { method, path, .. } = *ask;
+    async fn send(
+        &self,
+        ask: &HttpRequest<'_>,
+        wait: &Wait<'_>,
+    ) -> Result<Response<Packed>, Failure> {
+        let HttpRequest { method, path, .. } = *ask;
         let mut tries = 0;
         let begun = Instant::now();
         loop {
@@ -525,7 +529,7 @@ impl Session {
         let mut unanswered = lock(&self.inner.unanswered);
         match failure.map(|failure| &failure.kind) {
             Some(FailureKind::Timeout {
-                waiting: Waiting::Unanswered(_),
+                waiting: WaitingFor::Unanswered(_),
                 ..
             }) => {}
             Some(FailureKind::Timeout { .. }) => {
@@ -556,10 +560,10 @@ impl Session {
         &self,
         client: &kube::Client,
         credential: &Secrets,
-        ask: &Ask<'_>,
+        ask: &HttpRequest<'_>,
     ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
         let inner = &self.inner;
-        let Ask {
+        let HttpRequest {
             method,
             path,
             accept,
@@ -619,7 +623,7 @@ impl Session {
             .copied()
             .unwrap_or_default();
         if unanswered >= UNANSWERED {
-            return Err(timed_out(Waiting::Unanswered(api(path).to_owned())));
+            return Err(timed_out(WaitingFor::Unanswered(api(path).to_owned())));
         }
         inner.sent.fetch_add(1, Ordering::Relaxed);
         let exchange = async {
@@ -637,7 +641,7 @@ impl Session {
             // Collecting frames would hold it twice.
             let mut whole = lock(&inner.memory).pop().unwrap_or_default();
             whole.clear();
-            let mut held = Held::of(&inner.held);
+            let mut held = HeldMemory::of(&inner.held);
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| {
                     let cause = "the connection was lost during the response";
@@ -658,16 +662,16 @@ impl Session {
         let answered = match end {
             Some(end) => timeout_at(end, exchange)
                 .await
-                .map_err(|_| timed_out(Waiting::Answer))?,
+                .map_err(|_| timed_out(WaitingFor::Answer))?,
             None => exchange.await,
         };
         let (parts, body) = match answered {
             Ok(answer) => answer,
             Err(FailureKind::Timeout {
-                waiting: Waiting::Connection,
+                waiting: WaitingFor::Connection,
                 ..
             }) if !resolves(&inner.host).await => {
-                return Err(timed_out(Waiting::Name));
+                return Err(timed_out(WaitingFor::Name));
             }
             Err(FailureKind::Timeout { waiting, .. }) => return Err(timed_out(waiting)),
             Err(kind) => return Err(fail(kind)),
@@ -730,7 +734,7 @@ impl Session {
         let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
         let unusable = |e: Error| {
-            fail(Fault {
+            fail(PluginFault {
                 cause: e.message,
                 hint: e.hint,
             })
@@ -753,7 +757,11 @@ impl Session {
     }
 
     /// Returns the failure for a request that has no credentials.
-    fn without_credentials(&self, Fault { cause, hint }: Fault, begun: Instant) -> Failure {
+    fn without_credentials(
+        &self,
+        PluginFault { cause, hint }: PluginFault,
+        begun: Instant,
+    ) -> Failure {
         Failure {
             kind: FailureKind::Credentials { cause, hint },
             scheme: self.inner.scheme().into(),
@@ -793,7 +801,7 @@ impl Session {
     }
 
     /// Logs a request and its result, without headers or credentials in the server's address.
-    fn note_request(&self, ask: &Ask<'_>, ending: &str, took: Duration) {
+    fn note_request(&self, ask: &HttpRequest<'_>, ending: &str, took: Duration) {
         let Inner { plan, host, .. } = &*self.inner;
         let host = host.rsplit('@').next().unwrap_or_default();
         let base = plan.server.path().trim_end_matches('/');

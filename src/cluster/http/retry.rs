@@ -25,12 +25,12 @@ pub enum Unwaited {
 
 /// The time that a session has waited. Waits at the same time count once.
 #[derive(Debug, Default)]
-pub(crate) struct Waited {
+pub(crate) struct TotalWait {
     until: Option<Instant>,
     in_all: Duration,
 }
 
-impl Waited {
+impl TotalWait {
     /// Counts a wait that begins now; false if it would be too much in all.
     pub(crate) fn take(&mut self, now: Instant, wait: Duration) -> bool {
         let begin = self.until.map_or(now, |until| until.max(now));
@@ -88,13 +88,13 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{Ending, Patience, Waited, wait};
+    use super::{Ending, Patience, TotalWait, wait};
 
     #[test]
     fn waits_have_a_limit_in_all_and_count_once_at_the_same_time() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut waited = Waited::default();
+        let mut waited = TotalWait::default();
         let mut take = |now, seconds| waited.take(at(now), Duration::from_secs(seconds));
         // Ten at once are ten seconds, and three later ones are as many again.
         assert!((0..10).all(|_| take(0, 10)));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Directory, wait};
 use crate::cluster::connect::config_file::{Cluster, Exec, Variable};
-use crate::cluster::connect::exec::{Credentials, Fault, run_within};
+use crate::cluster::connect::exec::{Credentials, PluginFault, run_within};
 use crate::cluster::connect::plugin_policy::Policy;
 use crate::secret::Secret;
 
@@ -23,7 +23,7 @@ fn plugin(script: &str) -> Exec {
     }
 }
 
-fn run(exec: &Exec) -> Result<Credentials, Fault> {
+fn run(exec: &Exec) -> Result<Credentials, PluginFault> {
     let directory = Directory::new();
     let limit = Duration::from_millis(1500);
     let env = directory.env(&[]);

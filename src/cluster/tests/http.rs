@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
-use crate::cluster::http::body::{Held, Packed};
-use crate::cluster::http::failure::{FailureKind, Waiting};
+use crate::cluster::http::body::{HeldMemory, Packed};
+use crate::cluster::http::failure::{FailureKind, WaitingFor};
 use crate::cluster::{ApiStatus, Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
@@ -377,7 +377,7 @@ fn an_api_that_does_not_answer_is_given_up() {
             let answer = matches!(
                 failure.kind,
                 FailureKind::Timeout {
-                    waiting: Waiting::Answer,
+                    waiting: WaitingFor::Answer,
                     in_all: false,
                     ..
                 }
@@ -419,7 +419,7 @@ fn a_body_has_limits() {
         http::HeaderValue::from_static("gzip"),
     )]);
     let most = crate::cluster::http::body::MOST;
-    let bomb = Packed::new(member.repeat(129), Held::default(), &headers, most);
+    let bomb = Packed::new(member.repeat(129), HeldMemory::default(), &headers, most);
     assert_eq!(
         bomb.unpack().unwrap_err().to_string(),
         "the response is larger than 128 MiB"

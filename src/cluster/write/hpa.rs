@@ -247,7 +247,7 @@ struct EventWrite<'a> {
 
 /// An object of which only the name is read.
 #[derive(Deserialize)]
-struct Named {
+struct NamedObject {
     metadata: Metadata,
 }
 
@@ -256,7 +256,7 @@ impl EventWrite<'_> {
     async fn is_in(&self, path: &str, body: &Body) -> Result<(), Failure> {
         let name = self.name.clone();
         let read = move |body: &[u8]| {
-            let event: Named = read("Event", body)?;
+            let event: NamedObject = read("Event", body)?;
             if event.metadata.name == name {
                 Ok(())
             } else {

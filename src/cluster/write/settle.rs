@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use tokio::pin;
 use tokio::time::timeout;
 
-use crate::cluster::{ApiStatus, Failure, FailureKind, Waiting};
+use crate::cluster::{ApiStatus, Failure, FailureKind, WaitingFor};
 
 /// The outcome of a write, with the server's state afterwards.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,12 +122,12 @@ fn after(failure: &Failure) -> After {
         | FailureKind::Credentials { .. }
         | FailureKind::Interrupted
         | FailureKind::Timeout {
-            waiting: Waiting::Name | Waiting::Connection | Waiting::Unanswered(_),
+            waiting: WaitingFor::Name | WaitingFor::Connection | WaitingFor::Unanswered(_),
             ..
         } => After::Unsent,
         FailureKind::Tls { .. }
         | FailureKind::Timeout {
-            waiting: Waiting::Answer,
+            waiting: WaitingFor::Answer,
             ..
         }
         | FailureKind::Lost(_)

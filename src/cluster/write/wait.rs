@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::scale::read_again;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::cluster::{Failure, FailureKind, Session, Waiting};
+use crate::cluster::{Failure, FailureKind, Session, WaitingFor};
 
 /// The first pause between two looks; each is twice as long as the one before, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ pub async fn wait(
                 kind: FailureKind::Timeout {
                     after: limit - begun,
                     in_all: false,
-                    waiting: Waiting::Answer,
+                    waiting: WaitingFor::Answer,
                 },
                 ..Failure::unreadable(session.host(), &at.path, "")
             }),

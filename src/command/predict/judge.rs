@@ -1,12 +1,12 @@
 //! Judges the expectations for each spec that was played, or for the one pass.
 
 use super::{Baseline, Evaluation, Scenario, Simulation};
-use crate::backtest::{Candidate, Found};
+use crate::backtest::{CandidateRun, SearchResult};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::report::expected::Judged;
 use crate::report::{Explanation, backtest};
-use crate::whatif::expect::{Expectation, Facts, RunFacts, Truth, Verdict};
+use crate::whatif::expect::{Expectation, ExpectationVerdict, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::Totals;
 
 /// Judges the pass that is explained with the run that begins with it, and then the other candidates.
@@ -19,7 +19,7 @@ pub(super) fn judge<'s>(
     let candidates = backtest.as_ref().map_or(&[][..], |own| &own.candidates);
     let others = candidates.get(1..).unwrap_or_default();
     scenario.gate.check(&pass.input.snapshot.hpa.spec)?;
-    for Candidate { run, .. } in others {
+    for CandidateRun { run, .. } in others {
         let checked = scenario.gate.check(&run.input.snapshot.hpa.spec);
         checked.map_err(|e| Error {
             message: format!("{}: {}", run.name, e.message),
@@ -27,7 +27,7 @@ pub(super) fn judge<'s>(
         })?;
     }
     let several = backtest.as_ref().filter(|_| candidates.len() > 1);
-    let name = |of: &Candidate| several.map(|runs| backtest::name(runs, of));
+    let name = |of: &CandidateRun| several.map(|runs| backtest::name(runs, of));
     let replay = backtest.as_ref().map(|own| &own.replay);
     let replay = replay.map(|run| (Pass::run(run.input.clone()), &run.timeline.totals));
     let judgement = Judgement {
@@ -77,7 +77,7 @@ pub(super) fn judge<'s>(
 struct Judgement<'s> {
     scenario: &'s Scenario<'s>,
     replay: Option<RunFacts<'s>>,
-    search: Option<&'s Found>,
+    search: Option<&'s SearchResult>,
 }
 
 impl Judgement<'_> {
@@ -86,10 +86,10 @@ impl Judgement<'_> {
         pass: &Pass,
         explanation: &Explanation<'_>,
         totals: Option<&Totals>,
-    ) -> (Vec<Expectation>, Verdict) {
+    ) -> (Vec<Expectation>, ExpectationVerdict) {
         let Scenario { gate, watch, .. } = self.scenario;
         let run = totals.map(|totals| RunFacts::new(pass, totals));
-        let facts = Facts::of(pass);
+        let facts = PassFacts::of(pass);
         let facts = run.map_or(facts, |run| {
             facts.with_runs(run, self.replay.unwrap_or(run))
         });
@@ -107,8 +107,8 @@ impl Judgement<'_> {
 }
 
 /// How many settings were tried, and how they were judged.
-fn tried(search: &Found) -> String {
-    let Found {
+fn tried(search: &SearchResult) -> String {
+    let SearchResult {
         combinations,
         tried,
         ..

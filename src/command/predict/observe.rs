@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::read::{check_not_played, timeline_options};
 use super::{Baseline, Scenario};
-use crate::backtest::{ManifestPlace, Spec};
+use crate::backtest::{ManifestPlace, NamedSpec};
 use crate::cluster::Session;
 use crate::command::past::narrow;
 use crate::command::state::{ask, pass, read_saved};
@@ -141,7 +141,7 @@ fn wants_run(scenario: &Scenario<'_>) -> bool {
 }
 
 /// The same candidates with the places of their manifests of an HPA.
-fn located(candidates: &[Spec], hpa: &Hpa) -> Vec<Spec> {
+fn located(candidates: &[NamedSpec], hpa: &Hpa) -> Vec<NamedSpec> {
     let located = candidates.iter().cloned().map(|spec| {
         let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
         let manifest = place.and_then(|(file, line)| {
@@ -150,7 +150,7 @@ fn located(candidates: &[Spec], hpa: &Hpa) -> Vec<Spec> {
                 line: u64::try_from(line).ok()?,
             })
         });
-        Spec { manifest, ..spec }
+        NamedSpec { manifest, ..spec }
     });
     located.collect()
 }

@@ -2,13 +2,13 @@
 
 use super::vary::vary;
 use super::{Baseline, Scenario, Simulation};
-use crate::backtest::{Backtest, Filter, Found, Plan, Run, Search};
+use crate::backtest::{Backtest, Filter, Plan, Run, Search, SearchResult};
 use crate::command::Terminal;
 use crate::command::state::unpredicted;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
+use crate::whatif::expect::{Gate, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::{TimelineOptions, Totals};
 
 /// Plays what is asked for.
@@ -154,12 +154,12 @@ fn searched(
     backtest: &Backtest,
     gate: &Gate,
     terminal: &Terminal,
-) -> Result<Found, Error> {
+) -> Result<SearchResult, Error> {
     let totals = &backtest.replay.timeline.totals;
     let begin = Pass::run(backtest.replay.input.clone());
     let replay = RunFacts::new(&begin, totals);
     let meets = |pass: &Pass, totals: &Totals| {
-        let facts = Facts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
+        let facts = PassFacts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
         gate.truth(&facts)
     };
     let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);

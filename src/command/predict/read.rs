@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::Scenario;
-use crate::args::{ExpectArgs, FailOn, Predict, PredictOutput, Report, Request, TimelineArgs};
-use crate::backtest::{Search, Spec};
+use crate::args::{ExpectArgs, FailOn, NamedRequest, Predict, PredictOutput, Report, TimelineArgs};
+use crate::backtest::{NamedSpec, Search};
 use crate::command::fail_on::FindingsWatch;
 use crate::command::load::{Query, table};
 use crate::command::{check_save, check_written, state};
@@ -42,7 +42,7 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
         args.timeline.span.is_some() || load.is_some() || args.prometheus.prometheus.is_some();
     check_output(args, &gate, plays)?;
     let assumptions = Assumptions::read(&args.overrides)?;
-    let request = Request::read(&args.names, &args.connection)?;
+    let request = NamedRequest::read(&args.names, &args.connection)?;
     let mut options = state::options(
         &args.controller,
         &request.connection,
@@ -280,8 +280,8 @@ impl Scenario<'_> {
 }
 
 /// One spec for each manifest, with everything that is typed on top, or one of what is typed.
-fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -> Vec<Spec> {
-    let spec = |name: &str, assumptions| Spec {
+fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -> Vec<NamedSpec> {
+    let spec = |name: &str, assumptions| NamedSpec {
         name: name.to_owned(),
         assumptions,
         manifest: None,
@@ -292,7 +292,7 @@ fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -
         assumptions.replace_hpa(manifest);
         spec(&name, assumptions)
     });
-    let mut candidates: Vec<Spec> = of_manifests.collect();
+    let mut candidates: Vec<NamedSpec> = of_manifests.collect();
     if candidates.is_empty() && typed.has_candidate() {
         candidates.push(spec("candidate", typed.clone()));
     }

@@ -20,7 +20,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::save::Saved;
 use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::Meant;
-use crate::whatif::thresholds::{Found, Thresholds, of_container, thresholds};
+use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_container, thresholds};
 
 /// The answer with everything that was asked for.
 pub(super) fn show(
@@ -83,7 +83,7 @@ pub(super) fn show(
 }
 
 /// The metric of `--curve`.
-struct Curve {
+struct CurveRequest {
     meant: Meant,
     /// The index of its thresholds.
     drawn: Option<usize>,
@@ -93,7 +93,7 @@ struct Curve {
 fn changes(
     scenario: &Scenario<'_>,
     pass: &Pass,
-) -> Result<(Vec<Thresholds>, Option<Curve>), Error> {
+) -> Result<(Vec<Thresholds>, Option<CurveRequest>), Error> {
     let Some(wanted) = &scenario.curve else {
         return Ok((thresholds(pass, None), None));
     };
@@ -108,14 +108,14 @@ fn changes(
         drawn = Some(changes.len());
         changes.push(own);
     }
-    Ok((changes, Some(Curve { meant, drawn })))
+    Ok((changes, Some(CurveRequest { meant, drawn })))
 }
 
 /// The answer in the format that was asked for.
 fn text(
     scenario: &Scenario<'_>,
     prediction: &Prediction<'_>,
-    curve: Option<&Curve>,
+    curve: Option<&CurveRequest>,
     terminal: &Terminal,
 ) -> Result<String, Error> {
     match scenario.args.output {
@@ -132,13 +132,13 @@ fn text(
 }
 
 /// The chart that was asked for: a curve, or else a timeline.
-fn drawn(prediction: &Prediction<'_>, curve: Option<&Curve>) -> Result<Chart, Error> {
+fn drawn(prediction: &Prediction<'_>, curve: Option<&CurveRequest>) -> Result<Chart, Error> {
     let Some(index) = curve.and_then(|own| own.drawn) else {
         let chart = prediction.over_time();
         return chart.ok_or_else(|| Error::failed(NOT_PLAYED));
     };
     let why = match prediction.thresholds.get(index).map(|of| &of.found) {
-        Some(Found::Nothing { error }) => error,
+        Some(ThresholdValues::Nothing { error }) => error,
         _ => "the pass ignores metrics",
     };
     let chart = prediction.curve();
@@ -191,7 +191,7 @@ fn report(
 }
 
 /// Why there is no answer, unless the question is another one.
-fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&Curve>) -> Option<Error> {
+fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&CurveRequest>) -> Option<Error> {
     let mut unread = pass.decision.outcome.unread.iter();
     let is_curve = pass.input.snapshot.scale.is_ok()
         && curve.is_some_and(|own| unread.all(|it| own.meant.places.contains(&it.index)));

@@ -7,7 +7,7 @@ use std::thread::{available_parallelism, scope};
 
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::backtest::{Filter, Found, Plan, Search, Tried};
+use crate::backtest::{Filter, Plan, Search, SearchResult, Tried};
 use crate::cluster::signals::Signals;
 use crate::command::Terminal;
 use crate::command::progress::shown;
@@ -25,7 +25,7 @@ pub(super) fn vary(
     expected: Option<&Filter<'_>>,
     rival: Option<&Totals>,
     terminal: &Terminal,
-) -> Result<Found, Error> {
+) -> Result<SearchResult, Error> {
     let threads = available_parallelism().map_or(1, NonZero::get);
     vary_on(threads, search, plan, expected, rival, terminal)
 }
@@ -37,7 +37,7 @@ fn vary_on(
     expected: Option<&Filter<'_>>,
     rival: Option<&Totals>,
     terminal: &Terminal,
-) -> Result<Found, Error> {
+) -> Result<SearchResult, Error> {
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

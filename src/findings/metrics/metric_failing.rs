@@ -1,6 +1,6 @@
 //! The finding `metric-failing`.
 
-use super::miss::{Miss, Refused};
+use super::miss::{Miss, RefusedRight};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
@@ -15,7 +15,7 @@ pub struct MetricFailing {
     /// The API's message.
     pub message: String,
     /// The right that the controller lacks, if that is the error.
-    pub refused: Option<Refused>,
+    pub refused: Option<RefusedRight>,
     /// The kind of the described object, if that is the error.
     pub unmapped: Option<Unmapped>,
     /// The replicas that KEDA asks for instead of the value, if the error is hidden behind them.
@@ -94,7 +94,7 @@ impl Kind for MetricFailing {
                     .unwrap_or_else(|| "kubectl api-resources".into()),
             ),
             (
-                Some(Refused {
+                Some(RefusedRight {
                     user,
                     verb,
                     resource,
@@ -287,7 +287,7 @@ impl MetricFailing {
         Self {
             metric: step.index,
             message: text.to_owned(),
-            refused: Refused::read(text),
+            refused: RefusedRight::read(text),
             unmapped: Unmapped::read(text, spec, case.target()),
             fallback: None,
             served_by: not_of_keda(case, spec.api_group()),

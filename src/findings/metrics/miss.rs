@@ -139,7 +139,7 @@ impl<'t> Miss<'t> {
             Self::Empty(Some(text))
         } else if is_unknown {
             Self::Unknown(text)
-        } else if Refused::read(text).is_some() {
+        } else if RefusedRight::read(text).is_some() {
             Self::Failing(text)
         } else if says(&FAILING)
             || is_unreached()
@@ -168,7 +168,7 @@ fn names_object(text: &str, spec: &MetricSpec) -> bool {
 
 /// A right that the API server says a user lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedRight {
     /// The user.
     pub user: String,
     /// The verb, such as `list`.
@@ -177,7 +177,7 @@ pub struct Refused {
     pub resource: String,
 }
 
-impl Refused {
+impl RefusedRight {
     /// Parses the error of the API server's RBAC.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once(" is forbidden: User \"")?;

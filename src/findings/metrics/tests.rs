@@ -8,7 +8,7 @@ use crate::findings::metrics::container_metrics_missing::{ContainerMetricsMissin
 use crate::findings::metrics::metric_empty::MetricEmpty;
 use crate::findings::metrics::metric_failing::MetricFailing;
 use crate::findings::metrics::metric_not_found::MetricNotFound;
-use crate::findings::metrics::miss::Refused;
+use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
 use crate::findings::metrics::unknown_container::UnknownContainer;
 use crate::findings::testing::{
@@ -158,7 +158,7 @@ fn a_metric_that_has_no_value() {
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
-    let refused = Refused {
+    let refused = RefusedRight {
         user: "hpa".to_owned(),
         verb: "list".to_owned(),
         resource: "queue".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
-use crate::findings::last_pass::Rescale;
+use crate::findings::last_pass::ReportedRescale;
 use crate::findings::path::policy;
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
@@ -209,7 +209,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
 }
 
 /// Returns the longest time from scaling down to the next rise.
-fn longest_gap(rescales: &[Rescale]) -> SignedDuration {
+fn longest_gap(rescales: &[ReportedRescale]) -> SignedDuration {
     let gaps = rescales
         .windows(2)
         .filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));

@@ -19,7 +19,7 @@ pub struct ForeignPods {
     /// These pods, by owner.
     pub of: Vec<OwnedPods>,
     /// Their part of what a metric measures.
-    pub share: Option<Share>,
+    pub share: Option<MetricShare>,
     /// Why pods of one template are those of two objects, if that is so.
     pub referred: Option<Referred>,
 }
@@ -213,7 +213,7 @@ pub enum Owner {
 
 /// A part of what a metric measures, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct MetricShare {
     /// The metric, by index in the spec.
     pub metric: usize,
     /// What these pods use.
@@ -252,7 +252,7 @@ fn not_counted_by_target(
 }
 
 /// Returns the share of some pods in the first metric that has values of pods.
-pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
+pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<MetricShare> {
     case.metrics().find_map(|step| {
         let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
         let (mut theirs, mut all) = (0i64, 0i64);
@@ -263,7 +263,7 @@ pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
                 theirs = theirs.checked_add(value)?;
             }
         }
-        (theirs > 0).then_some(Share {
+        (theirs > 0).then_some(MetricShare {
             metric: step.index,
             theirs,
             all,
@@ -338,7 +338,7 @@ mod tests {
         let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
         let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
         let is_of = |patch: &Value| with_pod(&items, "web-2", patch);
-        let share = Some(Share {
+        let share = Some(MetricShare {
             metric: 0,
             theirs: 150,
             all: 250,
@@ -439,7 +439,7 @@ mod tests {
                 owner: Owner::NotCounted("ReplicaSet/web-old".to_owned()),
                 pods: boxed(&["web-2"]),
             }],
-            share: Some(Share {
+            share: Some(MetricShare {
                 metric: 0,
                 theirs: 5,
                 all: 105,

@@ -17,7 +17,7 @@ pub struct SelectorMatchesNothing {
     /// Known pods that the target owns, by name.
     pub own: Vec<Box<str>>,
     /// The labels that the selector requires and the first of these pods lacks.
-    pub lacking: Vec<Lacking>,
+    pub lacking: Vec<UnmatchedLabel>,
     /// The pods of other owners that it matches, by name.
     pub others: Vec<Box<str>>,
 }
@@ -59,7 +59,7 @@ impl Kind for SelectorMatchesNothing {
         let lacking = own.first().map_or_else(Vec::new, |pod| {
             let lacks = |(key, wanted): (&str, &str)| {
                 let found = pod.labels.get(key);
-                let lacking = Lacking {
+                let lacking = UnmatchedLabel {
                     key: key.into(),
                     wanted: wanted.into(),
                     found: found.map(Into::into),
@@ -120,7 +120,7 @@ impl Kind for SelectorMatchesNothing {
 
 /// A label that a pod lacks or that has another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lacking {
+pub struct UnmatchedLabel {
     /// The key.
     pub key: Box<str>,
     /// The required value.
@@ -140,7 +140,7 @@ mod tests {
     fn the_selector_matches_nothing() {
         let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
         let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-        let lacking = vec![Lacking {
+        let lacking = vec![UnmatchedLabel {
             key: "tier".into(),
             wanted: "front".into(),
             found: None,

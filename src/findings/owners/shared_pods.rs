@@ -7,7 +7,7 @@ use crate::findings::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedPods {
     /// The other HPAs.
-    pub others: Vec<Sharing>,
+    pub others: Vec<SharingHpa>,
     /// The pods that one of them matches as well, by name.
     pub pods: Vec<Box<str>>,
     /// Whether the version refuses to scale because of that.
@@ -44,7 +44,7 @@ impl Kind for SharedPods {
                 .iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
             {
-                others.push(Sharing {
+                others.push(SharingHpa {
                     name: other.hpa.name.clone(),
                     target: other.hpa.reference(),
                     selector: other.scale.selector.as_str().to_owned(),
@@ -144,7 +144,7 @@ impl Kind for SharedPods {
 
 /// Another HPA that matches the same pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sharing {
+pub struct SharingHpa {
     /// Its name.
     pub name: String,
     /// Its target, as `Kind/name`.
@@ -180,7 +180,7 @@ mod tests {
             [state(&[cpu()], &["52m"]), vec![hpa]].concat()
         };
         let of_twin = SharedPods {
-            others: vec![Sharing {
+            others: vec![SharingHpa {
                 name: "api".to_owned(),
                 target: "Deployment/web".to_owned(),
                 selector: "app=web".to_owned(),
@@ -191,7 +191,7 @@ mod tests {
         };
         let old = json!({"kubernetesVersion": "v1.25.0"});
         let facts = |is_refused| {
-            let others = vec![Sharing {
+            let others = vec![SharingHpa {
                 name: "api".to_owned(),
                 target: "Deployment/api".to_owned(),
                 selector: "app".to_owned(),

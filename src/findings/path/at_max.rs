@@ -5,10 +5,10 @@ use super::{proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Group;
 use crate::findings::about::exact;
-use crate::findings::last_pass::Rescale;
+use crate::findings::last_pass::ReportedRescale;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
-use crate::findings::targets::{OtherRequest, Room, rooms};
+use crate::findings::targets::{Headroom, OtherRequest, rooms};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
@@ -18,12 +18,12 @@ pub struct AtMax {
     /// The bound.
     pub bound: Bound,
     /// What the metrics that propose more count, the highest proposal first.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedMetric>,
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
     /// What keeps those metrics from proposing as many as `maxReplicas`, or else more, by index in the spec. Empty if
     /// nothing is found.
-    pub rooms: Vec<(usize, Room)>,
+    pub rooms: Vec<(usize, Headroom)>,
     /// The proposal of the pass with all of it.
     pub proposal: Option<i32>,
     /// The last time that most replicas were removed at once, if the load has returned since.
@@ -133,7 +133,7 @@ impl Kind for AtMax {
 
 /// What a metric counts, in absolute terms and in milli-units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedMetric {
     /// Its index in the spec, from 0.
     pub metric: usize,
     /// All of it.
@@ -157,12 +157,12 @@ pub struct Dropped {
 }
 
 /// Returns what a metric counts, if that can be divided by its target.
-fn counted_by(step: &MetricStep) -> Option<Counted> {
+fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
     let proposal = step.proposal()?;
     let target = &step.target;
     let average = target.average_value.as_ref().map(Quantity::milli_value);
     if let (Some(total), Some(per_pod)) = (&proposal.total, average) {
-        return Some(Counted {
+        return Some(CountedMetric {
             metric: step.index,
             total: total.milli_value(),
             per_pod,
@@ -187,7 +187,7 @@ fn counted_by(step: &MetricStep) -> Option<Counted> {
         (None, None) => return None,
     };
     let of_pods = Some((rows().count(), request));
-    Some(Counted {
+    Some(CountedMetric {
         metric: step.index,
         total: sum,
         per_pod,
@@ -202,14 +202,14 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
     /// Fewer are no loss.
     const SEVERAL: i32 = 4;
     let (rescales, _) = case.pass.input.rescales();
-    let is_drop = |pair: &&[Rescale]| {
+    let is_drop = |pair: &&[ReportedRescale]| {
         let (from, to) = (pair[0].size, pair[1].size);
         pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
     };
     let last = rescales.windows(2).rfind(is_drop)?;
     let (
         from,
-        Rescale {
+        ReportedRescale {
             size: to, time: at, ..
         },
     ) = (last[0].size, last[1]);
@@ -217,7 +217,7 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
     (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })
 }
 
-impl Counted {
+impl CountedMetric {
     /// Returns the total, and the target for a pod.
     fn amounts(&self, about: &About<'_>) -> [String; 2] {
         let spec = about.spec(self.metric);
@@ -471,7 +471,7 @@ mod tests {
         };
         // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
         let busy = at_max(&most(&pods("90m"), 4));
-        let own = Counted {
+        let own = CountedMetric {
             metric: 0,
             total: 360,
             per_pod: 50,
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
         // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
         let long = at_max(&most(&queue_of(&build::average("75"), "900", 4), 6));
-        let own = Counted {
+        let own = CountedMetric {
             metric: 0,
             total: 900_000,
             per_pod: 75_000,

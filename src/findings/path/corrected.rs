@@ -65,12 +65,12 @@ pub struct Corrected {
     /// The bound.
     pub bound: i32,
     /// How it has come to that.
-    pub cause: Cause,
+    pub cause: BeyondBoundCause,
 }
 
 /// Why replicas are beyond a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum BeyondBoundCause {
     /// The bound is assumed; the HPA has this one, which allows the replicas.
     Assumed(i32),
     /// The replicas are assumed; the target has this many.
@@ -87,7 +87,7 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
+impl BeyondBoundCause {
     /// Whether no one has set the replicas: the bound is new, or they are assumed.
     fn is_expected(self) -> bool {
         let is_assumed = matches!(self, Self::Assumed(_) | Self::AssumedReplicas(_));
@@ -247,7 +247,7 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 }
 
 /// Returns why these replicas are beyond the maximum (up) or the minimum (down).
-fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> Cause {
+fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
         let own = match beyond {
@@ -260,20 +260,20 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> Cause {
             current >= own
         };
         if allows {
-            return Cause::Assumed(own);
+            return BeyondBoundCause::Assumed(own);
         }
     }
     if let Some(own) = case.pass.input.observed_replicas {
-        return Cause::AssumedReplicas(own);
+        return BeyondBoundCause::AssumedReplicas(own);
     }
     let other = case.shown().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
         _ => None,
     });
     match other.map(|it| (&it.owner, &it.writer)) {
-        Some((Some(_), _)) => return Cause::Program,
-        Some((None, Some(writer))) if writer.by.repeats() => return Cause::Program,
-        Some((None, Some(_))) => return Cause::Person,
+        Some((Some(_), _)) => return BeyondBoundCause::Program,
+        Some((None, Some(writer))) if writer.by.repeats() => return BeyondBoundCause::Program,
+        Some((None, Some(_))) => return BeyondBoundCause::Person,
         Some((None, None)) | None => {}
     }
     // A pass sets what is beyond a bound to the bound, if it can.
@@ -282,11 +282,11 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> Cause {
     let is_new = *status == HpaStatus::default();
     // Of a past pass, no status is known.
     if is_new && case.pass.input.evidence.past.is_none() {
-        Cause::NewHpa
+        BeyondBoundCause::NewHpa
     } else if !is_new && status.desired_replicas == current && is_able {
-        Cause::Changed
+        BeyondBoundCause::Changed
     } else {
-        Cause::Unknown
+        BeyondBoundCause::Unknown
     }
 }
 
@@ -458,37 +458,41 @@ fn due_text(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Text
     } = corrected;
     let mut evidence = Vec::new();
     evidence.extend(match cause {
-        Cause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
-        Cause::AssumedReplicas(own) => Some(format!(
+        BeyondBoundCause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
+        BeyondBoundCause::AssumedReplicas(own) => Some(format!(
             "{} has {}.",
             about.hpa().reference(),
             count(own, "replica")
         )),
-        Cause::NewHpa => Some("The HPA has no status yet.".to_owned()),
-        Cause::Changed => Some(format!(
+        BeyondBoundCause::NewHpa => Some("The HPA has no status yet.".to_owned()),
+        BeyondBoundCause::Changed => Some(format!(
             "The last pass left {}, so {field} was changed after it.",
             count(current, "replica")
         )),
-        Cause::Person | Cause::Program | Cause::Unknown => None,
+        BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => None,
     });
-    evidence.extend(words.written(about).filter(|_| cause == Cause::Changed));
+    evidence.extend(
+        words
+            .written(about)
+            .filter(|_| cause == BeyondBoundCause::Changed),
+    );
     let without = about.without();
     evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
     let patch = Map::from_iter([(field.to_owned(), current.into())]);
     let commands = tried(about, &format!("{flag} {current}"), &patch.into());
     let (advice, commands) = match cause {
-        Cause::AssumedReplicas(_) => (
+        BeyondBoundCause::AssumedReplicas(_) => (
             Remedy::AssumeBound.says(format!(
                 "Add {flag} {current} to see what the metrics propose."
             )),
             vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
         ),
         // The HPA itself allows the replicas.
-        Cause::Assumed(_) => (
+        BeyondBoundCause::Assumed(_) => (
             Remedy::AssumeBound.says(format!("Use another {field} if {current} is right.")),
             commands,
         ),
-        Cause::Unknown => (
+        BeyondBoundCause::Unknown => (
             Remedy::ChangeBound.says(format!(
                 "Find out what scaled it to {current}, or change {}.",
                 about.field(field)
@@ -522,7 +526,9 @@ impl Correction {
     /// Returns the finding that it follows from.
     pub(super) fn cause(&self, others: &Others<'_>) -> Option<Code> {
         match self {
-            Self::Due(due) if due.cause == Cause::Program => others.any(Code::OtherWriter),
+            Self::Due(due) if due.cause == BeyondBoundCause::Program => {
+                others.any(Code::OtherWriter)
+            }
             Self::Due(_) => None,
             Self::Done(_) => others
                 .whole_pause()

@@ -3,10 +3,10 @@
 use super::{held, limit, policy, rules, tried, verb, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::{LimitStep, StabilizeStep};
-use crate::findings::Next;
+use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::memory::ground::{Ground, Running};
-use crate::pass::Origin;
+use crate::pass::RecommendationOrigin;
 use crate::snapshot::hpa::ScalingPolicy;
 use crate::snapshot::memory::Recommendation;
 
@@ -22,7 +22,7 @@ pub struct HeldByWindow {
     /// The recommendation that decides; the latest of equal ones.
     pub held_by: Recommendation,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: RecommendationOrigin,
     /// How long a recommendation counts.
     pub window: SignedDuration,
     /// The controller's default, in seconds, if the window is longer: somebody may want to scale sooner.
@@ -32,7 +32,7 @@ pub struct HeldByWindow {
     /// Since when the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
-    pub next: Option<Next>,
+    pub next: Option<NextChange>,
     /// Whether the earlier recommendation adds replicas, instead of only keeping them.
     pub adds: bool,
     /// What limits the passes after the window, if it takes several to reach what the metrics propose.
@@ -140,7 +140,9 @@ impl Kind for HeldByWindow {
         let replicas = past.replicas;
         let mut evidence = Vec::new();
         let what = match self.origin {
-            Origin::Start | Origin::NoneStated | Origin::Assumed => {
+            RecommendationOrigin::Start
+            | RecommendationOrigin::NoneStated
+            | RecommendationOrigin::Assumed => {
                 evidence.push(
                     "At its first pass, the controller takes the current replicas as a \
                      recommendation."
@@ -148,10 +150,10 @@ impl Kind for HeldByWindow {
                 );
                 format!("the current {replicas} count for {window}")
             }
-            Origin::Inferred => {
+            RecommendationOrigin::Inferred => {
                 format!("{replicas} was recommended in the last {window}")
             }
-            Origin::Known => format!(
+            RecommendationOrigin::Known => format!(
                 "{replicas} was recommended {} ago and holds for {window}",
                 distance(past.time, now)
             ),
@@ -163,7 +165,7 @@ impl Kind for HeldByWindow {
                 time(now, since)
             ));
         }
-        if self.origin == Origin::Known {
+        if self.origin == RecommendationOrigin::Known {
             let until = past.time.plus(self.window);
             evidence.push(format!("It holds until {}.", future(now, until)));
         }

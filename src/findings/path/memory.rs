@@ -3,8 +3,8 @@
 use super::value;
 use crate::findings::prelude::*;
 use crate::findings::requests::is_alike;
-use crate::findings::targets::{More, Room, room};
-use crate::whatif::thresholds::{Borders, Scale};
+use crate::findings::targets::{Headroom, More, room};
+use crate::whatif::thresholds::{Borders, UnitScale};
 
 /// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
 /// keeps replicas, of which any other metrics need at most half.
@@ -13,7 +13,7 @@ pub struct AlikeMemory {
     /// The place of the metric in the spec, from 0.
     pub metric: usize,
     /// How its values are counted.
-    pub scale: Scale,
+    pub scale: UnitScale,
     /// The metric, in the unit of its target.
     pub now: i64,
     /// The highest value at which it proposes fewer replicas.
@@ -23,7 +23,7 @@ pub struct AlikeMemory {
     /// Whether there are other metrics, which propose far fewer.
     pub has_others: bool,
     /// What would let fewer pods be enough.
-    pub room: Room,
+    pub room: Headroom,
 }
 
 /// Returns what memory that does not fall with the load means for one replica fewer, if it alone keeps the replicas.

@@ -23,11 +23,11 @@ use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Because, Decision, LimitStep, Proposal, RateLimit, StabilizeStep};
 use crate::findings::prelude::*;
-use crate::findings::targets::Room;
+use crate::findings::targets::Headroom;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::surroundings::{ScaleDown, Workload};
-use crate::whatif::thresholds::{Scale, Unit};
+use crate::whatif::thresholds::{MetricUnit, UnitScale};
 use crate::words::in_unit;
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
@@ -170,7 +170,7 @@ fn verb(direction: Direction) -> &'static str {
 }
 
 /// Returns a value of the metric, with what it counts.
-pub(crate) fn value(scale: &Scale, value: i64) -> String {
+pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);
     if scale.divided {
         format!("a total of {text}")
@@ -181,12 +181,12 @@ pub(crate) fn value(scale: &Scale, value: i64) -> String {
 
 /// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
 /// fewer digits are shown, and what is shown is on the same side.
-fn threshold(scale: &Scale, at: i64, side: Direction) -> String {
+fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     let (least, base, parts) = match scale.format {
         Format::BinarySI => (1000.0, 1024.0, 10.0),
         _ => (1e9, 1000.0, 1000.0),
     };
-    if scale.unit == Unit::Percent || (at as f64) < least {
+    if scale.unit == MetricUnit::Percent || (at as f64) < least {
         return value(scale, at);
     }
     let mut unit = least;
@@ -276,7 +276,7 @@ pub(crate) fn scales_down(
 
 impl About<'_> {
     /// Words what room for pods leads to: `for 5 instead of 6`.
-    pub(crate) fn for_fewer(&self, room: &Room) -> String {
+    pub(crate) fn for_fewer(&self, room: &Headroom) -> String {
         let now = self.pass.decision.replicas_after();
         let both = room.proposal().zip(now).filter(|(other, now)| other < now);
         both.map_or("for fewer".to_owned(), |(other, now)| {

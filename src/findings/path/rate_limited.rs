@@ -2,7 +2,7 @@
 
 use super::{limit, policies, proposed, rules, winner};
 use crate::engine::decision::RateLimit;
-use crate::findings::Next;
+use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
 
@@ -18,7 +18,7 @@ pub struct RateLimited {
     /// The limit.
     pub limit: RateLimit,
     /// What follows, if the metrics keep proposing the same.
-    pub next: Option<Next>,
+    pub next: Option<NextChange>,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
 }

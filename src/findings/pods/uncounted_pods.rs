@@ -17,7 +17,7 @@ use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
 pub struct UncountedPods {
     /// These pods, each with the first metric that leaves it out. Pods without another finding that are
     /// not just starting come first.
-    pub pods: Vec<Uncounted>,
+    pub pods: Vec<UncountedPod>,
     /// The number of the target's pods, except finished and terminating ones that have replacements.
     pub of: usize,
     /// They count anyway, because they were ready before, and the result would differ if they did
@@ -105,7 +105,7 @@ impl Kind for UncountedPods {
         let verb = if n == 1 { "does" } else { "do" };
         let is_ordinary = about.finding.severity == Severity::Info;
         // An error comes before what time brings.
-        let fails = |it: &&Uncounted| failing(about.pod(it)).is_some();
+        let fails = |it: &&UncountedPod| failing(about.pod(it)).is_some();
         let first = self.pods.iter().find(fails).or(self.pods.first());
         let failed = first.and_then(|it| {
             let pod = about.pod(it);
@@ -219,7 +219,7 @@ impl Kind for UncountedPods {
 
 /// How a pod is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Uncounted {
+pub struct UncountedPod {
     /// The metric, by index in the spec.
     pub metric: usize,
     /// Why, and until when.
@@ -239,7 +239,7 @@ impl UncountedPods {
 
 /// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
 /// has metrics, although the pods are ready.
-fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
+fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
     let own: Option<BTreeSet<&str>> = pods
         .iter()
         .map(|it| case.pod_of(&it.row).node.as_deref())
@@ -250,7 +250,7 @@ fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
     let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
     let others = case.pods().filter(|pod| !names.contains(&*pod.name));
     let others: BTreeSet<&str> = others.filter_map(|pod| pod.node.as_deref()).collect();
-    let is_unscraped = |it: &Uncounted| {
+    let is_unscraped = |it: &UncountedPod| {
         let pod = case.pod_of(&it.row);
         let is_ready = pod
             .ready
@@ -295,7 +295,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         };
         for &row in &step.pods {
             if leaves_out(&row) && seen.insert(row.pod) {
-                pods.push(Uncounted {
+                pods.push(UncountedPod {
                     metric: step.index,
                     row,
                 });
@@ -313,7 +313,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         .collect();
     let counted = case.if_ready(|pod| names.contains(&pod.name));
     let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
-    let is_measured = |it: &Uncounted| it.row.group == Group::Unready && it.row.value.is_some();
+    let is_measured = |it: &UncountedPod| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     let idle = changes_nothing && pods.iter().all(is_measured);
     let other = if idle {
@@ -325,7 +325,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     // Pods that have only just started, and those with another finding.
-    let is_explained = |it: &Uncounted| {
+    let is_explained = |it: &UncountedPod| {
         let pod = case.pod_of(&it.row);
         is_young(case, pod)
             || is_stuck(case, pod)
@@ -383,9 +383,9 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     if unready == case.answer() {
         return None;
     }
-    let pods: Vec<Uncounted> = rows
+    let pods: Vec<UncountedPod> = rows
         .into_iter()
-        .map(|&row| Uncounted { metric, row })
+        .map(|&row| UncountedPod { metric, row })
         .collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
     let (nodes, unscraped) = nodes_of(case, &pods);
@@ -420,7 +420,7 @@ fn kubelets(nodes: &[Box<str>]) -> String {
 }
 
 /// Words why a pod does not count, as a clause without a subject.
-fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
+fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
     let pod = about.pod(uncounted);
     let row = &uncounted.row;
     let until = row.until.map_or_else(String::new, |at| {
@@ -465,7 +465,7 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
 }
 
 impl<'a> About<'a> {
-    pub(crate) fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
+    pub(crate) fn pod(&self, uncounted: &UncountedPod) -> &'a Pod {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
     }
 }

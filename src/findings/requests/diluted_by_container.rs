@@ -15,7 +15,7 @@ pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The containers, sorted by usage, the highest first.
-    pub shares: Vec<Share>,
+    pub shares: Vec<ContainerShare>,
     /// The number of pods in the sums.
     pub pods: usize,
     /// The metric's proposal.
@@ -128,7 +128,7 @@ impl Kind for DilutedByContainer {
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct ContainerShare {
     /// The container.
     pub container: Box<str>,
     /// The usage.
@@ -139,7 +139,7 @@ pub struct Share {
     pub is_counted: bool,
 }
 
-impl Share {
+impl ContainerShare {
     /// Returns the usage divided by the request.
     pub fn of_request(&self) -> f64 {
         self.usage as f64 / self.request as f64
@@ -153,7 +153,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     const FAR: f64 = 1.5;
     let proposal = step.proposal()?.replicas;
     let shares = shares(case, step)?;
-    let all = shares.iter().map(Share::of_request);
+    let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let any_uncounted = shares.iter().any(|it| !it.is_counted);
     if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
@@ -239,11 +239,11 @@ fn count_sidecars(snapshot: &mut Snapshot) {
 
 /// Returns the shares by container, the highest usage first, of containers that all counted pods have; `None`
 /// if not all of them are known.
-fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
+fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShare>> {
     let rules = case.rules();
     let mut pods = 0;
     // With the number of pods that have the container.
-    let mut shares: Vec<(Share, usize)> = Vec::new();
+    let mut shares: Vec<(ContainerShare, usize)> = Vec::new();
     for (_, pod) in counted(case, step) {
         pods += 1;
         let is_own = !case.is_foreign(pod);
@@ -272,7 +272,7 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
                 None => {
                     let container = container.name.clone();
                     shares.push((
-                        Share {
+                        ContainerShare {
                             container,
                             usage,
                             request,
@@ -289,7 +289,7 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
         .into_iter()
         .filter(|(_, with)| *with == pods)
         .map(|(share, _)| share);
-    let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
+    let mut shares: Vec<ContainerShare> = everywhere.filter(|share| share.request > 0).collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
 }
@@ -308,7 +308,7 @@ mod tests {
         let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
-        let share = |container: &str, usage, request, is_counted| Share {
+        let share = |container: &str, usage, request, is_counted| ContainerShare {
             container: container.into(),
             usage,
             request,

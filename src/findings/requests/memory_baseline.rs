@@ -3,7 +3,7 @@
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::findings::targets::{More, Room, counted, room};
+use crate::findings::targets::{Headroom, More, counted, room};
 
 /// Each pod uses more memory than the target, however many pods there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct MemoryBaseline {
     /// The target as a share of the request, if it is one.
     pub percent: Option<i32>,
     /// What would let the metric propose no more replicas than there are, or fewer at the maximum.
-    pub room: Room,
+    pub room: Headroom,
 }
 
 impl Kind for MemoryBaseline {
@@ -238,7 +238,7 @@ mod tests {
             oldest: early.parse().unwrap(),
             newest: newest.parse().unwrap(),
             percent: Some(80),
-            room: Room {
+            room: Headroom {
                 request: Some(OtherRequest {
                     container: "app".into(),
                     request: Quantity::parse(request).unwrap(),

@@ -51,14 +51,18 @@ impl Kind for MissingRequest {
             if containers.is_empty() {
                 continue;
             }
-            let is_injected = |it: &Unrequested| it.source == Source::Injected;
+            let is_injected = |it: &Unrequested| it.source == ContainerOrigin::Injected;
             let instead = match step.container {
                 None if containers.iter().all(is_injected) => requested(case, step),
                 _ => None,
             };
             // These pods leave by themselves, or should have labels of their own.
-            let goes =
-                |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
+            let goes = |it: &&Unrequested| {
+                matches!(
+                    it.source,
+                    ContainerOrigin::Foreign { .. } | ContainerOrigin::Earlier
+                )
+            };
             let going: Names<&str> = containers
                 .iter()
                 .filter(goes)
@@ -92,7 +96,7 @@ impl Kind for MissingRequest {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_foreign = |it: &Unrequested| matches!(it.source, Source::Foreign { .. });
+        let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
         others
             .any(Code::ForeignPods)
             .filter(|_| self.containers.iter().all(is_foreign))
@@ -118,28 +122,28 @@ impl Kind for MissingRequest {
             let target = about.hpa().reference();
             let holder = about.template_reference();
             match &it.source {
-                Source::Template => {
+                ContainerOrigin::Template => {
                     format!(
                         "Container {container}{usage}, in {pods}: it is in the template of {holder}."
                     )
                 }
-                Source::Injected => format!(
+                ContainerOrigin::Injected => format!(
                     "Container {container}{usage}, in {pods}: it is not in the template of {holder}, so it was \
                      injected."
                 ),
-                Source::Earlier => format!(
+                ContainerOrigin::Earlier => format!(
                     "Container {container}{usage}, in {pods}: the pod is of an earlier revision of {target}."
                 ),
-                Source::Foreign { owner: Some(owner) } => format!(
+                ContainerOrigin::Foreign { owner: Some(owner) } => format!(
                     "Container {container}{usage}, in {pods}: the pod belongs to {owner}, not to {target}."
                 ),
-                Source::Foreign { owner: None } => {
+                ContainerOrigin::Foreign { owner: None } => {
                     format!("Container {container}{usage}, in {pods}: no object controls the pod.")
                 }
-                Source::Lost => format!(
+                ContainerOrigin::Lost => format!(
                     "Container {container}{usage}, in {pods}: in the template of {holder}, it has a request."
                 ),
-                Source::Unknown => format!("Container {container}{usage}, in {pods}."),
+                ContainerOrigin::Unknown => format!("Container {container}{usage}, in {pods}."),
             }
         };
         let mut evidence: Vec<String> = containers.iter().map(whose).collect();
@@ -150,7 +154,12 @@ impl Kind for MissingRequest {
         } else if let Some(without) = about.without() {
             evidence.push(format!("Without these pods: {without}."));
         }
-        let is_own = |it: &&Unrequested| matches!(it.source, Source::Template | Source::Injected);
+        let is_own = |it: &&Unrequested| {
+            matches!(
+                it.source,
+                ContainerOrigin::Template | ContainerOrigin::Injected
+            )
+        };
         evidence.extend(containers.iter().filter(is_own).filter_map(|it| {
             let (request, usage) = (self.request(about, it)?, it.usage?);
             let share = percent(usage as f64 / request.milli_value() as f64);
@@ -163,33 +172,34 @@ impl Kind for MissingRequest {
         let named: Vec<&str> = containers.iter().map(|it| &*it.container).collect();
         let annotated = |it: &Unrequested| annotation(&it.container, resource);
         let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
-            Some((Source::Injected, Some(annotation), _)) => {
+            Some((ContainerOrigin::Injected, Some(annotation), _)) => {
                 Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
             }
-            Some((Source::Injected, None, Some(container))) => Remedy::UseContainer.says(format!(
-                "Use {}.",
-                about.container_metric(self.metric, container)
-            )),
-            Some((Source::Injected, None, None)) => Remedy::LetInjector.says(format!(
+            Some((ContainerOrigin::Injected, None, Some(container))) => Remedy::UseContainer.says(
+                format!("Use {}.", about.container_metric(self.metric, container)),
+            ),
+            Some((ContainerOrigin::Injected, None, None)) => Remedy::LetInjector.says(format!(
                 "Let the injector set a {resource} request for {}.",
                 names(&named)
             )),
-            Some((Source::Earlier, ..)) if about.is_paused() => {
+            Some((ContainerOrigin::Earlier, ..)) if about.is_paused() => {
                 let target = about.hpa().reference();
                 Remedy::Resume.says(format!(
                     "Resume {target}, so that its pods get the requests of its template."
                 ))
             }
-            Some((Source::Earlier, ..)) => {
-                let earlier = containers.iter().filter(|it| it.source == Source::Earlier);
+            Some((ContainerOrigin::Earlier, ..)) => {
+                let earlier = containers
+                    .iter()
+                    .filter(|it| it.source == ContainerOrigin::Earlier);
                 let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
                 about.after_rollout(&pods, "", "delete the pods of the earlier revision")
             }
-            Some((Source::Lost, ..)) => Remedy::FindRequest.says(
+            Some((ContainerOrigin::Lost, ..)) => Remedy::FindRequest.says(
                 "Find out why the pods lack the request of the template: they are older, or \
                      something removes it.",
             ),
-            Some((Source::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
+            Some((ContainerOrigin::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
             _ => {
                 let holder = about.template_reference();
                 Remedy::SetRequest.says(format!(
@@ -206,7 +216,7 @@ impl Kind for MissingRequest {
             commands.extend(about.use_container(*metric, container));
         }
         commands.dedup();
-        if first.is_some_and(|it| matches!(it.source, Source::Foreign { .. })) {
+        if first.is_some_and(|it| matches!(it.source, ContainerOrigin::Foreign { .. })) {
             commands.extend(about.list_pods("--show-labels"));
         }
         let mut pods: Vec<&str> = containers
@@ -257,7 +267,7 @@ pub struct Unrequested {
     /// Its name.
     pub container: Box<str>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ContainerOrigin,
     /// The pods, by name.
     pub pods: Vec<Box<str>>,
     /// Its highest usage in one pod, in milli-units, if it was measured.
@@ -266,7 +276,7 @@ pub struct Unrequested {
 
 /// Where a container of a pod comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ContainerOrigin {
     /// The template of the target.
     Template,
     /// Something added it to a pod of the target.
@@ -328,18 +338,20 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                     let mut others = revisions.own.iter();
                     let is_requested = has_request(template, container, &step.name);
                     match (is_current, is_requested, has(template)) {
-                        (Some(false), ..) | (None, true, _) => Source::Earlier,
-                        (Some(true), true, _) => Source::Lost,
-                        (_, false, true) => Source::Template,
-                        (None, false, false) if !others.all(|it| has(it)) => Source::Earlier,
-                        (_, false, false) => Source::Injected,
+                        (Some(false), ..) | (None, true, _) => ContainerOrigin::Earlier,
+                        (Some(true), true, _) => ContainerOrigin::Lost,
+                        (_, false, true) => ContainerOrigin::Template,
+                        (None, false, false) if !others.all(|it| has(it)) => {
+                            ContainerOrigin::Earlier
+                        }
+                        (_, false, false) => ContainerOrigin::Injected,
                     }
                 }
-                (Top::Other { kind, name }, _) => Source::Foreign {
+                (Top::Other { kind, name }, _) => ContainerOrigin::Foreign {
                     owner: Some(format!("{kind}/{name}")),
                 },
-                (Top::NoOne, _) => Source::Foreign { owner: None },
-                (Top::Target, None) | (Top::Unknown, _) => Source::Unknown,
+                (Top::NoOne, _) => ContainerOrigin::Foreign { owner: None },
+                (Top::Target, None) | (Top::Unknown, _) => ContainerOrigin::Unknown,
             };
             let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
@@ -360,7 +372,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         }
     }
     // What has to be changed comes first.
-    all.sort_by_key(|it| it.source == Source::Earlier);
+    all.sort_by_key(|it| it.source == ContainerOrigin::Earlier);
     all
 }
 
@@ -419,7 +431,7 @@ impl MissingRequest {
         let container = shell_word(&lacking.container);
         let (target, resource) = (about.template_target(), &self.resource);
         match &lacking.source {
-            Source::Template => {
+            ContainerOrigin::Template => {
                 let request = self.request(about, lacking)?;
                 // It only supports these kinds.
                 if matches!(about.template_holder().group(), "" | "apps") {
@@ -434,7 +446,7 @@ impl MissingRequest {
                 let line = format!("kubectl patch {target} {namespace} --type=json -p {patch}");
                 Some(Command::from(line).editing(Edited::Template))
             }
-            Source::Injected => {
+            ContainerOrigin::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
@@ -443,10 +455,10 @@ impl MissingRequest {
                 let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
                 Some(Command::from(line).editing(Edited::Template))
             }
-            Source::Earlier if about.is_paused() => about.resume(),
-            Source::Earlier => about.rollout_status(&names_of(&lacking.pods)),
-            Source::Lost => about.rollout_status(&[]),
-            Source::Foreign { .. } | Source::Unknown => None,
+            ContainerOrigin::Earlier if about.is_paused() => about.resume(),
+            ContainerOrigin::Earlier => about.rollout_status(&names_of(&lacking.pods)),
+            ContainerOrigin::Lost => about.rollout_status(&[]),
+            ContainerOrigin::Foreign { .. } | ContainerOrigin::Unknown => None,
         }
     }
 }
@@ -568,7 +580,12 @@ mod tests {
         let unset = json!([{"name": "app"}]);
         let earlier = |container: &str, usage| {
             missing(
-                vec![lacking(container, Source::Earlier, &pods[1..], usage)],
+                vec![lacking(
+                    container,
+                    ContainerOrigin::Earlier,
+                    &pods[1..],
+                    usage,
+                )],
                 None,
             )
         };
@@ -588,12 +605,17 @@ mod tests {
         };
         let unset_in = |pods: &[&str]| {
             missing(
-                vec![lacking("app", Source::Template, &boxed(pods), Some(50))],
+                vec![lacking(
+                    "app",
+                    ContainerOrigin::Template,
+                    &boxed(pods),
+                    Some(50),
+                )],
                 None,
             )
         };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-        let of_job = Source::Foreign {
+        let of_job = ContainerOrigin::Foreign {
             owner: Some("Job/seed".to_owned()),
         };
         let code = Code::MissingRequest;
@@ -605,32 +627,35 @@ mod tests {
                 (
                     "of an injected container",
                     owned(&sidecar, &app),
-                    missing(all(Source::Injected), Some("app")),
+                    missing(all(ContainerOrigin::Injected), Some("app")),
                 ),
                 (
                     "of a container of the template",
                     owned(&sidecar, &both),
-                    missing(all(Source::Template), None),
+                    missing(all(ContainerOrigin::Template), None),
                 ),
                 (
                     "of pods that state no owner",
                     sidecar.clone(),
-                    missing(all(Source::Unknown), None),
+                    missing(all(ContainerOrigin::Unknown), None),
                 ),
                 (
                     "of a container that has one in the template",
                     owned(&lost, &app),
-                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                    missing(
+                        vec![lacking("app", ContainerOrigin::Lost, &pods, Some(50))],
+                        None,
+                    ),
                 ),
                 (
                     "of a pod without an owner",
                     bare_pod,
                     missing(
                         vec![
-                            lacking("proxy", Source::Injected, &pods[..1], Some(9)),
+                            lacking("proxy", ContainerOrigin::Injected, &pods[..1], Some(9)),
                             lacking(
                                 "proxy",
-                                Source::Foreign { owner: None },
+                                ContainerOrigin::Foreign { owner: None },
                                 &pods[1..],
                                 Some(9),
                             ),
@@ -660,7 +685,12 @@ mod tests {
                     "of a container that is injected into new pods",
                     rollout(&app, both.clone(), "6e"),
                     missing(
-                        vec![lacking("proxy", Source::Injected, &pods[1..], None)],
+                        vec![lacking(
+                            "proxy",
+                            ContainerOrigin::Injected,
+                            &pods[1..],
+                            None,
+                        )],
                         Some("app"),
                     ),
                 ),
@@ -668,7 +698,12 @@ mod tests {
                     "of a container whose request the template has lost",
                     rollout(&unset, unset.clone(), "6e"),
                     missing(
-                        vec![lacking("app", Source::Template, &pods[1..], Some(50))],
+                        vec![lacking(
+                            "app",
+                            ContainerOrigin::Template,
+                            &pods[1..],
+                            Some(50),
+                        )],
                         None,
                     ),
                 ),
@@ -690,7 +725,10 @@ mod tests {
                 (
                     "of a container that has a limit in the template",
                     owned(&lost, &limited),
-                    missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+                    missing(
+                        vec![lacking("app", ContainerOrigin::Lost, &pods, Some(50))],
+                        None,
+                    ),
                 ),
                 (
                     "where the target is an amount",

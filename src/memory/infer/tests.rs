@@ -12,7 +12,7 @@ use super::{
 };
 use crate::build;
 use crate::calendar::Calendar;
-use crate::memory::recommendations::Held;
+use crate::memory::recommendations::HeldRecommendation;
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
@@ -306,7 +306,7 @@ fn the_likely_recommendations_are_within_the_bounds() {
             replicas,
             time: second(time),
         };
-        let held = Held {
+        let held = HeldRecommendation {
             replicas: 0..=9,
             earliest: second(time),
             likely,

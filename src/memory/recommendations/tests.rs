@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Held, ends, extremes, held, holding, limited, survived};
+use super::{HeldRecommendation, ends, extremes, held, holding, limited, survived};
 use crate::memory::ground::Ground;
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
@@ -68,7 +68,7 @@ fn sighting() -> Sighting {
 /// What is held: the bounds of the replicas, since when, and the most likely replicas and time.
 type Told = ((i32, i32), i64, (i32, i64));
 
-fn told(held: &Held) -> Told {
+fn told(held: &HeldRecommendation) -> Told {
     let Recommendation { replicas, time } = held.likely;
     (
         held.replicas.clone().into_inner(),
@@ -706,16 +706,19 @@ impl Pass {
         }
     }
 
-    fn known<T>(&self, read: impl Fn(&Known<'_>, Option<&Sighting>, &[Held]) -> T) -> T {
+    fn known<T>(
+        &self,
+        read: impl Fn(&Known<'_>, Option<&Sighting>, &[HeldRecommendation]) -> T,
+    ) -> T {
         let hpa = hpa(100, Some(self.windows));
         let evidence = Evidence {
             seen: self.seen.clone(),
             ..led(self.acquired)
         };
-        let held: Vec<Held> = self
+        let held: Vec<HeldRecommendation> = self
             .held
             .iter()
-            .map(|time| Held::new(3..=5, second(*time), second(*time)))
+            .map(|time| HeldRecommendation::new(3..=5, second(*time), second(*time)))
             .collect();
         read(&known(&hpa, &evidence, 101), self.sighting.as_ref(), &held)
     }

@@ -4,7 +4,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Counted, Ground, Knowledge, Past, PastPart, PastPass, Remembered, Uncounted};
+use super::{
+    CountedRescales, Ground, Knowledge, Past, PastPart, PastPass, Remembered, UnknownRescales,
+};
 use super::{first_pass, remember};
 use crate::memory::states::tests::{of, second};
 use crate::snapshot::hpa::Hpa;
@@ -224,7 +226,7 @@ fn what_is_known_of_a_past_has_grounds() {
         (
             &lacking,
             &policies,
-            Some(Counted::Any(Uncounted::ReplicasNotRecorded)),
+            Some(CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)),
         ),
     ] {
         let found = remembered(past, behavior);
@@ -238,7 +240,7 @@ fn what_is_known_of_a_past_has_grounds() {
     }
     let found = remembered(&whole, &policies);
     assert!(
-        matches!(&found.grounds[1], Ground::RateLimits(Counted::Recorded(list)) if list.len() == 1)
+        matches!(&found.grounds[1], Ground::RateLimits(CountedRescales::Recorded(list)) if list.len() == 1)
     );
     assert!(found.possible.unwrap().changes.is_some());
     assert_eq!(remembered(&past(&[], &[]), &Value::Null).grounds, []);

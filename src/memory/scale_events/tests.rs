@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Counts, Event, ScaleEvent, changes, is_by_another, split};
-use crate::memory::ground::{Counted, Ground, Uncounted};
+use crate::memory::ground::{CountedRescales, Ground, UnknownRescales};
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
 use crate::snapshot::evidence::{Evidence, Lease, Rescales};
@@ -75,7 +75,7 @@ fn told(events: Vec<Event>) -> Evidence {
 type Changes = Vec<(i32, i64)>;
 
 /// Returns the lists in hundredths of a second, and why.
-fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<Counted>) {
+fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<CountedRescales>) {
     let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), evidence);
     let mut grounds = Vec::new();
     let found = changes(&known, &mut grounds).map(|lists| {
@@ -92,24 +92,24 @@ fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<Counted>)
 }
 
 /// Returns why, and whether nothing counts (or anything may).
-fn why(hpa: &Hpa, evidence: &Evidence) -> (bool, Vec<Counted>) {
+fn why(hpa: &Hpa, evidence: &Evidence) -> (bool, Vec<CountedRescales>) {
     let (lists, why) = lists(hpa, evidence);
     assert!(lists.is_none() || lists == Some(vec![vec![]]), "{lists:?}");
     (lists.is_some(), why)
 }
 
 /// Returns the changes that are counted according to the evidence, or why anything may be.
-fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, Uncounted> {
+fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, UnknownRescales> {
     let (_, why) = lists(hpa, evidence);
     match &why[..] {
-        [Counted::ByEvents(list)] => {
+        [CountedRescales::ByEvents(list)] => {
             let seconds = |time: Timestamp| time.duration_since(second(0)).as_secs();
             Ok(list
                 .iter()
                 .map(|it| (it.replicas, seconds(it.time)))
                 .collect())
         }
-        [Counted::Any(why)] => Err(why.clone()),
+        [CountedRescales::Any(why)] => Err(why.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -125,15 +125,18 @@ fn without_a_rescale_in_a_period_nothing_counts() {
     );
     let mut never = hpa(90, &[60], &[]);
     never.status.last_scale_time = None;
-    assert_eq!(why(&never, &led(0)), (true, vec![Counted::NoRescale]));
+    assert_eq!(
+        why(&never, &led(0)),
+        (true, vec![CountedRescales::NoRescale])
+    );
     // What was done by 59 is 54 s old at 114 and at least 55 s as whole sync periods: from 69 to 100 there were
     // two, and one more to the next pass.
     let rescaled = |time, period| why(&hpa(time, &[period], &[]), &led(0));
-    let expired = |time| Counted::Expired(SignedDuration::from_secs(NOW - time));
+    let expired = |time| CountedRescales::Expired(SignedDuration::from_secs(NOW - time));
     assert_eq!(rescaled(68, 45), (true, vec![expired(68)]));
     assert_eq!(
         rescaled(68, 46).1,
-        [Counted::Any(Uncounted::EventsIncomplete)]
+        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
     );
 }
 
@@ -150,7 +153,7 @@ fn passes_without_behavior_remember_nothing() {
         let mut grounds = Vec::new();
         (changes(&known, &mut grounds).is_some(), grounds)
     };
-    let none = Ground::RateLimits(Counted::NoBehavior);
+    let none = Ground::RateLimits(CountedRescales::NoBehavior);
     assert_eq!(found(51), (true, vec![none]));
     assert!(
         !found(52).0,
@@ -172,8 +175,11 @@ fn what_no_status_shows_may_be_anything() {
             },
         )
     };
-    let unseen = (false, vec![Counted::Any(Uncounted::StatusLost)]);
-    let nothing = (true, vec![Counted::NoRescale]);
+    let unseen = (
+        false,
+        vec![CountedRescales::Any(UnknownRescales::StatusLost)],
+    );
+    let nothing = (true, vec![CountedRescales::NoRescale]);
     assert_eq!(lost(53, 0), nothing);
     assert_eq!(lost(54, 0), unseen);
     assert_eq!(lost(90, 89), unseen);
@@ -193,7 +199,10 @@ fn what_no_status_shows_may_be_anything() {
             },
         )
     };
-    let unseen = (false, vec![Counted::Any(Uncounted::EarlierHpa)]);
+    let unseen = (
+        false,
+        vec![CountedRescales::Any(UnknownRescales::EarlierHpa)],
+    );
     assert_eq!(replaced(53, Some(0)), nothing);
     assert_eq!(replaced(54, Some(0)), unseen);
     assert_eq!(replaced(54, None), unseen);
@@ -207,7 +216,10 @@ fn changes_have_the_age_that_they_will_have() {
     let lists = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
         let (_, last) = changes.last().unwrap();
         let (lists, why) = lists(&hpa(*last, up, down), &seen(changes));
-        assert_eq!(why, [Counted::Seen(changes.iter().map(change).collect())]);
+        assert_eq!(
+            why,
+            [CountedRescales::Seen(changes.iter().map(change).collect())]
+        );
         lists.unwrap()
     };
     // 13 s before the pass of 114 is now, and 20 s before the pass of 121.
@@ -271,7 +283,9 @@ fn rescales_that_were_seen_count_since_the_period_began() {
             ..led(0)
         };
         match &lists(&hpa(90, &[60], &[]), &evidence).1[..] {
-            [Counted::Seen(list)] => Some(list.iter().map(|it| it.replicas).collect::<Vec<_>>()),
+            [CountedRescales::Seen(list)] => {
+                Some(list.iter().map(|it| it.replicas).collect::<Vec<_>>())
+            }
             _ => None,
         }
     };
@@ -404,7 +418,7 @@ fn a_later_change_may_have_overwritten_one() {
 
 #[test]
 fn events_tell_of_each_rescale_by_the_size_before() {
-    let incomplete = Err(Uncounted::EventsIncomplete);
+    let incomplete = Err(UnknownRescales::EventsIncomplete);
     let old = || above(4, 40);
     let rescaled = |events, last| counted(&hpa(last, &[60], &[]), &told(events));
     assert_eq!(rescaled(vec![old(), above(6, 85)], 85), Ok(vec![(2, 85)]));
@@ -493,7 +507,7 @@ fn the_reason_of_a_rescale_has_a_direction() {
         let wanted = if fits {
             Ok(vec![(to - 4, 85)])
         } else {
-            Err(Uncounted::EventsIncomplete)
+            Err(UnknownRescales::EventsIncomplete)
         };
         assert_eq!(found, wanted, "{reason} {to}");
     }
@@ -519,7 +533,10 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
     );
     assert_eq!(scaled(other, 84), Ok(vec![(2, 85)]));
     let message = other.to_owned();
-    assert_eq!(scaled(other, 85), Err(Uncounted::OtherChange { message }));
+    assert_eq!(
+        scaled(other, 85),
+        Err(UnknownRescales::OtherChange { message })
+    );
 }
 
 /// The recorder accepts 25 events at once, and one more per 5 minutes. An API server keeps them for an hour.

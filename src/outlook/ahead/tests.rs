@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Run, ahead, longest_wait};
+use super::{Lookahead, ahead, longest_wait};
 use crate::build;
 use crate::engine;
 use crate::engine::rules::Rules;
@@ -178,7 +178,7 @@ fn a_course_has_a_maximum_of_steps() {
     assert_eq!(found[30], (465, 8, 1, 8));
     // From zero the controller follows another rule.
     let rules = Rules::of(&snapshot.controller.version, snapshot.controller.gates);
-    let run = Run {
+    let run = Lookahead {
         snapshot: &snapshot,
         current: 0,
         desired: 5,

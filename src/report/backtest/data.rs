@@ -11,7 +11,7 @@ use crate::report::Certainty;
 use crate::report::timeline::{ChangeView, PassesView, Played};
 use crate::report::totals::{ReplicasView, StretchView, TotalsView};
 use crate::whatif::overrides::{Override, Reported};
-use crate::whatif::timeline::{Change, LoadFacts, Mark, Tolerated};
+use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Tolerated};
 
 impl Serialize for Compared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -201,7 +201,7 @@ struct PartingPassView<'a> {
 }
 
 impl<'a> PartingPassView<'a> {
-    fn of(played: &'a Played<'_>, change: &'a Change) -> Self {
+    fn of(played: &'a Played<'_>, change: &'a PassChange) -> Self {
         Self {
             change: played.view(change),
             value: change.value.as_ref(),

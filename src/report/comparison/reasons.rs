@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
+use super::{
+    ComparisonRow, DifferenceCode, DifferenceReason, Moment, SampleTimes, StatusItem, condition,
+    list_of,
+};
 
 use crate::calendar::Calendar;
 use crate::engine::decision::{Decision, MetricStep, StabilizeStep, Step};
@@ -32,14 +35,14 @@ pub(super) enum BearsOn {
 }
 
 impl BearsOn {
-    pub(super) fn includes(&self, row: &Row<'_>) -> bool {
+    pub(super) fn includes(&self, row: &ComparisonRow<'_>) -> bool {
         match (self, row.item, row.index) {
             (Self::All, ..) => true,
-            (_, Item::CurrentReplicas, _) => false,
+            (_, StatusItem::CurrentReplicas, _) => false,
             (Self::Metrics(those), _, Some(index)) => those.contains(&index),
-            (Self::Limits, Item::DesiredReplicas, _) => true,
-            (Self::Limits, Item::Conditions, _) => LIMITS.contains(&&*row.name),
-            (Self::Conditions(those), Item::Conditions, _) => those.contains(&&*row.name),
+            (Self::Limits, StatusItem::DesiredReplicas, _) => true,
+            (Self::Limits, StatusItem::Conditions, _) => LIMITS.contains(&&*row.name),
+            (Self::Conditions(those), StatusItem::Conditions, _) => those.contains(&&*row.name),
             (Self::Limits | Self::Conditions(_), ..) => false,
             (Self::Metrics(_), ..) => true,
         }
@@ -58,8 +61,8 @@ pub(super) struct ReasonFinder<'a> {
     decision: &'a Decision,
     then: &'a HpaStatus,
     now: &'a HpaStatus,
-    rows: Vec<Row<'a>>,
-    reasons: Vec<Reason>,
+    rows: Vec<ComparisonRow<'a>>,
+    reasons: Vec<DifferenceReason>,
     /// What changed after the status so long ago that a running controller has seen it.
     old: Vec<(String, Timestamp)>,
 }
@@ -80,7 +83,7 @@ impl<'a> ReasonFinder<'a> {
         input: &'a Input,
         decision: &'a Decision,
         now: &'a HpaStatus,
-        rows: Vec<Row<'a>>,
+        rows: Vec<ComparisonRow<'a>>,
     ) -> Self {
         let then = &input.snapshot.hpa.status;
         Self {
@@ -100,7 +103,7 @@ impl<'a> ReasonFinder<'a> {
         never: bool,
         remembered: &Remembered,
         outlook: &Outlook,
-    ) -> (Vec<Row<'a>>, Vec<Reason>) {
+    ) -> (Vec<ComparisonRow<'a>>, Vec<DifferenceReason>) {
         self.lease();
         if never {
             self.no_status_yet();
@@ -127,22 +130,22 @@ impl<'a> ReasonFinder<'a> {
         self.input.snapshot.now
     }
 
-    fn push(&mut self, code: Code, bears_on: BearsOn, message: impl Into<String>) {
-        self.reasons.push(Reason {
+    fn push(&mut self, code: DifferenceCode, bears_on: BearsOn, message: impl Into<String>) {
+        self.reasons.push(DifferenceReason {
             code,
             message: message.into(),
             bears_on,
         });
     }
 
-    fn has(&self, code: Code) -> bool {
+    fn has(&self, code: DifferenceCode) -> bool {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
     fn since(&self, time: Timestamp) -> Since {
         match self.input.snapshot.hpa.written.status {
             Some(written) if time.as_second() > written.as_second() => {
-                let unseen = self.has(Code::ControllerNotRunning);
+                let unseen = self.has(DifferenceCode::ControllerNotRunning);
                 if !unseen && self.input.is_several_passes_ago(time) {
                     Since::Old
                 } else {
@@ -157,7 +160,7 @@ impl<'a> ReasonFinder<'a> {
         if let Some(lease) = self.input.lapsed_lease() {
             let ago = distance(lease.renewed, self.now());
             let message = format!("the controller manager's lease was last renewed {ago} ago");
-            self.push(Code::ControllerNotRunning, BearsOn::All, message);
+            self.push(DifferenceCode::ControllerNotRunning, BearsOn::All, message);
         }
     }
 
@@ -170,7 +173,7 @@ impl<'a> ReasonFinder<'a> {
                 message += ": the controller is slow, blocked or down";
             }
         }
-        self.push(Code::NoStatusYet, BearsOn::All, message);
+        self.push(DifferenceCode::NoStatusYet, BearsOn::All, message);
     }
 
     fn spec(&mut self) {
@@ -184,7 +187,7 @@ impl<'a> ReasonFinder<'a> {
         });
         if !same || (!before.is_empty() && before.len() != metrics.len()) {
             let message = "the status has different metrics than the spec, which has changed since";
-            return self.push(Code::SpecChanged, BearsOn::All, message);
+            return self.push(DifferenceCode::SpecChanged, BearsOn::All, message);
         }
         let Some(time) = self.input.snapshot.hpa.written.spec else {
             return;
@@ -196,7 +199,7 @@ impl<'a> ReasonFinder<'a> {
                 let message = format!(
                     "the HPA (spec or metadata) was changed {ago} ago, after its status was written"
                 );
-                self.push(Code::SpecChanged, BearsOn::All, message);
+                self.push(DifferenceCode::SpecChanged, BearsOn::All, message);
             }
             Since::Old => self.old.push(("the HPA was changed".to_owned(), time)),
         }
@@ -227,12 +230,12 @@ impl<'a> ReasonFinder<'a> {
             };
             let left = count(left_at, "replica");
             let message = format!("the last pass set {left}, and now there are {now}: {who}");
-            self.push(Code::RescaledSince, BearsOn::All, message);
+            self.push(DifferenceCode::RescaledSince, BearsOn::All, message);
         } else if scaled {
             let message = format!(
                 "the last pass scaled from {from} to {to}; its status shows the values from before"
             );
-            self.push(Code::JustScaled, BearsOn::All, message);
+            self.push(DifferenceCode::JustScaled, BearsOn::All, message);
         }
     }
 
@@ -252,8 +255,12 @@ impl<'a> ReasonFinder<'a> {
         let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
         for (code, metrics, verdict) in [
-            (Code::FailsNow, &failing, "cannot be computed now"),
-            (Code::FailedThen, &recovered, "could not be computed then"),
+            (DifferenceCode::FailsNow, &failing, "cannot be computed now"),
+            (
+                DifferenceCode::FailedThen,
+                &recovered,
+                "could not be computed then",
+            ),
         ] {
             if !metrics.is_empty() {
                 let (indexes, names): (_, Vec<String>) = metrics.iter().cloned().unzip();
@@ -269,11 +276,11 @@ impl<'a> ReasonFinder<'a> {
             match (failed(self.then), failed(self.now)) {
                 (None, Some(now)) => {
                     let message = format!("{type_} is False now: {}", now.reason);
-                    found.push((Code::FailsNow, BearsOn::All, message));
+                    found.push((DifferenceCode::FailsNow, BearsOn::All, message));
                 }
                 (Some(then), None) => {
                     let message = format!("{type_} was False then: {}", then.reason);
-                    found.push((Code::FailedThen, BearsOn::All, message));
+                    found.push((DifferenceCode::FailedThen, BearsOn::All, message));
                 }
                 _ => {}
             }
@@ -295,7 +302,7 @@ impl<'a> ReasonFinder<'a> {
                 continue;
             };
             let name = &row.name;
-            let Some(Measured {
+            let Some(SampleTimes {
                 to: Moment { time, .. },
                 ..
             }) = row.measured
@@ -332,7 +339,7 @@ impl<'a> ReasonFinder<'a> {
         self.old.extend(old);
         if !indexes.is_empty() {
             self.push(
-                Code::MetricsMoved,
+                DifferenceCode::MetricsMoved,
                 BearsOn::Metrics(indexes),
                 moved.join("; "),
             );
@@ -354,7 +361,11 @@ impl<'a> ReasonFinder<'a> {
                  values of the pods may differ",
                 list(&names)
             );
-            self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);
+            self.push(
+                DifferenceCode::MetricsMoved,
+                BearsOn::Metrics(indexes),
+                message,
+            );
         }
     }
 
@@ -396,7 +407,11 @@ impl<'a> ReasonFinder<'a> {
                  was written",
                 count(most, "pod")
             );
-            self.push(Code::PodsChanged, BearsOn::Metrics(indexes), message);
+            self.push(
+                DifferenceCode::PodsChanged,
+                BearsOn::Metrics(indexes),
+                message,
+            );
         } else if let Some(latest) = latest.filter(|latest| self.since(*latest) == Since::Old) {
             self.old.push(("the pods changed".to_owned(), latest));
         }
@@ -417,7 +432,7 @@ impl<'a> ReasonFinder<'a> {
             && self.input.snapshot.hpa.spec.behavior.is_some();
         let held_now = self.decision.stabilization().map(StabilizeStep::holds);
         let mut rows = self.rows.iter().filter(|row| row.differs);
-        let other_desired = rows.any(|row| row.item == Item::DesiredReplicas);
+        let other_desired = rows.any(|row| row.item == StatusItem::DesiredReplicas);
         let message = match (held_then, held_now, range) {
             (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
@@ -449,13 +464,13 @@ impl<'a> ReasonFinder<'a> {
             ),
             _ => return,
         };
-        self.push(Code::Memory, BearsOn::Limits, message);
+        self.push(DifferenceCode::Memory, BearsOn::Limits, message);
     }
 
     /// Whether the pass may propose something else than the last one did.
     fn has_moved(&self) -> bool {
-        let moved = Code::SpecChanged..=Code::PodsChanged;
-        let is_newer = |measured: Measured| self.since(measured.to.time) != Since::Before;
+        let moved = DifferenceCode::SpecChanged..=DifferenceCode::PodsChanged;
+        let is_newer = |measured: SampleTimes| self.since(measured.to.time) != Since::Before;
         self.reasons
             .iter()
             .any(|reason| moved.contains(&reason.code))
@@ -492,12 +507,12 @@ impl<'a> ReasonFinder<'a> {
         if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
             let message = "the controller's history is uncertain; depending on it, the pass ends \
                            at these replicas for another reason";
-            self.push(Code::Memory, BearsOn::Conditions(open), message);
+            self.push(DifferenceCode::Memory, BearsOn::Conditions(open), message);
         }
     }
 
     /// Returns the rows that differ and have no reason yet.
-    fn open(&self) -> impl Iterator<Item = &Row<'a>> {
+    fn open(&self) -> impl Iterator<Item = &ComparisonRow<'a>> {
         let rows = self.rows.iter().filter(|row| row.differs);
         rows.filter(|row| !self.reasons.iter().any(|it| it.bears_on.includes(row)))
     }
@@ -521,7 +536,7 @@ impl<'a> ReasonFinder<'a> {
             let ago = distance(lease.renewed, self.now());
             message += &format!("; its lease was renewed {ago} ago");
         }
-        self.push(Code::StaleStatus, BearsOn::All, message);
+        self.push(DifferenceCode::StaleStatus, BearsOn::All, message);
     }
 
     fn unexplained(&mut self) {
@@ -552,7 +567,7 @@ impl<'a> ReasonFinder<'a> {
             list(&names),
             causes.join("; ")
         );
-        self.push(Code::Unexplained, BearsOn::All, message);
+        self.push(DifferenceCode::Unexplained, BearsOn::All, message);
     }
 }
 

@@ -4,11 +4,12 @@ use jiff::Timestamp;
 
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
-use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
+use crate::report::chart::{Chart, ChartMark, ChartSeries, MOST_ROWS, Shape, round_numbers};
 use crate::report::section::Table;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
-    Ask, Changes, Curve, Effect, End, Found, HeldBy, Reached, Span, Thresholds, Unit,
+    Ask, Changes, Curve, Effect, HeldBy, MetricUnit, RangeEnd, Reached, Span, ThresholdValues,
+    Thresholds,
 };
 use crate::words;
 
@@ -25,9 +26,9 @@ pub(in crate::report) fn rows(
     }
     for of in thresholds {
         let ranges = match &of.found {
-            Found::Changes(changes) => ranges(of, changes, now),
-            Found::Nothing { error } => {
-                vec![Range {
+            ThresholdValues::Changes(changes) => ranges(of, changes, now),
+            ThresholdValues::Nothing { error } => {
+                vec![ValueRange {
                     span: Span { from: 0, to: 0 },
                     values: String::new(),
                     effect: format!("nothing known: {error}"),
@@ -37,7 +38,7 @@ pub(in crate::report) fn rows(
         let all = if of.divided { ", in all" } else { "" };
         let mut label = format!("{}{all}", of.metric);
         // The metric stands on the first of its rows.
-        for Range { values, effect, .. } in ranges {
+        for ValueRange { values, effect, .. } in ranges {
             rows.push([std::mem::take(&mut label), values, effect]);
         }
     }
@@ -89,7 +90,7 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
 }
 
 /// A range of values of a metric.
-struct Range {
+struct ValueRange {
     span: Span,
     /// The range in words; empty if the effect is not about values.
     values: String,
@@ -98,21 +99,22 @@ struct Range {
 
 /// Says in one sentence what the values of a metric lead to.
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
-    let parts = ranges(of, changes, now)
-        .into_iter()
-        .map(|Range { values, effect, .. }| {
-            if values.is_empty() {
-                effect
-            } else {
-                format!("{values}: {effect}")
-            }
-        });
+    let parts =
+        ranges(of, changes, now)
+            .into_iter()
+            .map(|ValueRange { values, effect, .. }| {
+                if values.is_empty() {
+                    effect
+                } else {
+                    format!("{values}: {effect}")
+                }
+            });
     let all = if of.divided { "in all, " } else { "" };
     format!("{all}{}", Vec::from_iter(parts).join("; "))
 }
 
 /// Returns what the values of a metric lead to, from low to high.
-fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
+fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<ValueRange> {
     let value = |value: i64| value_of(of, changes.unit, value);
     let words = |span: Span| {
         if span.from == 0 && span.to == changes.up_to {
@@ -127,7 +129,7 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
             format!("{} to {}", value(span.from), value(span.to))
         }
     };
-    let range = |span: Span, effect: String| Range {
+    let range = |span: Span, effect: String| ValueRange {
         span,
         values: words(span),
         effect,
@@ -250,7 +252,7 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     ranges.sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
     if bands.iter().any(|band| !band.certain) {
         let effect = "not certain: based on the most likely history".to_owned();
-        ranges.push(Range {
+        ranges.push(ValueRange {
             span: Span {
                 from: changes.up_to,
                 to: changes.up_to,
@@ -290,7 +292,7 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
 
 /// Words why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most"
 /// at the highest values, "at least" at the lowest.
-fn why(end: &End, bound: &str, changes: &Changes) -> String {
+fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
     // Replicas raised or held above what another metric asks for do not depend on that.
     let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
     let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
@@ -322,7 +324,7 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
     format!(": {}", words::list(&holds))
 }
 
-fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
+fn value_of(of: &Thresholds, unit: MetricUnit, value: i64) -> String {
     words::in_unit(value, unit, of.format)
 }
 
@@ -333,7 +335,7 @@ pub(in crate::report) fn chart(
     replicas: Option<i32>,
     now: Timestamp,
 ) -> Option<Chart> {
-    let Found::Changes(changes) = &of.found else {
+    let ThresholdValues::Changes(changes) = &of.found else {
         return None;
     };
     let Curve { span, steps } = changes.curve.as_ref()?;
@@ -350,9 +352,9 @@ pub(in crate::report) fn chart(
     };
     let metric = &of.metric;
     let across = match changes.unit {
-        Unit::Percent => format!("{metric}, as a percentage of requests"),
-        Unit::MilliPerPod => format!("{metric}, per pod"),
-        Unit::Milli => format!("{metric}, in total"),
+        MetricUnit::Percent => format!("{metric}, as a percentage of requests"),
+        MetricUnit::MilliPerPod => format!("{metric}, per pod"),
+        MetricUnit::Milli => format!("{metric}, in total"),
     };
     Some(Chart {
         title: format!("REPLICAS OVER {metric}"),
@@ -364,7 +366,7 @@ pub(in crate::report) fn chart(
             .collect(),
         replicas: (least, most),
         series: vec![
-            Series {
+            ChartSeries {
                 name: "replicas after the pass".to_owned(),
                 steps: steps
                     .iter()
@@ -372,7 +374,7 @@ pub(in crate::report) fn chart(
                     .collect(),
                 shape: Shape::Steps,
             },
-            Series {
+            ChartSeries {
                 name: format!("proposal of {metric}"),
                 steps: steps
                     .iter()
@@ -382,7 +384,7 @@ pub(in crate::report) fn chart(
             },
         ],
         bounds: vec![(min, "min".to_owned()), (max, "max".to_owned())],
-        current: changes.now.map(|now| Mark {
+        current: changes.now.map(|now| ChartMark {
             at: now,
             replicas,
             label: if now > span.to {
@@ -398,9 +400,9 @@ pub(in crate::report) fn chart(
 }
 
 /// Round values.
-fn ticks(of: &Thresholds, unit: Unit, span: Span) -> impl Iterator<Item = i64> {
+fn ticks(of: &Thresholds, unit: MetricUnit, span: Span) -> impl Iterator<Item = i64> {
     const MOST: usize = 8;
-    let binary = unit != Unit::Percent && of.format == Format::BinarySI;
+    let binary = unit != MetricUnit::Percent && of.format == Format::BinarySI;
     // The largest power of 1024 that gives a few ticks.
     let powers = std::iter::successors(Some(1000i64), |power| power.checked_mul(1024));
     let unit = powers

@@ -5,7 +5,9 @@ use jiff::SignedDuration;
 use super::Words;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
-use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
+use crate::report::comparison::{
+    Comparison, ComparisonRow, DifferenceCode, Moment, SampleTimes, StatusValue,
+};
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::snapshot::written::FIELD_MANAGER;
@@ -16,8 +18,8 @@ impl Words<'_> {
         let comparison = self.explanation.comparison.as_ref()?;
         let never = never(comparison);
         let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
-        let shown = |row: &&Row<'_>| self.wide || row.differs && !never;
-        let rows: Vec<&Row<'_>> = comparison.rows.iter().filter(shown).collect();
+        let shown = |row: &&ComparisonRow<'_>| self.wide || row.differs && !never;
+        let rows: Vec<&ComparisonRow<'_>> = comparison.rows.iter().filter(shown).collect();
         let measured = rows.iter().any(|row| row.measured.is_some());
         let mut columns = vec![("STATUS", false), ("THEN", false), ("NOW", false)];
         columns.extend(measured.then_some(("MEASURED", false)));
@@ -55,7 +57,7 @@ fn title(comparison: &Comparison<'_>) -> String {
     let rescaled = comparison
         .reasons
         .iter()
-        .any(|reason| reason.code == Code::RescaledSince);
+        .any(|reason| reason.code == DifferenceCode::RescaledSince);
     let same = if comparison.differs {
         ""
     } else if rescaled {
@@ -70,7 +72,7 @@ fn seconds(moment: Moment) -> String {
     numbers::age(SignedDuration::from_secs(moment.age))
 }
 
-fn age(measured: Measured) -> String {
+fn age(measured: SampleTimes) -> String {
     let (from, to) = (seconds(measured.from), seconds(measured.to));
     if from == to {
         format!("{to} ago")
@@ -80,7 +82,7 @@ fn age(measured: Measured) -> String {
 }
 
 /// Returns the two values of a row, exact if they would look alike.
-fn values(row: &Row<'_>, metric: Option<&MetricSpec>) -> [String; 2] {
+fn values(row: &ComparisonRow<'_>, metric: Option<&MetricSpec>) -> [String; 2] {
     let both = [row.last.as_ref(), row.now.as_ref()];
     let shown = both.map(|value| text(value, |value| words::value(metric, value)));
     if row.differs && shown[0] == shown[1] {
@@ -90,12 +92,12 @@ fn values(row: &Row<'_>, metric: Option<&MetricSpec>) -> [String; 2] {
     }
 }
 
-fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String) -> String {
+fn text(value: Option<&StatusValue<'_>>, metric: impl Fn(&MetricValueStatus) -> String) -> String {
     match value {
         None => "-".to_owned(),
-        Some(Value::Replicas(replicas)) => replicas.to_string(),
-        Some(Value::Metric(value)) => metric(value),
-        Some(Value::Condition { status, reason }) => format!("{status} {reason}"),
+        Some(StatusValue::Replicas(replicas)) => replicas.to_string(),
+        Some(StatusValue::Metric(value)) => metric(value),
+        Some(StatusValue::Condition { status, reason }) => format!("{status} {reason}"),
     }
 }
 

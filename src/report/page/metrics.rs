@@ -8,7 +8,7 @@ use crate::engine::decision::{
 use crate::findings::Severity;
 use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::snapshot::Unread;
+use crate::snapshot::UnreadCause;
 use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
 use crate::words::{amount_of, count, list, number, quantity, value};
 
@@ -55,8 +55,8 @@ impl Words<'_> {
                 }
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
                     let outcome = match &metric.result {
-                        MetricResult::Unread(Unread::Refused { .. }) => "access denied",
-                        MetricResult::Unread(Unread::Missing { documents }) => {
+                        MetricResult::Unread(UnreadCause::Refused { .. }) => "access denied",
+                        MetricResult::Unread(UnreadCause::Missing { documents }) => {
                             &format!("not in the {}", documents.container())
                         }
                         _ => "failed",
@@ -129,10 +129,10 @@ impl Words<'_> {
                         }
                     }
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
-                    MetricResult::Unread(Unread::Refused { message }) => {
+                    MetricResult::Unread(UnreadCause::Refused { message }) => {
                         format!("access denied: {message}")
                     }
-                    MetricResult::Unread(Unread::Missing { documents }) => {
+                    MetricResult::Unread(UnreadCause::Missing { documents }) => {
                         format!(
                             "the {} has no {} for it",
                             documents.container(),

@@ -7,7 +7,7 @@ use super::findings::shown;
 use crate::engine::decision::{Direction, RateLimit, StabilizeStep};
 use crate::engine::hold::Hold;
 use crate::findings::{Code, Severity};
-use crate::pass::Origin;
+use crate::pass::RecommendationOrigin;
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::snapshot::memory::Recommendation;
 use crate::words::{count, distance, duration};
@@ -102,22 +102,22 @@ impl Words<'_> {
     fn holds(&self, past: &Recommendation, window: SignedDuration) -> String {
         let (replicas, window) = (past.replicas, duration(window));
         match self.explanation.pass.origin(past) {
-            Origin::Start => {
+            RecommendationOrigin::Start => {
                 format!("no recommendation yet; the current {replicas} count for {window}")
             }
-            Origin::NoneStated => {
+            RecommendationOrigin::NoneStated => {
                 format!("no history is stated; the current {replicas} count for {window}")
             }
-            Origin::Assumed => format!(
+            RecommendationOrigin::Assumed => format!(
                 "the history is unknown; the current {replicas} are assumed to count for {window}"
             ),
-            Origin::Inferred => {
+            RecommendationOrigin::Inferred => {
                 let from = self.inferred_from();
                 format!(
                     "{replicas} was recommended in the last {window}, as inferred from the {from}"
                 )
             }
-            Origin::Known => format!(
+            RecommendationOrigin::Known => format!(
                 "{replicas} was recommended {} ago and counts for {window}",
                 distance(past.time, self.now())
             ),

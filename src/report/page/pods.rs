@@ -9,14 +9,14 @@ use crate::words::{amount, duration, future, metric_format, time};
 
 /// The columns for each pod.
 #[derive(Clone, Copy)]
-struct Columns {
+struct PodColumns {
     /// It is measured, and counts with a value.
     usage: bool,
     /// Its request matters.
     request: bool,
 }
 
-impl Columns {
+impl PodColumns {
     fn names(self) -> Vec<(&'static str, bool)> {
         let all = [
             (true, ("POD", false)),
@@ -66,7 +66,7 @@ impl Words<'_> {
                 .filter(unusual)
                 .count()
                 .saturating_sub(rows.len());
-            let columns = Columns {
+            let columns = PodColumns {
                 usage: !metric.is_total(),
                 request: metric.pods.iter().any(|row| row.request.is_some()),
             };
@@ -83,7 +83,7 @@ impl Words<'_> {
         sections
     }
 
-    fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {
+    fn pod(&self, metric: &MetricStep, row: &PodRow, columns: PodColumns) -> Vec<String> {
         let pod = &self.explanation.pass.input.snapshot.pods[row.pod as usize];
         let format = metric_format(metric);
         let shown =

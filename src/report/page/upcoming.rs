@@ -13,7 +13,7 @@ const SHOWN: usize = 4;
 const SHOWN_WIDE: usize = 8;
 
 /// A change of the most likely course, or the end of what is known of it.
-struct Row {
+struct UpcomingRow {
     /// The most likely count from then on.
     replicas: i32,
     /// When that is most likely; `None` if the count is the same as before.
@@ -25,7 +25,7 @@ struct Row {
     surely: Option<Timestamp>,
 }
 
-impl Row {
+impl UpcomingRow {
     fn is_certain(&self) -> bool {
         self.possible.min == self.possible.max
     }
@@ -41,7 +41,7 @@ impl Words<'_> {
         let rows = self.rows();
         let shown = if self.wide { SHOWN_WIDE } else { SHOWN };
         let between = rows.len().saturating_sub(shown);
-        let line = |row: &Row| StepLine {
+        let line = |row: &UpcomingRow| StepLine {
             replicas: row.replicas,
             text: self.when(row),
             reason: None,
@@ -72,10 +72,10 @@ impl Words<'_> {
     }
 
     /// Returns the changes of the most likely course, each with what is possible before the next.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<UpcomingRow> {
         let decision = &self.explanation.pass.decision;
         let mut replicas = decision.replicas_after();
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<UpcomingRow> = Vec::new();
         // What is possible before the most likely change.
         let mut open: Option<(Timestamp, Range)> = None;
         for &Upcoming {
@@ -93,7 +93,7 @@ impl Words<'_> {
                     Some((since, before)) if !is_certain => (since, hull(before, range)),
                     _ => (time, range),
                 };
-                rows.push(Row {
+                rows.push(UpcomingRow {
                     replicas: next,
                     at: Some(time),
                     possible,
@@ -110,7 +110,7 @@ impl Words<'_> {
             }
         }
         if let (Some((since, possible)), Some(replicas)) = (open, replicas) {
-            rows.push(Row {
+            rows.push(UpcomingRow {
                 replicas,
                 at: None,
                 possible,
@@ -122,9 +122,9 @@ impl Words<'_> {
     }
 
     /// Words when a count follows, and how certain that is.
-    fn when(&self, row: &Row) -> String {
+    fn when(&self, row: &UpcomingRow) -> String {
         let now = self.now();
-        let Row {
+        let UpcomingRow {
             at,
             possible: Range { min, max },
             since,

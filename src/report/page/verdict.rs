@@ -10,13 +10,13 @@ use crate::findings::path::value;
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
-use crate::pass::Origin;
+use crate::pass::RecommendationOrigin;
 use crate::report::expected::lacking;
 use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
-use crate::snapshot::{Documents, ScaleError, Unread};
+use crate::snapshot::{Documents, ScaleError, UnreadCause};
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, list, percent, sentence, time};
 
@@ -323,13 +323,13 @@ impl Words<'_> {
             .first()
             .map(|unread| &unread.why);
         match first {
-            Some(Unread::Missing {
+            Some(UnreadCause::Missing {
                 documents: Documents::Pod,
             }) => Headline::NoPods,
-            Some(Unread::Missing {
+            Some(UnreadCause::Missing {
                 documents: Documents::Samples,
             }) => Headline::NoSamples,
-            Some(Unread::Missing { .. }) => Headline::NoMetrics,
+            Some(UnreadCause::Missing { .. }) => Headline::NoMetrics,
             _ => Headline::MayNotRead,
         }
     }
@@ -511,23 +511,23 @@ impl Words<'_> {
         };
         let replicas = past.replicas;
         match self.explanation.pass.origin(&past) {
-            Origin::Start => format!(
+            RecommendationOrigin::Start => format!(
                 "; the controller has no history and uses the current {replicas} as its last \
                  recommendation"
             ),
-            Origin::NoneStated => format!(
+            RecommendationOrigin::NoneStated => format!(
                 "; no history is stated, so the current {replicas} count as the last \
                  recommendation"
             ),
-            Origin::Assumed => format!(
+            RecommendationOrigin::Assumed => format!(
                 "; the history is unknown, and the current {replicas} are assumed to be the \
                  last recommendation"
             ),
-            Origin::Inferred => format!(
+            RecommendationOrigin::Inferred => format!(
                 "; a {compared} recommendation of {replicas} (inferred from the {}) still holds{effect}",
                 self.inferred_from()
             ),
-            Origin::Known => {
+            RecommendationOrigin::Known => {
                 let ago = distance(past.time, self.now());
                 format!(
                     "; the {compared} recommendation of {replicas} from {ago} ago still \

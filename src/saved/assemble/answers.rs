@@ -12,7 +12,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::metric::MetricValue;
 use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{
-    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Unread,
+    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, UnreadCause,
 };
 
 /// Answers the requests for metrics from the objects.
@@ -36,16 +36,16 @@ impl Answers<'_> {
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
         let requests = &self.place.index.requests;
         let saved = requests.answers(self.hpa).iter().copied();
-        let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> = saved
-            .filter_map(|answer| Some((Request::answered(answer)?, answer)))
+        let mut saved: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = saved
+            .filter_map(|answer| Some((MetricRequest::answered(answer)?, answer)))
             .collect();
-        let mut given: Vec<(Request<'_>, &ApiAnswer<'_>)> = Vec::new();
+        let mut given: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = Vec::new();
         let answer = |spec: &'m MetricSpec| {
             let (api, name) = asked(spec);
             if let Some(e) = requests.error(self.hpa, api, name) {
                 return failure(&e.message, e.denied, e.missing);
             }
-            let request = Request::of(spec);
+            let request = MetricRequest::of(spec);
             if let Some(request) = request {
                 if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
                     given.push(saved.remove(place));
@@ -55,13 +55,13 @@ impl Answers<'_> {
                 }
             }
             if let Some(documents) = self.lacking(spec) {
-                return MetricAnswer::Unread(Unread::Missing { documents });
+                return MetricAnswer::Unread(UnreadCause::Missing { documents });
             }
             match request {
                 None => MetricAnswer::PodMetrics,
-                Some(Request::Pods(metric)) => self.pods(metric),
-                Some(Request::Object(object, metric)) => self.object(object, metric),
-                Some(Request::External(metric)) => self.external(metric),
+                Some(MetricRequest::Pods(metric)) => self.pods(metric),
+                Some(MetricRequest::Object(object, metric)) => self.object(object, metric),
+                Some(MetricRequest::External(metric)) => self.external(metric),
             }
         };
         specs.map(answer).collect()
@@ -105,7 +105,7 @@ impl Answers<'_> {
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
         // Of what nobody asked for, only a value is an answer: an empty list is one to another request.
-        let (is_there, is_listed) = match Request::of(spec) {
+        let (is_there, is_listed) = match MetricRequest::of(spec) {
             Some(request) if !is_asked_for => (self.has_value(request), false),
             _ => (is_there, lists.contains(&documents)),
         };
@@ -119,11 +119,11 @@ impl Answers<'_> {
     }
 
     /// Whether the objects have a value for a request.
-    fn has_value(&self, request: Request<'_>) -> bool {
+    fn has_value(&self, request: MetricRequest<'_>) -> bool {
         let answer = match request {
-            Request::Pods(metric) => self.pods(metric),
-            Request::Object(object, metric) => self.object(object, metric),
-            Request::External(metric) => self.external(metric),
+            MetricRequest::Pods(metric) => self.pods(metric),
+            MetricRequest::Object(object, metric) => self.object(object, metric),
+            MetricRequest::External(metric) => self.external(metric),
         };
         match answer {
             MetricAnswer::Pods(values) => !values.is_empty(),
@@ -135,8 +135,8 @@ impl Answers<'_> {
 
     /// Whether a metric of the HPA needs the same answer.
     fn is_asked_for(&self, spec: &MetricSpec) -> bool {
-        let request = Request::of(spec);
-        let is_same = |own: &MetricSpec| match (Request::of(own), request) {
+        let request = MetricRequest::of(spec);
+        let is_same = |own: &MetricSpec| match (MetricRequest::of(own), request) {
             (Some(own), Some(request)) => own.is(&request),
             (None, None) => own.is_resource() && spec.is_resource(),
             _ => false,
@@ -229,7 +229,7 @@ impl Answers<'_> {
 
 /// A request to the custom or external metrics API.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Request<'a> {
+pub(crate) enum MetricRequest<'a> {
     /// A metric of each pod of the target.
     Pods(&'a MetricIdentifier),
     /// A metric of an object.
@@ -238,7 +238,7 @@ pub(crate) enum Request<'a> {
     External(&'a MetricIdentifier),
 }
 
-impl<'a> Request<'a> {
+impl<'a> MetricRequest<'a> {
     /// Returns the request for a metric; `None` for a resource metric, because these share an answer.
     pub(crate) fn of(spec: &'a MetricSpec) -> Option<Self> {
         match spec.source() {
@@ -263,15 +263,15 @@ impl<'a> Request<'a> {
     }
 
     /// Whether both requests are the same.
-    fn is(&self, other: &Request<'_>) -> bool {
+    fn is(&self, other: &MetricRequest<'_>) -> bool {
         let same = |one: &MetricIdentifier, other: &MetricIdentifier| {
             one.name == other.name
                 && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
         };
         match (*self, *other) {
-            (Self::Pods(one), Request::Pods(other))
-            | (Self::External(one), Request::External(other)) => same(one, other),
-            (Self::Object(object, one), Request::Object(other_object, other)) => {
+            (Self::Pods(one), MetricRequest::Pods(other))
+            | (Self::External(one), MetricRequest::External(other)) => same(one, other),
+            (Self::Object(object, one), MetricRequest::Object(other_object, other)) => {
                 (object.group(), &object.kind, &object.name)
                     == (other_object.group(), &other_object.kind, &other_object.name)
                     && same(one, other)
@@ -282,13 +282,13 @@ impl<'a> Request<'a> {
 }
 
 /// Returns a saved answer to a request.
-fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
+fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAnswer {
     if let Some(message) = &answer.message {
         return failure(message, answer.denied, answer.missing);
     }
     let values = answer.values.iter().flatten();
     match request {
-        Request::Pods(_) => MetricAnswer::Pods(
+        MetricRequest::Pods(_) => MetricAnswer::Pods(
             values
                 .map(
                     |AnsweredValue {
@@ -306,7 +306,7 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
                 )
                 .collect(),
         ),
-        Request::Object(..) => MetricAnswer::Object(
+        MetricRequest::Object(..) => MetricAnswer::Object(
             values
                 .map(|item| ObjectValue {
                     value: item.value.0,
@@ -314,7 +314,7 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
                 })
                 .collect(),
         ),
-        Request::External(_) => MetricAnswer::External(
+        MetricRequest::External(_) => MetricAnswer::External(
             values
                 .map(
                     |AnsweredValue {
@@ -337,8 +337,8 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
 fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
     let message = message.to_owned();
     match (missing, denied) {
-        (Some(documents), _) => MetricAnswer::Unread(Unread::Missing { documents }),
-        (None, true) => MetricAnswer::Unread(Unread::Refused { message }),
+        (Some(documents), _) => MetricAnswer::Unread(UnreadCause::Missing { documents }),
+        (None, true) => MetricAnswer::Unread(UnreadCause::Refused { message }),
         (None, false) => MetricAnswer::Failed(message),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::requests::{Groups, Requests, group, grouped};
+use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
 use crate::apimachinery::metadata::Metadata;
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
@@ -21,7 +21,7 @@ pub(super) struct Index<'o> {
     /// The workloads, with their whole objects if they are manifests.
     pub(super) manifests: Groups<'o, (&'o Workload, &'o Option<Undecoded>)>,
     pub(super) target: ScaleLookup<'o>,
-    pub(super) requests: Requests<'o>,
+    pub(super) requests: ApiRequests<'o>,
     pub(super) around: Around<'o>,
 }
 
@@ -38,7 +38,11 @@ impl<'o> Index<'o> {
                 stated(it.metadata.namespace.as_deref())
             }),
             target: ScaleLookup::of(objects, default_namespace),
-            requests: objects.state.as_ref().map(Requests::of).unwrap_or_default(),
+            requests: objects
+                .state
+                .as_ref()
+                .map(ApiRequests::of)
+                .unwrap_or_default(),
             around: Around::new(objects, default_namespace),
         }
     }

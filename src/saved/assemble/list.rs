@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Found, Index, Place, empty, settings, without_pods};
+use super::{Index, InputHpa, Place, empty, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
@@ -73,7 +73,7 @@ pub fn assemble_all(
     for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
         let place = Place::new(&index, namespace, options, &controller);
-        let selected = Selected::of(&place);
+        let selected = NamespaceSelection::of(&place);
         let places = place.hpas.iter().enumerate();
         let places: HashMap<_, usize> = places
             .map(|(own, hpa)| (std::ptr::from_ref(hpa.object), own))
@@ -136,23 +136,23 @@ fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
 /// Returns the labels of an HPA; `None` if they are malformed.
 fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     #[derive(Deserialize)]
-    struct Object {
+    struct NamespacedObject {
         metadata: Meta<'static>,
     }
-    decode::<Object>(json)
+    decode::<NamespacedObject>(json)
         .ok()
         .map(|object| object.metadata.labels.into_owned())
 }
 
 /// What the selectors of a namespace's HPAs match, in the order of the HPAs.
-struct Selected<'o> {
+struct NamespaceSelection<'o> {
     pods: Vec<Vec<&'o Shared<Pod>>>,
     pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
     /// Which HPAs match the pods of each.
     sharing: Vec<BTreeSet<usize>>,
 }
 
-impl<'o> Selected<'o> {
+impl<'o> NamespaceSelection<'o> {
     fn of(place: &Place<'_, 'o>) -> Self {
         let count = place.hpas.len();
         let mut selected = Self {
@@ -160,7 +160,7 @@ impl<'o> Selected<'o> {
             pod_metrics: vec![Vec::new(); count],
             sharing: vec![BTreeSet::new(); count],
         };
-        let selector = |(own, hpa): (usize, &Found<'_>)| {
+        let selector = |(own, hpa): (usize, &InputHpa<'_>)| {
             let scale = hpa.scale.as_ref().ok()?.as_ref().ok()?;
             Some((own, scale.selector.parsed().ok()?.clone()))
         };
@@ -198,7 +198,7 @@ impl<'o> Selected<'o> {
 fn input(
     place: &Place<'_, '_>,
     own: usize,
-    selected: &Selected<'_>,
+    selected: &NamespaceSelection<'_>,
     options: &Options,
     clock: Timestamp,
 ) -> Result<Input, Error> {

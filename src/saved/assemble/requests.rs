@@ -27,7 +27,7 @@ pub(super) fn group<'g, T>(groups: &'g Groups<'_, T>, key: &str) -> &'g [T] {
 
 /// What a state says about the requests for HPAs, by `namespace/name`.
 #[derive(Default)]
-pub(super) struct Requests<'o> {
+pub(super) struct ApiRequests<'o> {
     answers: Groups<'o, &'o ApiAnswer<'o>>,
     errors: Groups<'o, Placed<'o>>,
     errors_of_all: Vec<Placed<'o>>,
@@ -36,7 +36,7 @@ pub(super) struct Requests<'o> {
 /// An error with its place in the state: the first that matches a request counts.
 type Placed<'o> = (usize, &'o ApiError);
 
-impl<'o> Requests<'o> {
+impl<'o> ApiRequests<'o> {
     pub(super) fn of(state: &'o ControllerState<'o>) -> Self {
         let errors = state.errors.iter().enumerate();
         let (limited, errors_of_all): (Vec<_>, Vec<_>) =

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::once;
-use super::requests::{Groups, Requests, grouped};
+use super::requests::{ApiRequests, Groups, grouped};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
@@ -62,7 +62,7 @@ impl ScaleLookup<'_> {
     pub(super) fn scale(
         &self,
         hpa: &Hpa,
-        requests: &Requests<'_>,
+        requests: &ApiRequests<'_>,
     ) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();

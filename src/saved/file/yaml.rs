@@ -13,7 +13,7 @@ use serde_yaml::options::DuplicateKeyPolicy;
 use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
 use crate::apimachinery::json;
-use crate::apimachinery::json::place::{FieldPath, Step};
+use crate::apimachinery::json::place::{FieldPath, PlaceStep};
 use crate::apimachinery::json::plain;
 use crate::apimachinery::yaml;
 use crate::error::Error;
@@ -24,7 +24,7 @@ use crate::snapshot::note::Note;
 /// Reads YAML documents; empty ones are left out. Of equal keys the last one counts, as for kubectl, which sends
 /// JSON that has no others.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let unique = documents::<Spanned<Document>>(text, DuplicateKeyPolicy::Error);
+    let unique = documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::Error);
     let (documents, has_repeated) = match unique {
         Err(e)
             if matches!(
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
             ) =>
         {
             (
-                documents::<Spanned<Document>>(text, DuplicateKeyPolicy::LastWins),
+                documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::LastWins),
                 true,
             )
         }
@@ -149,26 +149,26 @@ fn documents<'t, T: Deserialize<'t>>(
 
 /// A YAML document that can be an object. Anything else is rejected as soon as that is clear, however
 /// much is still to come.
-struct Document(serde_json::Map<String, serde_json::Value>);
+struct YamlDocument(serde_json::Map<String, serde_json::Value>);
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for YamlDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
+        struct DocumentVisitor;
 
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Document;
+        impl<'de> Visitor<'de> for DocumentVisitor {
+            type Value = YamlDocument;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a Kubernetes object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlDocument, A::Error> {
                 let mut fields = serde_json::Map::new();
                 while let Some((name, value)) = map.next_entry()? {
                     fields.insert(name, value);
                 }
                 if fields.contains_key("kind") {
-                    Ok(Document(fields))
+                    Ok(YamlDocument(fields))
                 } else {
                     // Unlike a custom message, this comes with a place in the document.
                     Err(A::Error::missing_field("kind"))
@@ -176,7 +176,7 @@ impl<'de> Deserialize<'de> for Document {
             }
         }
 
-        deserializer.deserialize_any(Fields)
+        deserializer.deserialize_any(DocumentVisitor)
     }
 }
 
@@ -187,11 +187,11 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     let mut node = documents.get(document)?;
     for step in &path.0 {
         let inner = match (step, &node.value) {
-            (Step::Field(name), Tree::Map(fields)) => fields
+            (PlaceStep::Field(name), Tree::Map(fields)) => fields
                 .iter()
                 .rev()
                 .find_map(|(key, value)| key.is(name).then_some(value)),
-            (Step::Element(place), Tree::List(elements)) => elements.get(*place),
+            (PlaceStep::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
         };
         let Some(inner) = inner else {
@@ -223,34 +223,34 @@ fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
 enum Tree {
     Scalar,
     List(Vec<Spanned<Tree>>),
-    Map(Vec<(Key, Spanned<Tree>)>),
+    Map(Vec<(YamlKey, Spanned<Tree>)>),
 }
 
 /// A key of a YAML document: the name of a field, or the kind of what stands in its place.
-struct Key(Result<String, &'static str>);
+struct YamlKey(Result<String, &'static str>);
 
-impl Key {
+impl YamlKey {
     fn is(&self, name: &str) -> bool {
         self.0.as_ref().is_ok_and(|own| own == name)
     }
 }
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for YamlKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AnyKey;
 
         macro_rules! names {
             ($($method:ident: $value:ty,)*) => {
                 $(
-                    fn $method<E>(self, value: $value) -> Result<Key, E> {
-                        Ok(Key(Ok(value.to_string())))
+                    fn $method<E>(self, value: $value) -> Result<YamlKey, E> {
+                        Ok(YamlKey(Ok(value.to_string())))
                     }
                 )*
             };
         }
 
         impl<'de> Visitor<'de> for AnyKey {
-            type Value = Key;
+            type Value = YamlKey;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any key")
@@ -266,22 +266,22 @@ impl<'de> Deserialize<'de> for Key {
                 visit_str: &str,
             }
 
-            fn visit_unit<E>(self) -> Result<Key, E> {
-                Ok(Key(Err("null")))
+            fn visit_unit<E>(self) -> Result<YamlKey, E> {
+                Ok(YamlKey(Err("null")))
             }
 
-            fn visit_none<E>(self) -> Result<Key, E> {
-                Ok(Key(Err("null")))
+            fn visit_none<E>(self) -> Result<YamlKey, E> {
+                Ok(YamlKey(Err("null")))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Key, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<YamlKey, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Key(Err("a list")))
+                Ok(YamlKey(Err("a list")))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Key, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlKey, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Key(Err("an object")))
+                Ok(YamlKey(Err("an object")))
             }
         }
 
@@ -292,7 +292,7 @@ impl<'de> Deserialize<'de> for Key {
 impl Tree {
     /// Returns the kind of the first key that names no field, and leaves its place in `path`.
     fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
-        let mut within = |step: Step, node: &Self| {
+        let mut within = |step: PlaceStep, node: &Self| {
             path.0.push(step);
             let found = node.key_of_no_field(path);
             if found.is_none() {
@@ -305,9 +305,9 @@ impl Tree {
             Self::List(elements) => elements
                 .iter()
                 .enumerate()
-                .find_map(|(place, element)| within(Step::Element(place), &element.value)),
+                .find_map(|(place, element)| within(PlaceStep::Element(place), &element.value)),
             Self::Map(fields) => fields.iter().find_map(|(key, value)| match &key.0 {
-                Ok(name) => within(Step::Field(name.clone()), &value.value),
+                Ok(name) => within(PlaceStep::Field(name.clone()), &value.value),
                 Err(kind) => Some(*kind),
             }),
         }
@@ -319,7 +319,7 @@ impl Tree {
             Self::Scalar => {}
             Self::List(elements) => {
                 for (place, element) in elements.iter().enumerate() {
-                    path.0.push(Step::Element(place));
+                    path.0.push(PlaceStep::Element(place));
                     element.value.repeated(path, found);
                     path.0.pop();
                 }
@@ -330,7 +330,7 @@ impl Tree {
                     let Ok(name) = &key.0 else {
                         continue;
                     };
-                    path.0.push(Step::Field(name.clone()));
+                    path.0.push(PlaceStep::Field(name.clone()));
                     if !names.insert(name) {
                         found.push((path.to_string(), place_of(value.referenced).0));
                     }

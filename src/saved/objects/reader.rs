@@ -16,7 +16,7 @@ use super::{
 };
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{Text, UniqueMap, null_as_default, string_map};
+use crate::apimachinery::json::{BorrowedText, UniqueMap, null_as_default, string_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -35,7 +35,7 @@ use crate::snapshot::surroundings::{
 
 /// Why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ReadFault {
     /// How many bytes of the text had been read.
     pub(crate) read: usize,
     /// Whether a value has the wrong type; if not, the text is not JSON.
@@ -44,7 +44,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-impl Fault {
+impl ReadFault {
     /// Converts a JSON error in a text.
     pub(crate) fn from_json(error: &serde_json::Error, text: &str) -> Self {
         Self {
@@ -88,7 +88,7 @@ pub(crate) struct SourceText<'r> {
     pub(crate) text: &'r str,
     /// The first fault in a part that was read out of order: the JSON reader would report the
     /// position that it had reached instead.
-    pub(crate) fault: &'r RefCell<Option<Fault>>,
+    pub(crate) fault: &'r RefCell<Option<ReadFault>>,
     /// The elements that may be read.
     pub(crate) elements: &'r json::Elements,
 }
@@ -96,7 +96,7 @@ pub(crate) struct SourceText<'r> {
 impl SourceText<'_> {
     /// Records a fault in a part of the text. Only the first counts: those of the
     /// enclosing parts only say that something in them is wrong.
-    fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
+    fn note<E: Error>(&self, part: &str, mut fault: ReadFault) -> E {
         fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.fault.borrow_mut().get_or_insert(fault);
         E::custom("a part cannot be read")
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         // Fields before the kind wait as raw text; usually the kind comes first.
         let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         while api_version.is_none() || kind.is_none() {
-            let Some(Text(key)) = map.next_key()? else {
+            let Some(BorrowedText(key)) = map.next_key()? else {
                 break;
             };
             match &*key {
@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         let result = objects.read(&api_version, &kind, fields, source, depth);
         result.map_err(|e| match current.get() {
             // Not the value but its presence is at fault.
-            Some(value) => source.note(value.get(), Fault::before(&e)),
+            Some(value) => source.note(value.get(), ReadFault::before(&e)),
             None => e,
         })
     }
@@ -299,14 +299,14 @@ impl Objects {
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 self.lists.insert(Documents::MetricValueList);
-                let list = Items::deserialize(fields)?;
+                let list = PlainItems::deserialize(fields)?;
                 add_answer(&mut self.metric_values, list, |value| {
                     (&value.name, &value.described_object.name)
                 });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
                 self.lists.insert(Documents::ExternalMetricValueList);
-                let list = Items::deserialize(fields)?;
+                let list = PlainItems::deserialize(fields)?;
                 add_answer(&mut self.external_values, list, |value| {
                     (&value.metric_name, "")
                 });
@@ -422,7 +422,8 @@ fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
     source: SourceText<'_>,
 ) -> Result<T, E> {
     let read = Option::<T>::deserialize(json::Objects::new(raw, source.elements));
-    let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
+    let read =
+        read.map_err(|e| source.note::<E>(raw.get(), ReadFault::from_json(&e, raw.get())))?;
     Ok(read.unwrap_or_default())
 }
 
@@ -470,7 +471,7 @@ fn workload<E: Error>(
     /// A count of zero is omitted, but then the controller has stated which generation it saw.
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Status {
+    struct WorkloadStatusFields {
         replicas: Option<i32>,
         observed_generation: Option<IgnoredAny>,
         ready_replicas: Option<i32>,
@@ -487,7 +488,7 @@ fn workload<E: Error>(
     }
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Spec<'r> {
+    struct WorkloadSpecFields<'r> {
         replicas: Option<i32>,
         #[serde(borrow)]
         selector: Option<&'r RawValue>,
@@ -511,9 +512,9 @@ fn workload<E: Error>(
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
-    struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
-    let spec: Spec<'_> = part(fields, "spec", source)?;
-    let Spec {
+    struct StringMap(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+    let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
+    let WorkloadSpecFields {
         replicas,
         selector,
         paused,
@@ -545,10 +546,12 @@ fn workload<E: Error>(
         _ => None,
     };
     let selector = selector.map(|raw| match kind {
-        "ReplicationController" => read_raw(raw, source).map(|Map(match_labels)| LabelSelector {
-            match_labels,
-            ..LabelSelector::default()
-        }),
+        "ReplicationController" => {
+            read_raw(raw, source).map(|StringMap(match_labels)| LabelSelector {
+                match_labels,
+                ..LabelSelector::default()
+            })
+        }
         _ => read_raw(raw, source),
     });
     let selector = selector.transpose()?;
@@ -569,8 +572,8 @@ fn workload<E: Error>(
         Some(default) => selector.filter(is_stated).or(Some(default)),
         None => selector,
     };
-    let status: Status = part(fields, "status", source)?;
-    let Status {
+    let status: WorkloadStatusFields = part(fields, "status", source)?;
+    let WorkloadStatusFields {
         updated_replicas,
         update_revision,
         current_pod_hash,
@@ -608,14 +611,18 @@ fn workload<E: Error>(
 
 /// The items of a list whose items need no reader of their own.
 #[derive(Deserialize)]
-struct Items<T> {
+struct PlainItems<T> {
     #[serde(default = "Option::default")]
     items: Option<Vec<T>>,
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
 /// requested with another selector or saved in two files; one answer may contain it several times.
-fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>, key: fn(&T) -> (&str, &str)) {
+fn add_answer<T: PartialEq>(
+    known: &mut Vec<T>,
+    answer: PlainItems<T>,
+    key: fn(&T) -> (&str, &str),
+) {
     let owned = |item: &T| {
         let (metric, object) = key(item);
         (metric.to_owned(), object.to_owned())
@@ -652,7 +659,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut reader = Some(self.0);
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(BorrowedText(key)) = map.next_key()? {
             if key == "items" {
                 let items = reader.take().ok_or_else(|| json::duplicate(&key))?;
                 map.next_value_seed(items)?;
@@ -735,14 +742,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
         if let Some((key, _)) = early {
             return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
         }
-        while let Some(Text(key)) = self.rest.next_key()? {
+        while let Some(BorrowedText(key)) = self.rest.next_key()? {
             let earlier = match &*key {
                 "apiVersion" => self.api_version,
                 "kind" => self.kind,
                 _ => return seed.deserialize(CowStrDeserializer::new(key)).map(Some),
             };
-            let again: Option<Text<'de>> = self.rest.next_value()?;
-            if let Some(Text(again)) = again
+            let again: Option<BorrowedText<'de>> = self.rest.next_value()?;
+            if let Some(BorrowedText(again)) = again
                 && again != earlier
             {
                 return Err(contradiction(&key));
@@ -757,7 +764,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
                 .deserialize(json::Objects::new(value, self.source.elements))
                 .map_err(|e| {
                     self.source
-                        .note(value.get(), Fault::from_json(&e, value.get()))
+                        .note(value.get(), ReadFault::from_json(&e, value.get()))
                 }),
             None => self.rest.next_value_seed(seed),
         }

@@ -27,7 +27,7 @@ pub(super) struct Interval {
 
 /// Why an operand has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum UnknownOperandCause {
     /// A field is not known.
     Field,
     /// A divisor is 0, or may be.
@@ -41,14 +41,14 @@ const LONGEST: u64 = 1 << 18;
 
 impl Exact {
     /// The quotient of two numbers, of which the second is not 0.
-    pub(super) fn new(numerator: BigInt, denominator: BigInt) -> Result<Self, Lack> {
+    pub(super) fn new(numerator: BigInt, denominator: BigInt) -> Result<Self, UnknownOperandCause> {
         let (numerator, denominator) = match denominator.sign() {
-            SignOf::NoSign => return Err(Lack::Zero),
+            SignOf::NoSign => return Err(UnknownOperandCause::Zero),
             SignOf::Minus => (-numerator, -denominator),
             SignOf::Plus => (numerator, denominator),
         };
         if numerator.bits().max(denominator.bits()) > LONGEST {
-            return Err(Lack::Length);
+            return Err(UnknownOperandCause::Length);
         }
         Ok(Self {
             numerator,
@@ -63,10 +63,10 @@ impl Exact {
         }
     }
 
-    fn of(amount: &Amount) -> Result<Self, Lack> {
+    fn of(amount: &Amount) -> Result<Self, UnknownOperandCause> {
         let (digits, scale) = amount.digits_and_scale();
         if u64::from(scale.unsigned_abs()) > LONGEST / 4 {
-            return Err(Lack::Length);
+            return Err(UnknownOperandCause::Length);
         }
         let power = BigInt::from(10).pow(scale.unsigned_abs());
         match scale {
@@ -82,7 +82,7 @@ impl Exact {
         }
     }
 
-    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, Lack> {
+    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, UnknownOperandCause> {
         let Self {
             numerator: a,
             denominator: b,
@@ -129,7 +129,7 @@ impl Interval {
     }
 
     /// What is known of a field.
-    fn of(fact: &Fact) -> Result<Self, Lack> {
+    fn of(fact: &Fact) -> Result<Self, UnknownOperandCause> {
         match fact {
             Fact::Count { min, max } => Ok(Self {
                 min: Exact::int(*min),
@@ -144,7 +144,7 @@ impl Interval {
                 min: Exact::int(min.as_nanos()),
                 max: Exact::int(max.as_nanos()),
             }),
-            Fact::Flag(_) | Fact::Unknown(_) => Err(Lack::Field),
+            Fact::Flag(_) | Fact::Unknown(_) => Err(UnknownOperandCause::Field),
         }
     }
 
@@ -157,10 +157,10 @@ impl Interval {
 
     /// The results for all numbers of both. They are taken to vary by themselves, even where they
     /// cannot.
-    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, Lack> {
+    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, UnknownOperandCause> {
         let zero = Exact::int(0);
         if sign == Sign::Over && other.min <= zero && zero <= other.max {
-            return Err(Lack::Zero);
+            return Err(UnknownOperandCause::Zero);
         }
         // Each is monotonic in both, so the extremes are those of the ends.
         let ends = [
@@ -183,7 +183,10 @@ impl Interval {
 
 impl Operand {
     /// What is known of it; durations are in nanoseconds.
-    pub(super) fn range(&self, facts: &impl Fn(&Field) -> Fact) -> Result<Interval, Lack> {
+    pub(super) fn range(
+        &self,
+        facts: &impl Fn(&Field) -> Fact,
+    ) -> Result<Interval, UnknownOperandCause> {
         match self {
             Self::Field(field) => Interval::of(&facts(field)),
             Self::Number(Number { quantity, .. }) => {

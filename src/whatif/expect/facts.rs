@@ -9,7 +9,7 @@ use super::Hint;
 use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{
-    Block, Decision, Group, Lacking, MetricResult, MetricStep, Path, Step, UnreadMetric,
+    Block, Decision, Group, MetricResult, MetricStep, Path, Step, UnreadMetric, UnreadMetrics,
 };
 use crate::memory::{Remembered, infer};
 use crate::outlook::{Outlook, Range};
@@ -47,12 +47,12 @@ pub enum Fact {
         max: SignedDuration,
     },
     /// Not known, and why.
-    Unknown(Unknown),
+    Unknown(UnknownCause),
 }
 
 /// Why a field has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unknown {
+pub enum UnknownCause {
     /// It depends on the time of the pass, which is in doubt.
     Time,
     /// It depends on what the controller remembers.
@@ -60,7 +60,7 @@ pub enum Unknown {
     /// The run depends on metrics that are not known here.
     OpenMetrics,
     /// These metrics were not read.
-    Lacking(Vec<Lacking>),
+    Lacking(Vec<UnreadMetrics>),
     /// The input has no target.
     NoTarget,
     /// The target of the input states no replicas.
@@ -98,8 +98,8 @@ pub enum Unknown {
     NoSampleTime(String),
 }
 
-impl From<Unknown> for Fact {
-    fn from(why: Unknown) -> Self {
+impl From<UnknownCause> for Fact {
+    fn from(why: UnknownCause) -> Self {
         Self::Unknown(why)
     }
 }
@@ -140,7 +140,7 @@ pub struct RunFacts<'a> {
 
 /// What expectations may ask of a pass, and of the run that begins with it.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct PassFacts<'a> {
     snapshot: &'a Snapshot,
     remembered: &'a Remembered,
     decision: &'a Decision,
@@ -163,9 +163,9 @@ impl<'a> RunFacts<'a> {
     fn get(&self, field: RunField) -> Fact {
         let Self { doubts, .. } = self;
         let open = [
-            (doubts.metrics, Unknown::OpenMetrics),
-            (doubts.history, Unknown::History),
-            (doubts.time, Unknown::Time),
+            (doubts.metrics, UnknownCause::OpenMetrics),
+            (doubts.history, UnknownCause::History),
+            (doubts.time, UnknownCause::Time),
         ];
         if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
             return why.into();
@@ -176,24 +176,24 @@ impl<'a> RunFacts<'a> {
 
     /// Why a field says nothing about the spec, where too much of the run stays as it is because
     /// nothing was measured.
-    fn undecided(&self, field: RunField) -> Option<Unknown> {
+    fn undecided(&self, field: RunField) -> Option<UnknownCause> {
         use RunField::{Last, LongestShort, Settled, Short, Unanswered};
         let Self { totals, .. } = self;
         let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
         match field {
             // Whether metrics are missing is known once one was looked for.
             Unanswered if unanswered > 0 => None,
-            _ if unanswered == passes => Some(Unknown::NoAnswer),
+            _ if unanswered == passes => Some(UnknownCause::NoAnswer),
             _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
-                Some(Unknown::Stays(Block::AtZero))
+                Some(UnknownCause::Stays(Block::AtZero))
             }
-            _ if totals.decided_passes() == 0 => Some(Unknown::NeverDecided),
+            _ if totals.decided_passes() == 0 => Some(UnknownCause::NeverDecided),
             // A range says how much is open.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
-                Some(Unknown::Unanswered { unanswered, passes })
+                Some(UnknownCause::Unanswered { unanswered, passes })
             }
-            Last | Settled if !totals.ends_answered() => Some(Unknown::LastUnanswered),
+            Last | Settled if !totals.ends_answered() => Some(UnknownCause::LastUnanswered),
             _ => None,
         }
     }
@@ -251,7 +251,7 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> PassFacts<'a> {
     /// The facts of a pass.
     pub fn of(pass: &'a Pass) -> Self {
         let Pass {
@@ -316,14 +316,14 @@ impl<'a> Facts<'a> {
     }
 
     /// Asks something of the facts as they were if the history was known.
-    pub(super) fn with_history<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+    pub(super) fn with_history<T>(&self, ask: impl FnOnce(&PassFacts<'_>) -> T) -> T {
         let remembered = Remembered {
             possible: None,
             ..self.remembered.clone()
         };
         let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
         let facts = self.with_doubts(|doubts| doubts.history = false);
-        ask(&Facts {
+        ask(&PassFacts {
             remembered: &remembered,
             outlook: &outlook,
             ..facts
@@ -351,7 +351,7 @@ impl<'a> Facts<'a> {
                 min: min.min(least),
                 max: max.max(most),
             },
-            _ => Unknown::Time.into(),
+            _ => UnknownCause::Time.into(),
         }
     }
 
@@ -379,7 +379,7 @@ impl<'a> Facts<'a> {
             Field::Metric(name, field) => {
                 match find_metric(&self.snapshot.hpa.spec, name, *field) {
                     Ok(index) => self.of_metric(index, *field),
-                    Err((message, _)) => Unknown::NoMetric(message).into(),
+                    Err((message, _)) => UnknownCause::NoMetric(message).into(),
                 }
             }
         }
@@ -400,9 +400,9 @@ impl<'a> Facts<'a> {
                 (Some(unread), _) => unread,
                 (None, Some(proposal)) => Fact::count(proposal),
                 (None, None) if self.decision.metrics().next().is_some() => {
-                    Unknown::Undecided.into()
+                    UnknownCause::Undecided.into()
                 }
-                (None, None) => Unknown::MetricsIgnored.into(),
+                (None, None) => UnknownCause::MetricsIgnored.into(),
             },
             PassField::Failed => self.over_metrics(|metrics| {
                 let failed = |metric: &&MetricStep| metric.is_failed();
@@ -437,11 +437,13 @@ impl<'a> Facts<'a> {
 
     fn of_metric(&self, index: usize, field: MetricField) -> Fact {
         let Some(metric) = self.decision.metric(index) else {
-            return Unknown::MetricsIgnored.into();
+            return UnknownCause::MetricsIgnored.into();
         };
         let proposal = match &metric.result {
             MetricResult::Proposal(proposal) => proposal,
-            MetricResult::Error(error) => return Unknown::MetricFailed(error.error.clone()).into(),
+            MetricResult::Error(error) => {
+                return UnknownCause::MetricFailed(error.error.clone()).into();
+            }
             MetricResult::Unread(_) => return self.unread().unwrap_or_else(no_scale),
         };
         let current = &proposal.current;
@@ -456,18 +458,18 @@ impl<'a> Facts<'a> {
             MetricField::Desired => Some(Fact::count(proposal.replicas)),
             MetricField::Utilization => current.average_utilization.map(Fact::count),
             MetricField::AverageValue if of_nothing => {
-                return Unknown::OverNoReplicas.into();
+                return UnknownCause::OverNoReplicas.into();
             }
             MetricField::AverageValue => current.average_value.clone().map(Fact::Amount),
             MetricField::Value => current.value.clone().map(Fact::Amount),
         };
-        value.unwrap_or_else(|| Unknown::NotComputed.into())
+        value.unwrap_or_else(|| UnknownCause::NotComputed.into())
     }
 
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
         let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
         if metrics.is_empty() {
-            return Unknown::MetricsIgnored.into();
+            return UnknownCause::MetricsIgnored.into();
         }
         self.unread()
             .unwrap_or_else(|| Fact::count(count(&metrics) as i64))
@@ -479,12 +481,12 @@ impl<'a> Facts<'a> {
     }
 
     /// The same without a fact.
-    pub(super) fn lacking(&self) -> Option<Unknown> {
+    pub(super) fn lacking(&self) -> Option<UnknownCause> {
         self.lacks(&self.decision.outcome.unread)
     }
 
     /// The same of a pass that corrects replicas beyond a bound, and of the metrics that the pass after it reads.
-    pub(super) fn lacking_to_read(&self) -> Option<Unknown> {
+    pub(super) fn lacking_to_read(&self) -> Option<UnknownCause> {
         if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
         }
@@ -499,12 +501,12 @@ impl<'a> Facts<'a> {
         self.lacks(&Vec::from_iter(unread))
     }
 
-    fn lacks(&self, unread: &[UnreadMetric]) -> Option<Unknown> {
-        let lacking = Lacking::of(unread, &self.snapshot.hpa.spec);
+    fn lacks(&self, unread: &[UnreadMetric]) -> Option<UnknownCause> {
+        let lacking = UnreadMetrics::of(unread, &self.snapshot.hpa.spec);
         match self.snapshot.scale {
-            _ if !lacking.is_empty() => Some(Unknown::Lacking(lacking)),
-            Err(ScaleError::Missing(_)) => Some(Unknown::NoTarget),
-            Err(ScaleError::NoReplicas { .. }) => Some(Unknown::NoReplicas),
+            _ if !lacking.is_empty() => Some(UnknownCause::Lacking(lacking)),
+            Err(ScaleError::Missing(_)) => Some(UnknownCause::NoTarget),
+            Err(ScaleError::NoReplicas { .. }) => Some(UnknownCause::NoReplicas),
             _ => None,
         }
     }
@@ -518,10 +520,10 @@ impl<'a> Facts<'a> {
             return self.unread().unwrap_or_else(no_scale);
         }
         if let Some(block) = self.decision.block() {
-            return Unknown::Stays(block).into();
+            return UnknownCause::Stays(block).into();
         }
         if self.may_fail_to_write() {
-            return Unknown::History.into();
+            return UnknownCause::History.into();
         }
         match (
             self.outlook.range(self.decision),
@@ -545,7 +547,7 @@ impl<'a> Facts<'a> {
             return unread;
         }
         if self.may_fail_to_write() {
-            return Unknown::History.into();
+            return UnknownCause::History.into();
         }
         of(self.decision)
     }
@@ -563,7 +565,9 @@ impl<'a> Facts<'a> {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
             return match self.decision.path() {
                 Some(Path::AboveMax | Path::BelowMin) => Fact::Flag(false),
-                _ => self.unread().unwrap_or_else(|| Unknown::EndsEarlier.into()),
+                _ => self
+                    .unread()
+                    .unwrap_or_else(|| UnknownCause::EndsEarlier.into()),
             };
         };
         if let Some(unread) = self.unread() {
@@ -575,7 +579,7 @@ impl<'a> Facts<'a> {
             .iter()
             .filter_map(|extreme| extreme.steps.iter().find_map(&of));
         if open || others.any(|other| other != likely) {
-            return Unknown::History.into();
+            return UnknownCause::History.into();
         }
         Fact::Flag(likely != Ordering::Equal)
     }
@@ -618,13 +622,13 @@ impl<'a> Facts<'a> {
             }
         }
         match timeless {
-            _ if !looked => Unknown::MetricsIgnored.into(),
-            Some(metric) => Unknown::NoSampleTime(metric.name.clone()).into(),
+            _ if !looked => UnknownCause::MetricsIgnored.into(),
+            Some(metric) => UnknownCause::NoSampleTime(metric.name.clone()).into(),
             None => Fact::Flag(false),
         }
     }
 }
 
 fn no_scale() -> Fact {
-    Unknown::Stays(Block::NoScale).into()
+    UnknownCause::Stays(Block::NoScale).into()
 }

@@ -37,7 +37,7 @@ pub enum Node {
     /// A field that is true or false.
     Flag(Field),
     /// `a < b`
-    Compare(Box<Operand>, Operator, Box<Operand>),
+    Compare(Box<Operand>, ComparisonOperator, Box<Operand>),
 }
 
 /// What is compared.
@@ -83,7 +83,7 @@ impl Number {
 
 /// How two numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub enum ComparisonOperator {
     /// `==`
     Equal,
     /// `!=`
@@ -99,13 +99,13 @@ pub enum Operator {
 }
 
 /// Longer ones first, as they begin with the shorter.
-const OPERATORS: [(&str, Operator); 6] = [
-    ("==", Operator::Equal),
-    ("!=", Operator::NotEqual),
-    ("<=", Operator::AtMost),
-    (">=", Operator::AtLeast),
-    ("<", Operator::Less),
-    (">", Operator::Greater),
+const OPERATORS: [(&str, ComparisonOperator); 6] = [
+    ("==", ComparisonOperator::Equal),
+    ("!=", ComparisonOperator::NotEqual),
+    ("<=", ComparisonOperator::AtMost),
+    (">=", ComparisonOperator::AtLeast),
+    ("<", ComparisonOperator::Less),
+    (">", ComparisonOperator::Greater),
 ];
 
 /// What to do where a condition should end.
@@ -355,7 +355,7 @@ pub struct SyntaxError {
 impl Expression {
     /// Reads an expression. The names of metrics are not checked.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        let mut parser = Parser {
+        let mut parser = ExpressionParser {
             text,
             at: 0,
             depth: 0,
@@ -461,7 +461,7 @@ pub(super) fn find_metric(
 /// As deep as parentheses, `not` and signs may be nested.
 const DEEPEST: usize = 100;
 
-struct Parser<'t> {
+struct ExpressionParser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
@@ -482,7 +482,7 @@ enum ParsedPart {
     Operand(Box<Operand>),
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ExpressionParser<'t> {
     fn any(&mut self) -> Result<Parsed<'t>, SyntaxError> {
         self.joined("or", Self::all, Node::Any)
     }
@@ -1061,7 +1061,7 @@ impl fmt::Display for Operand {
     }
 }
 
-impl fmt::Display for Operator {
+impl fmt::Display for ComparisonOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = OPERATORS.iter().find(|(_, operator)| operator == self);
         f.write_str(sign.map_or("", |(sign, _)| sign))

@@ -477,7 +477,7 @@ fn logic_is_that_of_kleene() {
     let fact = |truth| match truth {
         True => Fact::Flag(true),
         False => Fact::Flag(false),
-        Unknown => Fact::Unknown(super::Unknown::NotComputed),
+        Unknown => Fact::Unknown(UnknownCause::NotComputed),
     };
     for (a, b, and, or) in [
         (True, True, True, True),
@@ -495,7 +495,7 @@ fn logic_is_that_of_kleene() {
                 text,
                 &fact(a),
                 &fact(b),
-                &Fact::Unknown(super::Unknown::NotComputed),
+                &Fact::Unknown(UnknownCause::NotComputed),
             )
         };
         assert_eq!(of("limited and blocked"), and, "{a:?} and {b:?}");
@@ -515,7 +515,7 @@ fn logic_is_that_of_kleene() {
 #[test]
 fn a_range_decides_where_all_of_it_agrees() {
     use Truth::{False, True, Unknown};
-    let unknown = Fact::Unknown(super::Unknown::NotComputed);
+    let unknown = Fact::Unknown(UnknownCause::NotComputed);
     for (text, min, max, expected) in [
         ("desired < 5", 4, 4, True),
         ("desired < 5", 5, 5, False),
@@ -555,7 +555,7 @@ fn a_range_decides_where_all_of_it_agrees() {
 }
 
 /// Whether an expression holds where run.short, run.mean, desired and delta are as given.
-fn computed(text: &str) -> (Truth, Option<Lack>) {
+fn computed(text: &str) -> (Truth, Option<UnknownOperandCause>) {
     let facts = |field: &Field| match field.to_string().as_str() {
         "run.short" => {
             let length = SignedDuration::from_mins(15);
@@ -576,7 +576,7 @@ fn computed(text: &str) -> (Truth, Option<Lack>) {
         "desired" => Fact::Count { min: 4, max: 6 },
         "delta" => Fact::Count { min: -2, max: 3 },
         "max" => Fact::Count { min: 10, max: 10 },
-        _ => Fact::Unknown(Unknown::NotComputed),
+        _ => Fact::Unknown(UnknownCause::NotComputed),
     };
     let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     (expression.truth(&facts), expression.root.lack(&facts))
@@ -652,18 +652,21 @@ fn arithmetic_is_exact_and_keeps_bounds() {
         assert_eq!(computed(text), (expected, None), "{text}");
     }
     for (text, lack) in [
-        ("max / 0 > 1", Lack::Zero),
-        ("max / (max - 10) > 1", Lack::Zero),
-        ("1 < max / delta", Lack::Zero),
-        ("run.short / 0s > 1", Lack::Zero),
-        ("max > 1e2000000000", Lack::Length),
-        ("not max * 1e30000 * 1e30000 * 1e30000 > 1", Lack::Length),
+        ("max / 0 > 1", UnknownOperandCause::Zero),
+        ("max / (max - 10) > 1", UnknownOperandCause::Zero),
+        ("1 < max / delta", UnknownOperandCause::Zero),
+        ("run.short / 0s > 1", UnknownOperandCause::Zero),
+        ("max > 1e2000000000", UnknownOperandCause::Length),
+        (
+            "not max * 1e30000 * 1e30000 * 1e30000 > 1",
+            UnknownOperandCause::Length,
+        ),
     ] {
         assert_eq!(computed(text), (Unknown, Some(lack)), "{text}");
     }
     assert_eq!(
         computed("max / 0 > 1 and max < 2"),
-        (False, Some(Lack::Zero))
+        (False, Some(UnknownOperandCause::Zero))
     );
 }
 
@@ -715,7 +718,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
                 is_of_first_pass: false,
             })
             .collect();
-        let verdict = Verdict::of(&expectations, unchanged);
+        let verdict = ExpectationVerdict::of(&expectations, unchanged);
         assert_eq!(
             verdict.exit_code(),
             code,
@@ -727,14 +730,14 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
 #[test]
 fn shorthands_are_expressions_under_the_names_that_are_typed() {
     use clap::ValueEnum;
-    for shorthand in Condition::value_variants() {
+    for shorthand in ExpectShorthand::value_variants() {
         let (name, text) = meaning(*shorthand);
         parse(text);
         let typed = shorthand.to_possible_value().unwrap();
         assert_eq!(typed.get_name(), name);
     }
     let args = ExpectArgs {
-        fail_on: Condition::value_variants()
+        fail_on: ExpectShorthand::value_variants()
             .iter()
             .copied()
             .map(FailOn::Condition)
@@ -742,7 +745,7 @@ fn shorthands_are_expressions_under_the_names_that_are_typed() {
         ..ExpectArgs::default()
     };
     let gate = Gate::new(&args).unwrap();
-    assert_eq!(gate.expected.len(), Condition::value_variants().len());
+    assert_eq!(gate.expected.len(), ExpectShorthand::value_variants().len());
     gate.check(&HpaSpec::default()).unwrap();
 }
 
@@ -860,12 +863,12 @@ fn has_field(operand: &Operand) -> bool {
 
 fn node() -> impl Strategy<Value = Node> {
     let operator = prop::sample::select(vec![
-        Operator::Equal,
-        Operator::NotEqual,
-        Operator::AtMost,
-        Operator::AtLeast,
-        Operator::Less,
-        Operator::Greater,
+        ComparisonOperator::Equal,
+        ComparisonOperator::NotEqual,
+        ComparisonOperator::AtMost,
+        ComparisonOperator::AtLeast,
+        ComparisonOperator::Less,
+        ComparisonOperator::Greater,
     ]);
     let sides = prop_oneof![
         (numbers(), numbers()),
@@ -903,7 +906,7 @@ impl World {
         let place = text.bytes().map(usize::from).sum::<usize>() % self.known.len();
         let more = self.more[place];
         if !self.known[place] || (wider && more % 4 == 3) {
-            return Fact::Unknown(Unknown::NotComputed);
+            return Fact::Unknown(UnknownCause::NotComputed);
         }
         let at = i64::from(self.places[place]);
         if FLAGS.iter().any(|flag| *field == Field::Pass(*flag)) {

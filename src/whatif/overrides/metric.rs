@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, UnreadCause};
 use crate::whatif::unit;
-use crate::whatif::value::{Ratio, Value};
+use crate::whatif::value::{AssumedValue, Ratio};
 
 /// Gives a metric another value than the observed one. `index` is its place in the spec, and `decision`
 /// the decision for the snapshot as it is.
@@ -33,12 +33,12 @@ use crate::whatif::value::{Ratio, Value};
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
-    value: &Value,
+    value: &AssumedValue,
     decision: &Decision,
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
     match metric.source {
-        _ if *value == Value::Missing => {
+        _ if *value == AssumedValue::Missing => {
             snapshot.metrics[index] = MetricAnswer::Failed(metric.source.failure());
             Ok(())
         }
@@ -55,7 +55,7 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_total(
     snapshot: &mut Snapshot,
     index: usize,
-    value: &Value,
+    value: &AssumedValue,
 ) -> Result<(), Error> {
     Metric::of(snapshot, index)?.set_total(snapshot, value)
 }
@@ -69,7 +69,7 @@ pub fn set_pod(
     snapshot: &mut Snapshot,
     index: usize,
     pod: &str,
-    value: &Value,
+    value: &AssumedValue,
     decision: &Decision,
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
@@ -82,11 +82,13 @@ pub fn set_pod(
         .find(|(name, _)| **name == *pod);
     let one = |wanted: &Pod| *wanted.name == *pod;
     let to = match (value, observed) {
-        (Value::Missing, _) => None,
-        (Value::Amount(amount), _) => Some(*amount),
-        (Value::Scale(factor), Some((_, observed))) => Some(metric.part(*factor, observed.into())?),
-        (Value::Scale(_), None) => return Err(metric.nothing_observed()),
-        (Value::Share(ratio), observed) => {
+        (AssumedValue::Missing, _) => None,
+        (AssumedValue::Amount(amount), _) => Some(*amount),
+        (AssumedValue::Scale(factor), Some((_, observed))) => {
+            Some(metric.part(*factor, observed.into())?)
+        }
+        (AssumedValue::Scale(_), None) => return Err(metric.nothing_observed()),
+        (AssumedValue::Share(ratio), observed) => {
             let mut measured = snapshot.clone();
             if observed.is_none() {
                 fill(&mut measured, index, source, one);
@@ -154,9 +156,9 @@ impl<'s> Dial<'s> {
         let mut changed = snapshot.clone();
         let percent = metric.is_utilization(snapshot);
         let nothing = if percent {
-            Value::Share(Ratio::percent(0))
+            AssumedValue::Share(Ratio::percent(0))
         } else {
-            Value::Amount(0)
+            AssumedValue::Amount(0)
         };
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
@@ -281,14 +283,14 @@ impl<'s> Dial<'s> {
         match parts {
             Some(parts) => {
                 let ratio = Ratio::percent(value.unsigned_abs());
-                metric.spread(changed, &Value::Share(ratio), ratio, parts)?;
+                metric.spread(changed, &AssumedValue::Share(ratio), ratio, parts)?;
             }
             None if matches!(
                 metric.source,
                 SampleSource::Object(_) | SampleSource::External(_)
             ) =>
             {
-                metric.set_total(changed, &Value::Amount(value))?;
+                metric.set_total(changed, &AssumedValue::Amount(value))?;
             }
             None => change(changed, metric.index, &metric.source, |_, _| Some(value)),
         }
@@ -328,7 +330,7 @@ impl Metric {
     }
 
     /// One value for the whole workload.
-    fn set_total(&self, snapshot: &mut Snapshot, value: &Value) -> Result<(), Error> {
+    fn set_total(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         let answer = &mut snapshot.metrics[self.index];
         let observed: Option<i128> = match answer {
             MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
@@ -338,11 +340,11 @@ impl Metric {
             _ => None,
         };
         let value = match value {
-            Value::Amount(amount) => *amount,
-            Value::Scale(factor) => {
+            AssumedValue::Amount(amount) => *amount,
+            AssumedValue::Scale(factor) => {
                 self.part(*factor, observed.ok_or_else(|| self.nothing_observed())?)?
             }
-            Value::Share(_) | Value::Missing => return Err(self.no_share()),
+            AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
         *answer = match (&self.source, &*answer) {
             (SampleSource::Object(_), _) => MetricAnswer::Object(vec![ObjectValue {
@@ -372,18 +374,21 @@ impl Metric {
     fn set_each(
         &self,
         snapshot: &mut Snapshot,
-        value: &Value,
+        value: &AssumedValue,
         decision: &Decision,
     ) -> Result<(), Error> {
         let Self {
             index, ref source, ..
         } = *self;
-        if matches!((value, source), (Value::Share(_), SampleSource::Pods)) {
+        if matches!(
+            (value, source),
+            (AssumedValue::Share(_), SampleSource::Pods)
+        ) {
             return Err(self.no_share());
         }
         let filled = samples(snapshot, index, source).is_empty();
         if filled {
-            if matches!(value, Value::Scale(_)) {
+            if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
             }
             let selector = known_selector(snapshot).map_err(|e| Error {
@@ -399,12 +404,12 @@ impl Metric {
             }
         }
         let ratio = match value {
-            Value::Amount(amount) => {
+            AssumedValue::Amount(amount) => {
                 change(snapshot, index, source, |_, _| Some(*amount));
                 return Ok(());
             }
-            Value::Share(ratio) | Value::Scale(ratio) => *ratio,
-            Value::Missing => return Ok(()),
+            AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
+            AssumedValue::Missing => return Ok(()),
         };
         match self.parts(snapshot, value, Some(decision).filter(|_| !filled)) {
             Err(_) if self.failure(snapshot).is_some() => Ok(()),
@@ -416,7 +421,7 @@ impl Metric {
     fn parts(
         &self,
         snapshot: &Snapshot,
-        value: &Value,
+        value: &AssumedValue,
         decision: Option<&Decision>,
     ) -> Result<Vec<PodPart>, Error> {
         let step = self.step(snapshot, value, decision)?;
@@ -428,9 +433,11 @@ impl Metric {
         let part = |(pod, observed): (Box<str>, i64)| {
             let row = rows.get(&*pod);
             let whole = match (value, row) {
-                (Value::Share(_), Some(row)) => row.request.ok_or_else(|| self.no_request(&pod))?,
+                (AssumedValue::Share(_), Some(row)) => {
+                    row.request.ok_or_else(|| self.no_request(&pod))?
+                }
                 // The usage of a pod that is not in the list is no share of anything.
-                (Value::Share(_), None) => return Ok(PodPart::Stays(observed)),
+                (AssumedValue::Share(_), None) => return Ok(PodPart::Stays(observed)),
                 _ => observed,
             };
             Ok(match row {
@@ -448,7 +455,7 @@ impl Metric {
     fn spread(
         &self,
         snapshot: &mut Snapshot,
-        value: &Value,
+        value: &AssumedValue,
         ratio: Ratio,
         parts: &[PodPart],
     ) -> Result<(), Error> {
@@ -496,11 +503,11 @@ impl Metric {
     fn step<'d>(
         &self,
         snapshot: &Snapshot,
-        value: &Value,
+        value: &AssumedValue,
         decision: Option<&'d Decision>,
     ) -> Result<Cow<'d, MetricStep>, Error> {
         let serves = |step: &&MetricStep| {
-            let needless = !matches!(value, Value::Share(_));
+            let needless = !matches!(value, AssumedValue::Share(_));
             !step.pods.is_empty()
                 && step
                     .pods
@@ -518,7 +525,7 @@ impl Metric {
             self.unknown_pods(error.unwrap_or("there are none"))
         })?;
         match &step.result {
-            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => {
+            MetricResult::Error(e) if matches!(value, AssumedValue::Share(_)) && !serves(&step) => {
                 Err(Error::usage(format!(
                     "{}: a percentage cannot be used: {}",
                     self.label, e.message
@@ -604,10 +611,10 @@ impl Metric {
                 ))
                 .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
             }
-            (_, MetricAnswer::Unread(Unread::Refused { .. })) => {
+            (_, MetricAnswer::Unread(UnreadCause::Refused { .. })) => {
                 self.unknown_pods("you may not read them")
             }
-            (_, MetricAnswer::Unread(Unread::Missing { .. })) if !has_pods => self
+            (_, MetricAnswer::Unread(UnreadCause::Missing { .. })) if !has_pods => self
                 .unknown_pods("the input has none of them")
                 .hint(WITHOUT_PODS),
             _ => {
@@ -662,8 +669,8 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(ratio: Ratio, value: &Value) -> Self {
-        let down = matches!(value, Value::Share(_)) && !ratio.is_whole_percent();
+    fn of(ratio: Ratio, value: &AssumedValue) -> Self {
+        let down = matches!(value, AssumedValue::Share(_)) && !ratio.is_whole_percent();
         Self {
             ratio,
             down,

@@ -34,7 +34,7 @@ pub use template::TEMPLATE;
 pub(crate) use template::{drop_known, matters};
 pub use typed::Assumptions;
 
-use super::value::Value;
+use super::value::AssumedValue;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine;
 use crate::engine::decision::{Decision, MetricResult};
@@ -340,9 +340,9 @@ pub(super) fn look(snapshot: &Snapshot) -> Decision {
 }
 
 /// A value that was typed, in words.
-pub(super) fn words(value: &Value, text: &str) -> String {
+pub(super) fn words(value: &AssumedValue, text: &str) -> String {
     match value {
-        Value::Share(_) => format!("{text} of the request"),
-        Value::Amount(_) | Value::Scale(_) | Value::Missing => text.to_owned(),
+        AssumedValue::Share(_) => format!("{text} of the request"),
+        AssumedValue::Amount(_) | AssumedValue::Scale(_) | AssumedValue::Missing => text.to_owned(),
     }
 }

@@ -19,7 +19,7 @@ use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name
 use crate::snapshot::requests::aggregate_request;
 use crate::snapshot::shared::Shared;
 use crate::whatif::unit;
-use crate::whatif::value::{Ratio, Value};
+use crate::whatif::value::{AssumedValue, Ratio};
 
 /// A request that the pods of the target are given.
 #[derive(Debug, Clone, PartialEq)]
@@ -380,9 +380,9 @@ impl TypedRequest {
             return Err(refused(why).hint(EXAMPLES));
         }
         let to = match text.parse() {
-            Ok(Value::Amount(milli)) => RequestChange::To(Amount::int(milli, -3)),
-            Ok(Value::Scale(ratio)) => RequestChange::Times(ratio),
-            Ok(Value::Share(_) | Value::Missing) => {
+            Ok(AssumedValue::Amount(milli)) => RequestChange::To(Amount::int(milli, -3)),
+            Ok(AssumedValue::Scale(ratio)) => RequestChange::Times(ratio),
+            Ok(AssumedValue::Share(_) | AssumedValue::Missing) => {
                 return Err(refused(format!("{text} is not a request")).hint(FORMS));
             }
             Err(e) => return Err(refused(format!("{text}: {e}")).hint(FORMS)),

@@ -15,7 +15,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{HpaVersion, unknown_fields};
-use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
+use crate::apiserver::default::{AdmissionRules, DroppedField, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
@@ -26,7 +26,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{KedaNote, Note};
-use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, Unread};
+use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
 use crate::whatif::unit;
 
 /// The item of what is assumed with a manifest.
@@ -479,7 +479,7 @@ fn update(
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
-    if let Some(Dropped { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
+    if let Some(DroppedField { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
         let path = if of_keda {
             keda::path_of(path)
         } else {
@@ -535,7 +535,7 @@ fn update(
         // The name of a trigger's metric may not have been known when answers were asked for.
         let documents = Documents::ExternalMetricValueList;
         let is_late = of_keda && keda::is_of_trigger(metric);
-        let missing = is_late.then_some(MetricAnswer::Unread(Unread::Missing { documents }));
+        let missing = is_late.then_some(MetricAnswer::Unread(UnreadCause::Missing { documents }));
         let answer = answer.or(missing).ok_or_else(|| {
             Error::usage(format!(
                 "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \

@@ -22,7 +22,7 @@ use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
-use crate::whatif::value::Value;
+use crate::whatif::value::AssumedValue;
 
 /// The label of pods of which not even the workload is known.
 const LABEL: &str = "assumed-target=true";
@@ -485,7 +485,7 @@ fn amount_of(
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {
         own.wanted.is_of_resource(resource)
-            && matches!(own.value, Value::Amount(_) | Value::Scale(_))
+            && matches!(own.value, AssumedValue::Amount(_) | AssumedValue::Scale(_))
     };
     let typed = typed.find(is_amount).map(|own| own.flag.clone());
     let of_trace = || values.trace?.amount_of(resource);

@@ -113,9 +113,9 @@ pub(super) fn apply(
         .map(|pod| &**pod)
         .filter(|pod| is_own(pod))
         .collect();
-    let made: Vec<Revision<'_>> = by_template(input, running.as_ref(), &pods)
+    let made: Vec<RevisionPods<'_>> = by_template(input, running.as_ref(), &pods)
         .into_iter()
-        .map(|(before, pods)| Revision::new(before, &pods, &template, keeps_pods))
+        .map(|(before, pods)| RevisionPods::new(before, &pods, &template, keeps_pods))
         .collect();
     notes.extend(kept_beside(
         &made,
@@ -212,12 +212,12 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
 /// Changes the requests, and says which containers change; with notes.
 fn change(
     input: &mut Input,
-    made: &[Revision<'_>],
+    made: &[RevisionPods<'_>],
     was: &[Shared<Pod>],
     bare_cores: &[Option<Box<str>>],
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Note>, Error> {
-    let elsewhere: BTreeSet<_> = made.iter().flat_map(Revision::set_elsewhere).collect();
+    let elsewhere: BTreeSet<_> = made.iter().flat_map(RevisionPods::set_elsewhere).collect();
     let elsewhere = elsewhere.into_iter();
     let mut notes: Vec<Note> = elsewhere
         .map(|(container, resource)| Note::RequestSetElsewhere {
@@ -226,7 +226,7 @@ fn change(
         })
         .collect();
     let mut requests: Vec<NewRequest> = Vec::new();
-    for own in made.iter().flat_map(Revision::requests) {
+    for own in made.iter().flat_map(RevisionPods::requests) {
         if !requests.contains(own) {
             requests.push(own.clone());
         }
@@ -303,7 +303,7 @@ pub(crate) fn drop_known(
 }
 
 /// The pods that were made of one template, and what another one makes of them.
-struct Revision<'p> {
+struct RevisionPods<'p> {
     /// The template that they were made of; `None` if it is unknown.
     before: Option<Pod>,
     /// The pods by name, as they were observed.
@@ -312,7 +312,7 @@ struct Revision<'p> {
     changes: Vec<ContainerChange>,
 }
 
-impl<'p> Revision<'p> {
+impl<'p> RevisionPods<'p> {
     fn new(before: Option<Pod>, pods: &[&'p Pod], template: &Pod, keeps_pods: bool) -> Self {
         let mut requests = Vec::new();
         let mut add = |new: Vec<NewRequest>| {
@@ -481,7 +481,7 @@ fn without_revision(mut pod: Pod) -> Pod {
 }
 
 /// What pods keep whose template is unknown, beside what is in another one.
-fn kept_beside(made: &[Revision<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
+fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
     let (mut kept, mut requests) = (Vec::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
     for pod in unknown.flat_map(|own| own.pods.values()) {

@@ -12,7 +12,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::surroundings::Workload;
 use crate::whatif::unit;
-use crate::whatif::value::{FORMS, Value};
+use crate::whatif::value::{AssumedValue, FORMS};
 
 /// Everything that is assumed.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +39,7 @@ const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--reque
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
     pub(super) wanted: NamedMetric,
-    pub(super) value: Value,
+    pub(super) value: AssumedValue,
     /// The value as it was typed.
     pub(super) text: String,
     /// The flag with all that was typed for it.

@@ -13,7 +13,7 @@ use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::hpa::MetricId;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::value::Value;
+use crate::whatif::value::AssumedValue;
 
 /// The values that are assumed, as they are set.
 pub(super) struct Values<'d> {
@@ -90,12 +90,12 @@ impl<'d> Values<'d> {
             ContainerPart::of(assigned, self.was).and_then(|ContainerPart { whole, container }| {
                 in_container(&mut self.was.clone(), whole, container, status)
             });
-        if assigned.value != Value::Missing {
+        if assigned.value != AssumedValue::Missing {
             self.wholes.push(whole);
         }
         in_container(snapshot, whole, container, |snapshot, place| {
             let label = self.take(snapshot, assigned, place)?;
-            if assigned.value == Value::Missing {
+            if assigned.value == AssumedValue::Missing {
                 let source = SampleSource::of(&snapshot.hpa, &snapshot.hpa.spec.metrics[place]);
                 change(snapshot, place, &source, |_, _| None);
             } else {
@@ -139,7 +139,7 @@ impl<'d> Values<'d> {
                 ));
             }
         }
-        let is_missing = assigned.value == Value::Missing;
+        let is_missing = assigned.value == AssumedValue::Missing;
         self.taken.push(Taken {
             source,
             id,
@@ -196,7 +196,9 @@ impl<'d> Values<'d> {
     ) -> Result<(), Error> {
         let id = snapshot.hpa.spec.metrics[place].id();
         let missing = self.taken.iter().find(|it| it.is_missing && it.id == id);
-        if let Some(Taken { label, .. }) = missing.filter(|_| assigned.value != Value::Missing) {
+        if let Some(Taken { label, .. }) =
+            missing.filter(|_| assigned.value != AssumedValue::Missing)
+        {
             return Err(Error::usage(format!(
                 "{label} cannot both be missing and have a value of {pod}"
             )));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Ask, Asks, Band, Curve, Effect, End, Point, Span, holds, proposal_of};
+use super::{Ask, Asks, Band, Curve, CurvePoint, Effect, RangeEnd, Span, holds, proposal_of};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
 use crate::memory::Remembered;
@@ -207,7 +207,7 @@ impl<'s> ValueSearch<'s> {
         };
         self.refine(to, |_, seen| (seen.classes.clone(), counts(seen)))?;
         self.check()?;
-        let mut steps: Vec<Point> = Vec::new();
+        let mut steps: Vec<CurvePoint> = Vec::new();
         let mut last = None;
         for (from, seen) in self.seen.range(..=to) {
             let new = Some(counts(seen));
@@ -217,7 +217,7 @@ impl<'s> ValueSearch<'s> {
                     proposal, replicas, ..
                 } = *seen;
                 let proposal = proposal.map(|proposal| proposal.min(beyond));
-                steps.push(Point {
+                steps.push(CurvePoint {
                     from: *from,
                     proposal,
                     replicas,
@@ -339,7 +339,7 @@ impl<'s> ValueSearch<'s> {
     }
 
     /// The pass at a value.
-    pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
+    pub(super) fn pass(&mut self, value: i64) -> Result<RangeEnd, String> {
         let Probe {
             proposal, replicas, ..
         } = self.look(value)?;
@@ -350,7 +350,7 @@ impl<'s> ValueSearch<'s> {
         } else {
             None
         };
-        Ok(End {
+        Ok(RangeEnd {
             proposal,
             replicas,
             changes_at,

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::World;
-use super::{Change, MAX_PASSES, Point, Rolled, Stays, Timeline, swing};
+use super::{MAX_PASSES, PassChange, Point, Rolled, Stays, Timeline, swing};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
@@ -140,8 +140,8 @@ impl<'p> Course<'p> {
     }
 
     /// What the pass made of the replicas, and why; it may have kept them.
-    pub fn change(&self) -> Change {
-        Change::of(&self.decision, self.world.snapshot.now, self.before)
+    pub fn change(&self) -> PassChange {
+        PassChange::of(&self.decision, self.world.snapshot.now, self.before)
     }
 
     /// The replicas before the pass.

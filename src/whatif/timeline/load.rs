@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::pods::{Role, Workload};
+use super::pods::{Role, TargetPods};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// What all pods use together.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Load {
+pub(super) struct TotalUsage {
     /// By container and resource.
     usage: Vec<(Box<str>, ResourceName, Total)>,
     /// By place of the metric in the spec; none where it is not per pod, or not known.
@@ -33,9 +33,9 @@ impl Total {
     }
 }
 
-impl Load {
+impl TotalUsage {
     /// The load there is.
-    pub(super) fn of(snapshot: &Snapshot, workload: &Workload) -> Self {
+    pub(super) fn of(snapshot: &Snapshot, workload: &TargetPods) -> Self {
         let wanted: BTreeSet<&str> = snapshot
             .hpa
             .spec
@@ -127,7 +127,7 @@ impl Load {
     }
 
     /// Gives each pod its share.
-    pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &Workload) {
+    pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &TargetPods) {
         for (container, resource, total) in &self.usage {
             let mut places = Vec::with_capacity(snapshot.pod_metrics.len());
             for (item, role) in snapshot
@@ -160,7 +160,7 @@ impl Load {
 /// the measured ones. `None` if no pod that shares the load is measured.
 pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
-    workload: &Workload,
+    workload: &TargetPods,
 ) -> Option<i128> {
     let (mut shared, mut measured, mut own) = (0i128, 0i128, 0i128);
     for (pod, value) in values {

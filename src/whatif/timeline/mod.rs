@@ -89,7 +89,7 @@ pub struct Timeline {
     /// The passes, a period apart.
     pub passes: Vec<Point>,
     /// Those that changed the replicas.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PassChange>,
     /// Their totals while the load lasts.
     pub totals: Totals,
     /// Whether nothing is left that could change the replicas while the load stays as it is at the end.
@@ -136,13 +136,13 @@ pub struct Stays {
     /// Its name.
     pub pod: Box<str>,
     /// Why it does not count as the others do.
-    pub lacks: Lack,
+    pub lacks: PodLack,
 }
 
 /// What a pod lacks, and is assumed never to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Lack {
+pub enum PodLack {
     /// It has failed.
     Failed,
     /// The scheduler finds no node for it.
@@ -168,7 +168,7 @@ pub struct Point {
 
 /// What a pass made of the replicas.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct PassChange {
     /// Its time.
     pub time: Timestamp,
     /// The replicas before.
@@ -197,7 +197,7 @@ pub enum Tolerated {
     Filled,
 }
 
-impl Change {
+impl PassChange {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;

@@ -17,7 +17,7 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::whatif::overrides::{
     Meant, Override, SampleSource, current, in_container, look, matters, words,
 };
-use crate::whatif::value::Value;
+use crate::whatif::value::AssumedValue;
 
 /// A timeline that is about to be played.
 #[derive(Debug)]
@@ -288,7 +288,7 @@ fn meaning(stated: &TraceValue<'_>, snapshot: &Snapshot, place: usize) -> String
     let TraceValue { value, text, .. } = stated;
     let spec = &snapshot.hpa.spec.metrics[place];
     match (value, SampleSource::of(&snapshot.hpa, spec)) {
-        (Value::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {
+        (AssumedValue::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {
             format!("{text} in all")
         }
         _ => words(value, text),

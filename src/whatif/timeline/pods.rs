@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{JoinTimes, Lack, Stays};
+use super::{JoinTimes, PodLack, Stays};
 use crate::apimachinery::selector::Selector;
 use crate::calendar::Calendar;
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub const PENDING: SignedDuration = SignedDuration::from_secs(3);
 
 /// The pods of the target.
 #[derive(Debug, Clone)]
-pub(super) struct Workload {
+pub(super) struct TargetPods {
     times: JoinTimes,
     /// Parallel to the snapshot's pods.
     lives: Vec<Life>,
@@ -60,7 +60,7 @@ struct Life {
     keeps_usage: bool,
     joining: Option<Joining>,
     /// What it lacks, and is assumed never to get.
-    lacks: Option<Lack>,
+    lacks: Option<PodLack>,
     role: Role,
     /// Whether a rollout is to replace it.
     is_outdated: bool,
@@ -87,7 +87,7 @@ pub(super) enum Role {
     None,
 }
 
-impl Workload {
+impl TargetPods {
     /// The pods of a snapshot, which is left with those of the target.
     pub(super) fn of(snapshot: &mut Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
         let scale = snapshot.scale.as_ref().ok();
@@ -435,7 +435,7 @@ impl Joining {
         is_seen: bool,
         snapshot: &Snapshot,
         times: JoinTimes,
-    ) -> (Option<Self>, Option<Lack>) {
+    ) -> (Option<Self>, Option<PodLack>) {
         let now = snapshot.now;
         if pod.deletion_timestamp.is_some() || pod.phase == Phase::Succeeded {
             return (None, None);
@@ -443,9 +443,9 @@ impl Joining {
         let period = snapshot.controller.cpu_initialization_period;
         let is_starting = pod.start_time.is_some_and(|start| start.plus(period) > now);
         match pod.phase {
-            Phase::Failed => return (None, Some(Lack::Failed)),
+            Phase::Failed => return (None, Some(PodLack::Failed)),
             Phase::Pending if pod.unschedulable.is_some() => {
-                return (None, Some(Lack::Unschedulable));
+                return (None, Some(PodLack::Unschedulable));
             }
             // Without a start it has just been created, or waits for a node.
             Phase::Pending if pod.start_time.is_none() || is_starting => {
@@ -455,7 +455,7 @@ impl Joining {
         }
         let start = pod.start_time.filter(|_| pod.phase == Phase::Running);
         let Some(start) = start else {
-            return (None, Some(Lack::Readiness));
+            return (None, Some(PodLack::Readiness));
         };
         let own = Self::created(start.minus(PENDING), times);
         let due = |at: Option<Timestamp>| at.filter(|at| *at > now);
@@ -469,8 +469,8 @@ impl Joining {
             lacks_ready && ready.is_none(),
             !is_seen && measured.is_none(),
         ) {
-            (true, _) => Some(Lack::Readiness),
-            (false, true) => Some(Lack::Metrics),
+            (true, _) => Some(PodLack::Readiness),
+            (false, true) => Some(PodLack::Metrics),
             (false, false) => None,
         };
         let is_joining = ready.is_some() || measured.is_some();

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::Limit::{self, Percent, Pods};
 use super::{
-    JoinTimes, Lack, LastValue, Player, Rolled, Rollout, Strategy, Timeline, TimelineOptions,
+    JoinTimes, LastValue, Player, PodLack, Rolled, Rollout, Strategy, Timeline, TimelineOptions,
     Trace, TraceEnd,
 };
 use crate::apimachinery::quantity::Amount;
@@ -546,17 +546,17 @@ fn a_pod_that_is_starting_becomes_ready() {
     let timeline = with(change);
     // Two are starting, and another takes the place of the one that failed.
     assert_eq!((ready(&timeline), timeline.starting), (vec![2, 5, 5], 2));
-    let stays: Vec<(&str, Lack)> = timeline
+    let stays: Vec<(&str, PodLack)> = timeline
         .stays
         .iter()
         .map(|stays| (&*stays.pod, stays.lacks))
         .collect();
     let expected = [
-        ("web-0", Lack::Failed),
-        ("web-1", Lack::Metrics),
-        ("web-3", Lack::Readiness),
-        ("web-4", Lack::Unschedulable),
-        ("web-5", Lack::Readiness),
+        ("web-0", PodLack::Failed),
+        ("web-1", PodLack::Metrics),
+        ("web-3", PodLack::Readiness),
+        ("web-4", PodLack::Unschedulable),
+        ("web-5", PodLack::Readiness),
     ];
     assert_eq!(stays, expected);
 }
@@ -595,7 +595,7 @@ fn pods_go_as_their_controller_takes_them() {
             }
         }
         let times = plan("1m", "").times;
-        let mut workload = super::pods::Workload::of(&mut snapshot, &Default::default(), times);
+        let mut workload = super::pods::TargetPods::of(&mut snapshot, &Default::default(), times);
         assert!(workload.scale_to(&mut snapshot, 2).unwrap());
         assert_eq!(names(&snapshot), left, "{kind}");
         assert_eq!(snapshot.pod_metrics.len(), 2);

@@ -38,11 +38,11 @@ pub struct Totals {
     /// How many proposed more than that.
     above_max: usize,
     /// Those that proposed more than there were ready pods.
-    short: Stretches,
+    short: PassStretches,
     /// By how many ready pods those were short, together.
     shortfall: i128,
     /// The same with those that had no answer, which may have been short of pods.
-    possibly_short: Stretches,
+    possibly_short: PassStretches,
     /// How often the replicas changed.
     pub rescales: usize,
     /// How often against the change before, within ten minutes.
@@ -86,14 +86,14 @@ struct Passes {
 
 /// The passes of which something is so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Stretches {
+struct PassStretches {
     count: usize,
     /// The stretch that has not ended.
     current: Option<Passes>,
     longest: Option<Passes>,
 }
 
-impl Stretches {
+impl PassStretches {
     fn add(&mut self, place: usize, is_so: bool) {
         if !is_so {
             self.current = None;
@@ -191,9 +191,9 @@ impl Totals {
             },
             at_max: 0,
             above_max: 0,
-            short: Stretches::default(),
+            short: PassStretches::default(),
             shortfall: 0,
-            possibly_short: Stretches::default(),
+            possibly_short: PassStretches::default(),
             rescales: 0,
             reversals: 0,
             last_rescale: None,
@@ -342,7 +342,7 @@ impl Totals {
         self.longest(&self.possibly_short)
     }
 
-    fn longest(&self, of: &Stretches) -> Option<Stretch> {
+    fn longest(&self, of: &PassStretches) -> Option<Stretch> {
         let Passes { first, count } = of.longest?;
         Some(Stretch {
             start: self.time(first),

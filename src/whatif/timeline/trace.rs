@@ -19,7 +19,7 @@ use crate::snapshot::load::{Load, Rows};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
 use crate::whatif::unit;
-use crate::whatif::value::{FORMS, Value};
+use crate::whatif::value::{AssumedValue, FORMS};
 
 /// The load, column by column.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ struct MetricColumn {
 /// A value with its text.
 #[derive(Debug, Clone, PartialEq)]
 struct Typed {
-    value: Value,
+    value: AssumedValue,
     text: Box<str>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct TraceValue<'t> {
     pub(super) after: SignedDuration,
     /// Which of the metrics of the trace, counted from 0.
     pub(super) column: usize,
-    pub(super) value: Value,
+    pub(super) value: AssumedValue,
     /// As it was typed.
     pub(super) text: &'t str,
     line: u64,
@@ -273,7 +273,7 @@ impl Trace {
             text: text.clone(),
         });
         let samples = || self.metrics.iter().map(|column| column.samples.as_slice());
-        let is_missing = |typed: &Typed| typed.value == Value::Missing;
+        let is_missing = |typed: &Typed| typed.value == AssumedValue::Missing;
         let begin = self.first.saturating_sub(self.after(self.first, start));
         let span = (begin, begin.saturating_add(played).min(self.last));
         LoadFacts {
@@ -293,7 +293,7 @@ impl Trace {
 
     /// The first column that gives a resource an amount, and not a share, in words.
     pub(in crate::whatif) fn amount_of(&self, resource: &str) -> Option<String> {
-        let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, Value::Amount(_)));
+        let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, AssumedValue::Amount(_)));
         let mut columns = self
             .metrics
             .iter()
@@ -326,7 +326,7 @@ impl Trace {
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
         let last = self.metrics.iter().filter_map(|column| {
             let typed = column.samples.last()?.value.as_ref();
-            let is_missing = typed.is_none_or(|typed| typed.value == Value::Missing);
+            let is_missing = typed.is_none_or(|typed| typed.value == AssumedValue::Missing);
             let value = typed.map_or("missing", |typed| &*typed.text).to_owned();
             Some(LastValue {
                 metric: column.title.clone(),
@@ -477,7 +477,9 @@ impl Trace {
                     .map(move |Sample { time, line, value }| TraceValue {
                         after: self.after(*time, start),
                         column,
-                        value: value.as_ref().map_or(Value::Missing, |typed| typed.value),
+                        value: value
+                            .as_ref()
+                            .map_or(AssumedValue::Missing, |typed| typed.value),
                         text: value.as_ref().map_or("missing", |typed| &*typed.text),
                         line: *line,
                     })
@@ -526,7 +528,7 @@ impl MetricColumn {
         place: &TracePlace<'_>,
     ) -> Result<(), Error> {
         let name = &self.name;
-        let value = text.parse::<Value>().map_err(|why| {
+        let value = text.parse::<AssumedValue>().map_err(|why| {
             // A quote that is never closed takes in the rows that follow.
             if text.contains(['\n', '\r']) {
                 place.bad(format!("{name}: a quote is not closed"))
@@ -537,10 +539,10 @@ impl MetricColumn {
             }
         })?;
         // In one column, they are a slip of whoever joined two sources.
-        let is_share = |value: &Value| match value {
-            Value::Share(_) => Some(true),
-            Value::Amount(_) => Some(false),
-            Value::Scale(_) | Value::Missing => None,
+        let is_share = |value: &AssumedValue| match value {
+            AssumedValue::Share(_) => Some(true),
+            AssumedValue::Amount(_) => Some(false),
+            AssumedValue::Scale(_) | AssumedValue::Missing => None,
         };
         if let Some(is_percentage) = is_share(&value) {
             let mut before = self.samples.iter().filter_map(|sample| {

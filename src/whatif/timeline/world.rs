@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::load::{Load, together};
-use super::pods::Workload;
+use super::load::{TotalUsage, together};
+use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rolled, Rollout, Stays};
 use crate::calendar::Calendar;
@@ -19,14 +19,14 @@ use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::{
     Meant, SampleSource, in_container, is_ready, look, samples, set_metric, set_total,
 };
-use crate::whatif::value::{Ratio, Value};
+use crate::whatif::value::{AssumedValue, Ratio};
 
 /// Makes a metric say something else, or a container use something else under the metric of its pods.
 fn set_in(
     snapshot: &mut Snapshot,
     place: usize,
     container: Option<&str>,
-    value: &Value,
+    value: &AssumedValue,
 ) -> Result<(), Error> {
     let set = |own: &mut Snapshot, place| {
         let decision = look(own);
@@ -51,8 +51,8 @@ pub(super) struct LoadSetting {
 /// The cluster over time.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
-    workload: Workload,
-    load: Load,
+    workload: TargetPods,
+    load: TotalUsage,
     /// The metrics that cannot be read, by place, or of which the usage of a container is missing.
     missing: BTreeSet<(usize, Option<String>)>,
     /// What they would say.
@@ -66,8 +66,8 @@ pub(super) struct World {
 impl World {
     pub(super) fn of(snapshot: &Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
         let mut snapshot = snapshot.clone();
-        let workload = Workload::of(&mut snapshot, held, times);
-        let load = Load::of(&snapshot, &workload);
+        let workload = TargetPods::of(&mut snapshot, held, times);
+        let load = TotalUsage::of(&snapshot, &workload);
         Self {
             snapshot,
             workload,
@@ -109,22 +109,22 @@ impl World {
         let container = meant.container.as_deref();
         let within = |e: Error| trace.within(stated, e);
         let total = match value {
-            Value::Missing => {
+            AssumedValue::Missing => {
                 return Ok(Some(LoadSetting {
                     after,
                     column,
                     total: None,
                 }));
             }
-            Value::Amount(amount) => Some((*amount).into()),
-            Value::Scale(factor) => {
+            AssumedValue::Amount(amount) => Some((*amount).into()),
+            AssumedValue::Scale(factor) => {
                 let observed = self.observed(first, container).ok_or_else(|| {
                     within(Error::usage("there is no observed value to change"))
                         .hint("give a value such as 80% or 1500m")
                 })?;
                 factor.of(observed)
             }
-            Value::Share(ratio) => {
+            AssumedValue::Share(ratio) => {
                 let whole = match requests.get(&column) {
                     Some(whole) => *whole,
                     None => {
@@ -163,7 +163,12 @@ impl World {
     /// What the pods request together, or a container of them.
     fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
         let mut full = self.snapshot.clone();
-        set_in(&mut full, place, container, &Value::Share(Ratio::ONE))?;
+        set_in(
+            &mut full,
+            place,
+            container,
+            &AssumedValue::Share(Ratio::ONE),
+        )?;
         self.together(&full, place, container).ok_or_else(|| {
             Error::usage("no pod is ready, so a percentage has no base")
                 .hint("use a total amount, such as 1500m")
@@ -205,13 +210,18 @@ impl World {
                 continue;
             }
             if let SampleSource::Object(_) | SampleSource::External(_) = source {
-                set_total(&mut self.snapshot, place, &Value::Amount(total))?;
+                set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
             } else if !self.set_total(place, &source, total) {
                 // Nothing was measured yet, which now begins.
-                set_in(&mut self.snapshot, place, container, &Value::Amount(0))?;
+                set_in(
+                    &mut self.snapshot,
+                    place,
+                    container,
+                    &AssumedValue::Amount(0),
+                )?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
-                self.load = Load::of(&self.snapshot, &self.workload);
+                self.load = TotalUsage::of(&self.snapshot, &self.workload);
                 self.set_total(place, &source, total);
             }
         }

@@ -4,7 +4,7 @@
 
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::whatif::thresholds::{
-    Ask, Changes, End, Found, HeldBy, Reached, Thresholds, thresholds,
+    Ask, Changes, HeldBy, RangeEnd, Reached, ThresholdValues, Thresholds, thresholds,
 };
 use serde_json::json;
 
@@ -72,8 +72,8 @@ impl Case {
 
     fn changes(&self) -> Changes {
         match self.thresholds().swap_remove(0).found {
-            Found::Changes(changes) => *changes,
-            Found::Nothing { error } => panic!("{error}"),
+            ThresholdValues::Changes(changes) => *changes,
+            ThresholdValues::Nothing { error } => panic!("{error}"),
         }
     }
 }
@@ -88,7 +88,8 @@ fn a_curve_over_many_pods_has_fewer_steps() {
             spec: "maxReplicas: 100000",
             ..PLAIN
         };
-        let Found::Changes(changes) = case.with_curve(Some(0)).swap_remove(0).found else {
+        let ThresholdValues::Changes(changes) = case.with_curve(Some(0)).swap_remove(0).found
+        else {
             panic!("there are thresholds");
         };
         let steps = changes.curve.expect("a curve").steps;
@@ -259,7 +260,7 @@ fn what_holds_the_answer_is_named() {
         let (proposal, replicas, changes_at, held_by) = lowest;
         assert_eq!(
             changes.lowest,
-            End {
+            RangeEnd {
                 proposal,
                 replicas,
                 changes_at,
@@ -322,7 +323,7 @@ fn what_no_value_can_change_has_no_thresholds() {
         []
     );
     let failing = Case { pods: "", ..PLAIN }.thresholds();
-    let Found::Nothing { error } = &failing[0].found else {
+    let ThresholdValues::Nothing { error } = &failing[0].found else {
         panic!("{failing:?}")
     };
     assert!(error.contains("no pod of the target is running"), "{error}");

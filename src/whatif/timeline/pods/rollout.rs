@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{Workload, active, is_active, newest};
+use super::{TargetPods, active, is_active, newest};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -329,7 +329,7 @@ impl Rolled {
     }
 }
 
-impl Workload {
+impl TargetPods {
     /// Has a rollout begin some time after now.
     pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
         let (rollout, start) = (rollout.clone(), snapshot.now);

@@ -134,7 +134,7 @@ fn action_lock() -> MutexGuard<'static, Option<Action>> {
 }
 
 /// The error where no signal can be listened to.
-pub(crate) fn unheard(e: io::Error) -> Error {
+pub(crate) fn unheard(e: &io::Error) -> Error {
     Error::failed(format!("failed to listen for signals: {e}"))
 }
 

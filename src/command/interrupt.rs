@@ -30,7 +30,7 @@ impl Interrupts {
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let (sender, receiver) = watch::channel(Come::default());
         // Kept until the program says what was written, or a signal could end it before.
-        let mut signals = ManuallyDrop::new(Signals::new().map_err(unheard)?);
+        let mut signals = ManuallyDrop::new(Signals::new().map_err(|e| unheard(&e))?);
         let session = session.clone();
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {

@@ -184,7 +184,7 @@ impl<'a> ListCommand<'a> {
             &progress,
             &explain,
         );
-        let mut signals = Signals::new().map_err(unheard)?;
+        let mut signals = Signals::new().map_err(|e| unheard(&e))?;
         // On a terminal, the lines of the answer would mix with the progress.
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);

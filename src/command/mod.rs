@@ -156,7 +156,7 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let answer = runtime.block_on(async {
         // Whoever listens during the work says more.
         const PATIENCE: Duration = Duration::from_secs(1);
-        let mut signals = Signals::within(PATIENCE).map_err(unheard)?;
+        let mut signals = Signals::within(PATIENCE).map_err(|e| unheard(&e))?;
         tokio::select! {
             answer = work => answer,
             Some(code) = signals.next() => {

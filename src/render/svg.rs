@@ -20,7 +20,7 @@ pub fn svg(chart: &Chart) -> String {
     };
     picture.words("heading", LEFT, 24.0, "start", &chart.title);
     picture.counts();
-    picture.line(format!(
+    picture.line(&format!(
         r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#
     ));
     picture.gaps();
@@ -86,14 +86,14 @@ struct Picture<'c> {
 }
 
 impl Picture<'_> {
-    fn line(&mut self, text: String) {
-        self.text.push_str(&text);
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
         self.text.push('\n');
     }
 
     fn words(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let text = escape(text);
-        self.line(format!(
+        self.line(&format!(
             r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#
         ));
     }
@@ -123,7 +123,7 @@ impl Picture<'_> {
     /// Draws a line at a count.
     fn level(&mut self, class: &str, count: i64) {
         let y = self.y(count);
-        self.line(format!(
+        self.line(&format!(
             r#"<path class="{class}" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#
         ));
     }
@@ -132,7 +132,7 @@ impl Picture<'_> {
         for (from, to) in &self.chart.gaps {
             let (x, end) = (self.x(*from), self.x(*to));
             let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
-            self.line(format!(
+            self.line(&format!(
                 r#"<rect class="gap" x="{x:.1}" y="{TOP:.1}" width="{width:.1}" height="{height:.1}"><title>without an answer</title></rect>"#
             ));
         }
@@ -146,7 +146,9 @@ impl Picture<'_> {
             // The width of most letters at this size.
             let half = label.chars().count() as f64 * 3.8;
             if self.has_place(*place) && x - half >= room {
-                self.line(format!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
+                self.line(&format!(
+                    r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#
+                ));
                 self.words("label", x, BOTTOM + 20.0, "middle", label);
                 room = x + half + 8.0;
             }
@@ -175,7 +177,7 @@ impl Picture<'_> {
                 (room, last) = (x + 4.0 + width, text);
             }
             let text = escape(text);
-            self.line(format!(
+            self.line(&format!(
                 r#"<path class="event" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"><title>{text}</title></path>"#
             ));
         }
@@ -183,7 +185,7 @@ impl Picture<'_> {
 
     fn series(&mut self, place: usize, path: &str) {
         let class = place.min(MOST_SERIES - 1);
-        self.line(format!(r#"<path class="series s{class}" d="{path}"/>"#));
+        self.line(&format!(r#"<path class="series s{class}" d="{path}"/>"#));
     }
 
     /// Names the series and the current point, and draws that.
@@ -202,7 +204,7 @@ impl Picture<'_> {
             let seen = mark.replicas.filter(|count| self.has_count(*count));
             let seen = seen.map(|count| (self.x(mark.at), self.y(count.into())));
             for (x, y) in [(x + 5.0, y - 4.0)].into_iter().chain(seen) {
-                self.line(format!(
+                self.line(&format!(
                     r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#
                 ));
             }

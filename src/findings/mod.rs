@@ -130,7 +130,7 @@ macro_rules! catalogue {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Code {
             $(
-                #[doc = concat!("Of [`", stringify!($name), "`](", stringify!($room::$file::$name), ").")]
+                #[doc = concat!("Of `", stringify!($name), "`.")]
                 $name,
             )*
         }

@@ -238,11 +238,10 @@ impl<'i, 'o> Place<'i, 'o> {
         let others = may_share
             .filter_map(|place| self.known.get(&place).cloned())
             .collect();
-        let mut unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let named = unknown
-            .by_ref()
-            .filter_map(|(_, unknown)| unknown.note(hpa));
-        notes.extend(named.take(NAMED));
+        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        let mut unknown = unknown.filter(|(_, unknown)| unknown.matters_to(hpa));
+        let named = unknown.by_ref().take(NAMED);
+        notes.extend(named.filter_map(|(_, unknown)| unknown.note(hpa)));
         let more = unknown.count();
         notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
         others

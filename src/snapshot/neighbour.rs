@@ -59,14 +59,16 @@ impl UnknownSelector {
 
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        let is_apart = self
-            .hpa
-            .as_deref()
-            .is_some_and(|other| were_apart(own, other));
-        (self.may_be_stored() && !is_apart).then(|| Note::UnknownSelector {
+        self.matters_to(own).then(|| Note::UnknownSelector {
             hpa: self.key.clone(),
             why: self.why.clone(),
         })
+    }
+
+    /// Whether the controller may find that this HPA selects pods of `own`.
+    pub(crate) fn matters_to(&self, own: &Hpa) -> bool {
+        let other = self.hpa.as_deref();
+        self.may_be_stored() && !other.is_some_and(|other| were_apart(own, other))
     }
 }
 

@@ -1009,6 +1009,7 @@ impl ScaledObject {
             &self.spec.scale_target_ref.name,
         ]
         .into_iter()
+        .chain(self.spec.hpa_name())
         .any(|known| *known == *name)
     }
 }

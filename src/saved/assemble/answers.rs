@@ -121,12 +121,15 @@ impl Answers<'_> {
     /// Whether the objects have a value for a request.
     fn has_value(&self, request: MetricRequest<'_>) -> bool {
         let answer = match request {
-            MetricRequest::Pods(metric) => self.pods(metric),
+            // Which pods they are of is another question.
+            MetricRequest::Pods(metric) => {
+                let mut values = self.values(metric);
+                return values.any(|value| value.described_object.kind == "Pod");
+            }
             MetricRequest::Object(object, metric) => self.object(object, metric),
             MetricRequest::External(metric) => self.external(metric),
         };
         match answer {
-            MetricAnswer::Pods(values) => !values.is_empty(),
             MetricAnswer::Object(values) => !values.is_empty(),
             MetricAnswer::External(values) => !values.is_empty(),
             _ => false,

@@ -26,4 +26,6 @@ pub(crate) enum Aspect {
     Passes,
     /// Where it follows from another one, it says the same once more.
     Repeats,
+    /// It is a rule that decides, which the verdict names.
+    Decides,
 }

@@ -49,6 +49,11 @@ impl FindingView {
         &self.text.commands
     }
 
+    /// Whether the verdict says the same: an ordinary rule decides, and no one needs to act on it.
+    pub(crate) fn is_in_verdict(&self) -> bool {
+        self.code.is(Aspect::Decides) && self.severity == Severity::Info
+    }
+
     /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
     /// that holds only because of the other.
     pub(crate) fn is_repeated(&self) -> bool {

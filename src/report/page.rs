@@ -83,9 +83,9 @@ impl Page {
         sections.extend(words.comparison());
         sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Severity::Info, Vec::new(), Vec::new()));
-        words
-            .page(sections)
-            .without_owner(&explanation.pass.input.snapshot.hpa)
+        let mut page = words.page(sections);
+        page.why.extend(words.advice_on_rules());
+        page.without_owner(&explanation.pass.input.snapshot.hpa)
     }
 
     /// The same without the selector that KEDA gives to all external metrics of a ScaledObject, if their

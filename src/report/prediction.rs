@@ -210,6 +210,7 @@ impl Page {
             sections.extend(words.wide_hint());
             sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
             let mut page = words.page(sections);
+            page.why.extend(words.advice_on_rules());
             page.expected = expected;
             assume(&mut page, prediction, symbols);
             return page;

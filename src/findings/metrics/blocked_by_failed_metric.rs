@@ -25,6 +25,7 @@ impl Kind for BlockedByFailedMetric {
              no replicas while a metric fails, because that metric might propose more.";
     const REMEDY: &'static str = "Fix the metric, or remove it from the HPA.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
     const ENDS: Option<Block> = Some(Block::Metrics);
 
     fn find(case: &Case<'_>) -> Self::Hits {

@@ -17,6 +17,7 @@ impl Kind for AboveMax {
     const REMEDY: &'static str = "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
              purpose, there is nothing to do.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         corrected(case, Direction::Up, |it| Self(it).into())

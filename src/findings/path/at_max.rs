@@ -38,6 +38,7 @@ impl Kind for AtMax {
     const REMEDY: &'static str = "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
              pod can carry more.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Decides, Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooManyReplicas")?;

@@ -21,6 +21,7 @@ impl Kind for AtMin {
     const WHEN: &'static str = "The metrics propose fewer than `minReplicas`.";
     const REMEDY: &'static str = "Nothing to do.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooFewReplicas")?;

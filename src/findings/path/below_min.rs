@@ -17,6 +17,7 @@ impl Kind for BelowMin {
     const REMEDY: &'static str = "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
              purpose, there is nothing to do.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         corrected(case, Direction::Down, |it| Self(it).into())

@@ -27,6 +27,7 @@ impl Kind for DirectionDisabled {
     const REMEDY: &'static str = "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
              well.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;

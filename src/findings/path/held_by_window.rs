@@ -49,6 +49,7 @@ impl Kind for HeldByWindow {
     const REMEDY: &'static str = "Wait until the recommendation leaves the window. A window that is longer than by default can be \
              shortened to scale down sooner.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;

@@ -32,6 +32,7 @@ impl Kind for RateLimited {
     const REMEDY: &'static str =
         "Wait for the next passes, or change the policies in the behavior of the HPA.";
     const RANK: Rank = Rank::Rule;
+    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;

@@ -18,7 +18,7 @@ impl Words<'_> {
         let comparison = self.explanation.comparison.as_ref()?;
         let never = never(comparison);
         let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
-        let shown = |row: &&ComparisonRow<'_>| self.wide || row.differs && !never;
+        let shown = |row: &&ComparisonRow<'_>| row.differs && !never;
         let rows: Vec<&ComparisonRow<'_>> = comparison.rows.iter().filter(shown).collect();
         let measured = rows.iter().any(|row| row.measured.is_some());
         let mut columns = vec![("STATUS", false), ("THEN", false), ("NOW", false)];

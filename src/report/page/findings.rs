@@ -2,7 +2,7 @@
 
 use super::Words;
 use crate::findings::path::NOTHING_TO_DO;
-use crate::findings::{Aspect, Code, FindingView, Severity};
+use crate::findings::{Aspect, Code, FindingView, Remedy, Severity};
 use crate::report::backtest::Compared;
 use crate::report::section::{Detail, Part, Remark, Section};
 
@@ -17,9 +17,12 @@ pub(super) fn shown(findings: &[FindingView], least: Severity) -> Vec<&FindingVi
 /// The number of findings that can be read at a glance.
 const SHOWN: usize = 3;
 
-/// Returns the findings of at least a severity without those that only repeat one that is shown.
+/// Returns the findings of at least a severity without those that only repeat the verdict, or one that is shown.
 fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
-    let all = || findings.iter().filter(|it| it.severity <= least);
+    let all = || {
+        let at_least = findings.iter().filter(|it| it.severity <= least);
+        at_least.filter(|it| !it.is_in_verdict())
+    };
     let first = || all().filter(|it| !it.is_repeated()).take(SHOWN);
     let is_told = |code: Code| first().any(|it| it.code == code);
     let repeats = |it: &FindingView| it.is_repeated() && it.follows.is_some_and(is_told);
@@ -93,13 +96,16 @@ impl Words<'_> {
 
     /// Whether a finding that is shown says how far the metric is off its target.
     pub(super) fn tells_tolerance(&self) -> bool {
-        let findings = &self.explanation.findings;
-        let is_it = |it: &FindingView| it.code == Code::WithinTolerance;
-        if self.wide {
-            findings.iter().any(is_it)
-        } else {
-            shown(findings, Severity::Info).into_iter().any(is_it)
-        }
+        let mut findings = self.explanation.findings.iter();
+        self.wide && findings.any(|it| it.code == Code::WithinTolerance)
+    }
+
+    /// Returns what to do about the rules that decide, which the wide report lists among the findings.
+    pub(in crate::report) fn advice_on_rules(&self) -> impl Iterator<Item = String> {
+        let findings = self.explanation.findings.iter().filter(|_| !self.wide);
+        let rules = findings.filter(|it| it.is_in_verdict() && it.follows.is_none());
+        let rules = rules.filter(|it| it.remedy() != Remedy::Nothing);
+        rules.map(FindingView::advice)
     }
 
     /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
@@ -107,9 +113,7 @@ impl Words<'_> {
         let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();
         !self.wide
             && self.omitted(Severity::Info) == 0
-            && shown(&self.explanation.findings, Severity::Info)
-                .into_iter()
-                .any(has)
+            && self.explanation.findings.iter().any(has)
     }
 
     /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows

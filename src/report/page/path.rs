@@ -3,24 +3,12 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use super::findings::shown;
 use crate::engine::decision::{Direction, RateLimit, StabilizeStep};
 use crate::engine::hold::Hold;
-use crate::findings::{Code, Severity};
 use crate::pass::RecommendationOrigin;
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::snapshot::memory::Recommendation;
 use crate::words::{count, distance, duration};
-
-/// Findings that say which rule changes the number, and to what.
-const OF_THE_PATH: [Code; 6] = [
-    Code::WithinTolerance,
-    Code::HeldByWindow,
-    Code::RateLimited,
-    Code::AtMax,
-    Code::AtMin,
-    Code::DirectionDisabled,
-];
 
 fn line(replicas: i32, text: String, reason: Option<&'static str>) -> StepLine {
     StepLine {
@@ -30,13 +18,12 @@ fn line(replicas: i32, text: String, reason: Option<&'static str>) -> StepLine {
     }
 }
 
-/// Keeps only the steps that change the number.
+/// Keeps only the steps that change the number: none if the proposal becomes the result, as the verdict says.
 fn briefly(lines: &mut Vec<StepLine>) {
     let mut before = None;
-    let all = lines.len();
     lines.retain(|line| before.replace(line.replicas) != Some(line.replicas));
-    if let ([only], 2..) = (&mut lines[..], all) {
-        only.text += "; stabilization, rate limits and bounds leave it";
+    if lines.len() == 1 {
+        lines.clear();
     }
 }
 
@@ -85,17 +72,8 @@ impl Words<'_> {
         if !self.wide {
             briefly(&mut lines);
         }
-        let shown = || shown(&self.explanation.findings, Severity::Info);
-        let is_told = !self.wide
-            && shown()
-                .iter()
-                .any(|finding| OF_THE_PATH.contains(&finding.code));
-        let detail = if is_told {
-            Detail::Roomy
-        } else {
-            Detail::Always
-        };
-        Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
+        let body = [Part::Steps(lines)];
+        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()
     }
 
     /// Words which recommendation holds the replicas, and for how long.

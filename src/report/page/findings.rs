@@ -111,9 +111,7 @@ impl Words<'_> {
     /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
     pub(super) fn hides_evidence(&self) -> bool {
         let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();
-        !self.wide
-            && self.omitted(Severity::Info) == 0
-            && self.explanation.findings.iter().any(has)
+        !self.wide && self.omitted(Severity::Info) == 0 && self.explanation.findings.iter().any(has)
     }
 
     /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows

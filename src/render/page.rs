@@ -51,6 +51,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     let is_shown = |section: &&Section| match section.detail {
         Detail::Always | Detail::Folded => true,
+        Detail::Roomy => page.wide || layout.width.is_none_or(|width| width >= ROOMY),
         Detail::Wide => page.wide,
         Detail::Comment => false,
     };
@@ -607,6 +608,9 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 fn broken(name: &str, room: usize) -> String {
     filled(parts(name), room).join("\n")
 }
+
+/// The width from which a terminal has room for what the verdict has said in short.
+const ROOMY: usize = 100;
 
 /// Labels longer than this get a line of their own.
 const MAX_LABEL: usize = 28;

@@ -83,9 +83,9 @@ impl Page {
         sections.extend(words.comparison());
         sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Severity::Info, Vec::new(), Vec::new()));
-        let mut page = words.page(sections);
-        page.why.extend(words.advice_on_rules());
-        page.without_owner(&explanation.pass.input.snapshot.hpa)
+        words
+            .advising_page(sections)
+            .without_owner(&explanation.pass.input.snapshot.hpa)
     }
 
     /// The same without the selector that KEDA gives to all external metrics of a ScaledObject, if their
@@ -140,6 +140,14 @@ impl Words<'_> {
             wide: self.wide,
             sections,
         }
+    }
+
+    /// Returns a page with these sections that says, after what decides, what to do about it.
+    pub(super) fn advising_page(&self, sections: Vec<Section>) -> Page {
+        let mut page = self.page(sections);
+        let place = page.why.len().min(1);
+        page.why.splice(place..place, self.advice_on_rules());
+        page
     }
 
     /// Words what happens, with the finding that is the cause if the controller cannot decide, does not run or could

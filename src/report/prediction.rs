@@ -209,8 +209,7 @@ impl Page {
             sections.extend(curve);
             sections.extend(words.wide_hint());
             sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
-            let mut page = words.page(sections);
-            page.why.extend(words.advice_on_rules());
+            let mut page = words.advising_page(sections);
             page.expected = expected;
             assume(&mut page, prediction, symbols);
             return page;

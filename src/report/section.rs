@@ -55,6 +55,8 @@ pub struct Section {
 pub enum Detail {
     /// Every report shows it.
     Always,
+    /// The same, but a narrow terminal, on which the verdict has said as much, leaves it out.
+    Roomy,
     /// A terminal shows it, a comment folds it.
     Folded,
     /// Only a wide report shows it, a comment folds it.

@@ -772,10 +772,6 @@ A history narrows this: <code>--observe</code> 5m35s.
 
 - cpu: with 4 unready pods at 0, the ratio reverses from 1.5 to 0.75: keeps 8
 
-| REPLICAS | FROM PROPOSAL TO REPLICAS |  |
-| --: | --- | --- |
-| 8 | highest proposal: cpu; stabilization, rate limits and bounds leave it |  |
-
 **CHANGES**
 
 |  |  |  |

@@ -43,11 +43,8 @@ fn three_triggers() {
 
       SCALE UP 2 → 4
       s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 replicas; one pass may at most double the current 2.
+      Wait for the next passes, or set behavior.scaleUp.policies of ScaledObject/web.
       OBSERVED  STAYS AT 2
-
-    FINDINGS
-      rate-limited: the metrics propose 10, but without behavior, one pass goes from 2 to at most 4
-        Wait for the next passes, or set behavior.scaleUp.policies of ScaledObject/web.
 
     METRIC                                    CURRENT      TARGET  RATIO  COUNTED     PROPOSES
     s0-prometheus                                  95  50 per pod    1.9  2 replicas         4

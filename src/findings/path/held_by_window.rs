@@ -338,7 +338,7 @@ impl HeldByWindow {
             ),
             evidence,
             advice: Remedy::AddBehavior.says(format!(
-                "Set any {}, such as a scaleDown window of {seconds}s.",
+                "To keep it from adding replicas, set any {}, such as a scaleDown window of {seconds}s.",
                 about.field("behavior")
             )),
             commands: tried(about, &flags, &json!({ "behavior": behavior })),

@@ -73,7 +73,7 @@ impl Words<'_> {
             briefly(&mut lines);
         }
         let body = [Part::Steps(lines)];
-        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()
+        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body).unless_empty()
     }
 
     /// Words which recommendation holds the replicas, and for how long.

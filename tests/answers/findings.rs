@@ -283,16 +283,13 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "h01",
-            &[
-                "cpu is within its tolerance",
-                "within the tolerance of 10%: nothing to do",
-            ],
-            &["Wait for", "91.7% of its target"],
+            &["at 91.7% of its target, within the tolerance (90% to 110%), and keeps the replicas.\n\nMETRIC"],
+            &["Wait for"],
         ),
         (
             "h11",
             &["uncounted-pods: 2 of 6 pods do not count (web-"],
-            &["within the tolerance ("],
+            &["within-tolerance: "],
         ),
         // A field that only the manifest may have, and gates.
         (

@@ -1704,9 +1704,9 @@ fn documentation() -> String {
     let mut text = "\
 # Findings
 
-`kubectl hpa explain` and `predict` say first what is wrong, and which ordinary rule of the controller explains
-the answer. A report shows the three most important findings; `-o wide` shows all of them with their evidence and
-with commands to paste, and `-o json` has them in `findings`.
+`kubectl hpa explain` and `predict` say first which ordinary rule of the controller decides, and what is wrong. A report
+names the rule in its first sentence, and shows the three most important of the other findings; `-o wide` shows all of
+them with their evidence and with commands to paste, and `-o json` has them in `findings`.
 
 A finding rests on evidence: what could not be read leads to no finding, so the absence of one says nothing.
 The lines that say what the answer would be otherwise (such as `Without it: ...`) come from running the controller's

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{BorrowedText, UniqueMap, null_as_default, string_map};
+use crate::apimachinery::json::{BorrowedText, UniqueMap, unique_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -150,6 +150,10 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         if kind.is_empty() {
             return Err(A::Error::custom(NO_KIND));
         }
+        // What this program writes is read strictly.
+        source
+            .elements
+            .read_null_as_zero(api_version != OWN_API_VERSION);
         let current = Cell::new(None);
         let fields = MapAccessDeserializer::new(Replay {
             early: early.into_iter(),
@@ -416,15 +420,13 @@ fn part<'de, T: Default + Deserialize<'de>, E: Error>(
         .map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
 }
 
-/// Reads a value out of order; null is the zero value.
-fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
+/// Reads a value out of order.
+fn read_raw<'de, T: Deserialize<'de>, E: Error>(
     raw: &'de RawValue,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let read = Option::<T>::deserialize(json::Objects::new(raw, source.elements));
-    let read =
-        read.map_err(|e| source.note::<E>(raw.get(), ReadFault::from_json(&e, raw.get())))?;
-    Ok(read.unwrap_or_default())
+    let read = T::deserialize(json::Objects::new(raw, source.elements));
+    read.map_err(|e| source.note(raw.get(), ReadFault::from_json(&e, raw.get())))
 }
 
 /// Reassembles an object as JSON.
@@ -476,14 +478,12 @@ fn workload<E: Error>(
         observed_generation: Option<IgnoredAny>,
         ready_replicas: Option<i32>,
         updated_replicas: Option<i32>,
-        #[serde(deserialize_with = "null_as_default")]
         update_revision: String,
-        #[serde(rename = "currentPodHash", deserialize_with = "null_as_default")]
+        #[serde(rename = "currentPodHash")]
         current_pod_hash: String,
         #[serde(rename = "HPAReplicas")]
         hpa_replicas: Option<i32>,
         selector: Option<String>,
-        #[serde(deserialize_with = "json::list")]
         conditions: Vec<Condition>,
     }
     #[derive(Deserialize, Default)]
@@ -501,18 +501,14 @@ fn workload<E: Error>(
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct WorkloadRef {
-        #[serde(deserialize_with = "null_as_default")]
         api_version: String,
-        #[serde(deserialize_with = "null_as_default")]
         kind: String,
-        #[serde(deserialize_with = "null_as_default")]
         name: String,
-        #[serde(deserialize_with = "null_as_default")]
         scale_down: String,
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
-    struct StringMap(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
     let WorkloadSpecFields {
         replicas,
@@ -612,8 +608,8 @@ fn workload<E: Error>(
 /// The items of a list whose items need no reader of their own.
 #[derive(Deserialize)]
 struct PlainItems<T> {
-    #[serde(default = "Option::default")]
-    items: Option<Vec<T>>,
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
@@ -631,7 +627,7 @@ fn add_answer<T: PartialEq>(
     for (place, item) in known.iter().enumerate() {
         earlier.entry(owned(item)).or_default().push(place);
     }
-    for item in answer.items.into_iter().flatten() {
+    for item in answer.items {
         let places = if earlier.is_empty() {
             None
         } else {

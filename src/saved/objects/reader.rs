@@ -103,11 +103,22 @@ impl SourceText<'_> {
     }
 }
 
+impl ObjectReader<'_> {
+    /// Returns the same, to read one of several objects.
+    fn again(&mut self) -> ObjectReader<'_> {
+        ObjectReader {
+            objects: self.objects,
+            ..*self
+        }
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for ObjectReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        // Null is no object.
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -361,12 +372,12 @@ impl Objects {
                     _ => false,
                 };
                 let inherited = (!item.is_empty()).then_some((api_version, item));
-                fields.deserialize_map(ListReader(ItemsReader {
+                fields.deserialize_map(ListReader(ItemsReader(ObjectReader {
                     objects: self,
                     source,
                     inherited,
                     depth: depth + 1,
-                }))?;
+                })))?;
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
@@ -668,12 +679,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
 }
 
 /// Reads the items of a list, each as an object; null means no items.
-struct ItemsReader<'r> {
-    objects: &'r mut Objects,
-    source: SourceText<'r>,
-    inherited: Option<(&'r str, &'r str)>,
-    depth: usize,
-}
+struct ItemsReader<'r>(ObjectReader<'r>);
 
 impl<'de> Visitor<'de> for ItemsReader<'_> {
     type Value = ();
@@ -687,21 +693,8 @@ impl<'de> Visitor<'de> for ItemsReader<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self {
-            objects,
-            source,
-            inherited,
-            depth,
-        } = self;
-        while items
-            .next_element_seed(ObjectReader {
-                objects: &mut *objects,
-                source,
-                inherited,
-                depth,
-            })?
-            .is_some()
-        {}
+        let Self(mut reader) = self;
+        while items.next_element_seed(reader.again())?.is_some() {}
         Ok(())
     }
 }

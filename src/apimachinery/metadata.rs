@@ -93,21 +93,21 @@ pub struct OwnerReference {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
-    /// The type, such as `Available`.
+    /// The type, such as `Available`; of an HPA `AbleToScale`, `ScalingActive`, `ScalingLimited` or `ScaledToZero`.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// When the status last changed.
+    #[serde(with = "optional_time")]
+    pub last_transition_time: Option<Timestamp>,
     /// The reason, as one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The message.
+    /// The reason, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// When the status last changed.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "optional_time::deserialize"
-    )]
-    pub last_transition_time: Option<Timestamp>,
+    /// The generation that it was set for; of an HPA from 1.37 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }

@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::metadata::ObjectMeta;
 use crate::apimachinery::annotations::KEDA_OWNERSHIP;
 use crate::apimachinery::json::{DecodeError, decode, optional_time};
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
-    Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS,
-    MetricSpec, MetricStatus, MetricValueStatus, ResourceMetricStatus,
+    Behavior, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS, MetricSpec,
+    MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;

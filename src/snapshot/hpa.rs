@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::written::Written;
 use crate::apimachinery::json::optional_time;
-use crate::apimachinery::metadata::OwnerReference;
+use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
@@ -851,27 +851,4 @@ pub struct MetricValueStatus {
     /// The share of the requests, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_utilization: Option<i32>,
-}
-
-/// `HorizontalPodAutoscalerCondition`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Condition {
-    /// `AbleToScale`, `ScalingActive`, `ScalingLimited` or `ScaledToZero`.
-    #[serde(rename = "type")]
-    pub type_: String,
-    /// `True`, `False` or `Unknown`.
-    pub status: String,
-    /// When the status last changed.
-    #[serde(with = "optional_time")]
-    pub last_transition_time: Option<Timestamp>,
-    /// The reason, as one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// The reason, as a sentence.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-    /// The generation of the HPA that it was set for, from 1.37 on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
 }

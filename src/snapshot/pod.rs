@@ -820,6 +820,7 @@ mod wire {
                     reason: words[2].unwrap_or_default().to_owned(),
                     message: message.as_deref().unwrap_or_default().to_owned(),
                     last_transition_time: time()?,
+                    observed_generation: None,
                 });
             }
             if self.ready.is_none() && type_.as_deref() == Some(READY) {

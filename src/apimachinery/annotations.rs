@@ -83,18 +83,13 @@ impl<'de> Deserialize<'de> for Annotations {
                 f.write_str("a map of annotations")
             }
 
-            fn visit_unit<E>(self) -> Result<Annotations, E> {
-                Ok(Annotations::default())
-            }
-
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
                 let mut known: Vec<(&'static str, Box<str>)> = Vec::new();
                 while let Some(KnownKey(key)) = map.next_key()? {
                     match key {
                         Some(key) => {
-                            let value: Option<Box<str>> = map.next_value()?;
+                            let value: Box<str> = map.next_value()?;
                             known.retain(|(name, _)| *name != key);
-                            let value = value.unwrap_or_default();
                             let value = match key {
                                 LAST_APPLIED => replicas_of(&value),
                                 _ => Some(value),
@@ -109,7 +104,7 @@ impl<'de> Deserialize<'de> for Annotations {
                 Ok(Annotations(known))
             }
         }
-        deserializer.deserialize_any(AnnotationsVisitor)
+        deserializer.deserialize_map(AnnotationsVisitor)
     }
 }
 

@@ -246,15 +246,6 @@ fn read_to_end<'de, T>(
     Ok(value)
 }
 
-/// Reads null as the type's zero value.
-pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// A string, borrowed if it needs no unescaping. Serde's `Cow` is owned in an `Option`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct BorrowedText<'de>(pub(crate) Cow<'de, str>);
@@ -287,41 +278,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
         }
         deserializer.deserialize_str(BorrowedTextVisitor)
     }
-}
-
-/// Reads a list that may be null and whose elements may be null.
-pub(crate) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(nullable_list(deserializer)?.unwrap_or_default())
-}
-
-/// Reads a list in which null and empty differ; its elements may be null.
-pub(crate) fn nullable_list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    let elements: Option<Vec<Option<T>>> = Option::deserialize(deserializer)?;
-    Ok(elements.map(|list| list.into_iter().map(Option::unwrap_or_default).collect()))
-}
-
-/// Reads a map of strings that may be null and whose values may be null.
-pub(crate) fn string_map<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    Ok(without_nulls(unique_map(deserializer)?))
-}
-
-/// Not generic, so that all readers share one copy.
-fn without_nulls(entries: BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
-    entries
-        .into_iter()
-        .map(|(key, value)| (key, value.unwrap_or_default()))
-        .collect()
 }
 
 /// A map without duplicate keys. Go keeps the last of equal keys, kubectl has the API server
@@ -368,14 +324,13 @@ pub(crate) fn duplicate<E: serde::de::Error>(key: &impl fmt::Display) -> E {
     E::custom(format_args!("duplicate field `{key}`"))
 }
 
-/// Reads a map that may be null and has no duplicate keys.
+/// Reads a map that has no duplicate keys.
 pub(crate) fn unique_map<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
 {
-    let entries: Option<UniqueMap<String, V>> = Option::deserialize(deserializer)?;
-    Ok(entries.map(|entries| entries.0).unwrap_or_default())
+    UniqueMap::deserialize(deserializer).map(|entries| entries.0)
 }
 
 /// `metav1.Time`: RFC 3339, written in whole seconds.
@@ -503,7 +458,6 @@ mod tests {
         }
         // All types that JSON has, and what serde makes of them.
         for (json, found) in [
-            ("null", "null"),
             ("true", "a boolean"),
             ("\"c\"", "a string"),
             ("\"text\"", "a string"),

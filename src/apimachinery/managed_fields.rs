@@ -7,29 +7,22 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::json::{null_as_default, optional_time};
+use super::json::optional_time;
 
 /// `metav1.ManagedFieldsEntry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ManagedFieldsEntry {
     /// The field manager.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub manager: String,
     /// How: `Apply` for server-side apply, otherwise `Update`.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     operation: String,
     /// When it last changed something; the scale subresource omits it.
     #[serde(deserialize_with = "optional_time::deserialize")]
     pub time: Option<Timestamp>,
     /// The subresource that it wrote; empty for the object itself.
-    #[serde(deserialize_with = "null_as_default")]
     subresource: String,
     /// Which of these fields it has written.
     #[serde(

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::annotations::Annotations;
-use super::json::{list, null_as_default, optional_time};
+use super::json::optional_time;
 use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
 use super::tool::Tool;
@@ -15,22 +15,15 @@ use super::tool::Tool;
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// The object's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The object's namespace, if stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The object's uid.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The state of the object.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
     /// The number of specs that the object has had.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,10 +47,10 @@ pub struct Metadata {
     )]
     pub deletion_timestamp: Option<Timestamp>,
     /// Who has written what, and when. The API returns it with a target, `--save` with its scale.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
     /// The object's owners.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owner_references: Vec<OwnerReference>,
 }
 
@@ -80,19 +73,13 @@ impl Metadata {
 #[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
     /// Group and version of the owner.
-    #[serde(deserialize_with = "null_as_default")]
     pub api_version: String,
     /// The owner's kind.
-    #[serde(deserialize_with = "null_as_default")]
     pub kind: String,
     /// The owner's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The owner's uid.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Whether the owner is the managing controller.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,28 +93,21 @@ pub struct OwnerReference {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
-    /// The type, such as `Available`.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    /// The type, such as `Available`; of an HPA `AbleToScale`, `ScalingActive`, `ScalingLimited` or `ScaledToZero`.
+    #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: String,
-    /// The reason, as one word.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
-    pub reason: String,
-    /// The message.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
-    pub message: String,
     /// When the status last changed.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "optional_time::deserialize"
-    )]
+    #[serde(with = "optional_time")]
     pub last_transition_time: Option<Timestamp>,
+    /// The reason, as one word.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The reason, as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The generation that it was set for; of an HPA from 1.37 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }

@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::metadata::ObjectMeta;
 use crate::apimachinery::annotations::KEDA_OWNERSHIP;
-use crate::apimachinery::json::{
-    DecodeError, decode, list, null_as_default, nullable_list, optional_time,
-};
+use crate::apimachinery::json::{DecodeError, decode, optional_time};
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
-    Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS,
-    MetricSpec, MetricStatus, MetricValueStatus, ResourceMetricStatus,
+    Behavior, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS, MetricSpec,
+    MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
@@ -184,9 +183,7 @@ pub(crate) fn too_many(what: &str, count: usize) -> String {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct TypeMeta {
-    #[serde(deserialize_with = "null_as_default")]
     api_version: String,
-    #[serde(deserialize_with = "null_as_default")]
     kind: String,
 }
 
@@ -227,11 +224,8 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
     bound(deserialize = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")
 )]
 struct VersionedHpa<Spec, Status> {
-    #[serde(deserialize_with = "null_as_default")]
     metadata: ObjectMeta,
-    #[serde(deserialize_with = "null_as_default")]
     spec: Spec,
-    #[serde(deserialize_with = "null_as_default")]
     status: Status,
 }
 
@@ -255,10 +249,8 @@ impl<Spec, Status> VersionedHpa<Spec, Status> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct V1Spec {
-    #[serde(deserialize_with = "null_as_default")]
     scale_target_ref: CrossVersionObjectReference,
     min_replicas: Option<i32>,
-    #[serde(deserialize_with = "null_as_default")]
     max_replicas: i32,
     #[serde(rename = "targetCPUUtilizationPercentage")]
     target_cpu_utilization_percentage: Option<i32>,
@@ -270,9 +262,7 @@ struct V1Status {
     observed_generation: Option<i64>,
     #[serde(with = "optional_time")]
     last_scale_time: Option<Timestamp>,
-    #[serde(deserialize_with = "null_as_default")]
     current_replicas: i32,
-    #[serde(deserialize_with = "null_as_default")]
     desired_replicas: i32,
     #[serde(rename = "currentCPUUtilizationPercentage")]
     current_cpu_utilization_percentage: Option<i32>,
@@ -282,19 +272,21 @@ struct V1Status {
 fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
     let mut hpa = object.convert(HpaVersion::V1, v1_spec, v1_status);
     let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
-    if let Some(metrics) = read_annotation::<legacy::MetricSpecs>(annotations, "metrics", notes) {
+    if let Some(metrics) = read_annotation::<Vec<legacy::MetricSpec>>(annotations, "metrics", notes)
+    {
         // The percentage of the spec, if there is one, comes last.
-        let metrics = metrics.0.into_iter().map(legacy::MetricSpec::convert);
+        let metrics = metrics.into_iter().map(legacy::MetricSpec::convert);
         hpa.spec.metrics.splice(..0, metrics);
     }
     hpa.spec.behavior = read_annotation(annotations, "behavior", notes)
         .filter(|behavior| *behavior != Behavior::default());
-    let statuses = read_annotation::<legacy::MetricStatuses>(annotations, "current-metrics", notes);
+    let statuses =
+        read_annotation::<Vec<legacy::MetricStatus>>(annotations, "current-metrics", notes);
     if let Some(statuses) = statuses {
-        let statuses = statuses.0.into_iter().map(legacy::MetricStatus::convert);
+        let statuses = statuses.into_iter().map(legacy::MetricStatus::convert);
         hpa.status.current_metrics = Some(statuses.collect());
     }
-    if let Some(ConditionList(conditions)) = read_annotation(annotations, "conditions", notes) {
+    if let Some(conditions) = read_annotation(annotations, "conditions", notes) {
         hpa.status.conditions = conditions;
     }
     hpa
@@ -338,18 +330,12 @@ fn v1_status(status: V1Status) -> HpaStatus {
     }
 }
 
-#[derive(Deserialize)]
-struct ConditionList(#[serde(deserialize_with = "list")] Vec<Condition>);
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct V2beta1Spec {
-    #[serde(deserialize_with = "null_as_default")]
     scale_target_ref: CrossVersionObjectReference,
     min_replicas: Option<i32>,
-    #[serde(deserialize_with = "null_as_default")]
     max_replicas: i32,
-    #[serde(deserialize_with = "list")]
     metrics: Vec<legacy::MetricSpec>,
 }
 
@@ -359,13 +345,9 @@ struct V2beta1Status {
     observed_generation: Option<i64>,
     #[serde(with = "optional_time")]
     last_scale_time: Option<Timestamp>,
-    #[serde(deserialize_with = "null_as_default")]
     current_replicas: i32,
-    #[serde(deserialize_with = "null_as_default")]
     desired_replicas: i32,
-    #[serde(deserialize_with = "nullable_list")]
     current_metrics: Option<Vec<legacy::MetricStatus>>,
-    #[serde(deserialize_with = "list")]
     conditions: Vec<Condition>,
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::apimachinery::json::{list, null_as_default, optional_time, string_map};
+use crate::apimachinery::json::{optional_time, unique_map};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 
@@ -20,34 +20,21 @@ pub type LabelMap = BTreeMap<String, String>;
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMeta {
     /// The object's name; empty when only `generateName` is given.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The prefix from which the API server would generate a name.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub generate_name: String,
     /// The namespace; empty if the manifest leaves it to the request.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// Set by the API server on creation.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The state of the object.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
     /// Counted by the API server.
-    #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub generation: i64,
     /// Set by the API server on creation.
     #[serde(
@@ -64,23 +51,23 @@ pub struct ObjectMeta {
     /// Labels by key.
     #[serde(
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "string_map"
+        deserialize_with = "unique_map"
     )]
     pub labels: LabelMap,
     /// Annotations by key.
     #[serde(
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "string_map"
+        deserialize_with = "unique_map"
     )]
     pub annotations: LabelMap,
     /// The objects that own this one.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owner_references: Vec<OwnerReference>,
     /// What has to happen before the object can be deleted.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
     /// Who has written what, and when.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 

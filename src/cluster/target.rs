@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::apimachinery::json::null_as_default;
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::read::read;
@@ -18,11 +17,8 @@ use crate::snapshot::written::FIELD_MANAGER;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TargetObject {
-    #[serde(deserialize_with = "null_as_default")]
     metadata: Metadata,
-    #[serde(deserialize_with = "null_as_default")]
     spec: TargetSpec,
-    #[serde(deserialize_with = "null_as_default")]
     status: TargetStatus,
 }
 
@@ -35,9 +31,7 @@ struct TargetSpec {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct TargetStatus {
-    #[serde(deserialize_with = "null_as_default")]
     replicas: i32,
-    #[serde(deserialize_with = "null_as_default")]
     ready_replicas: i32,
     observed_generation: Option<Value>,
 }
@@ -124,7 +118,7 @@ mod tests {
     use super::{TargetObject, Value};
 
     fn target(object: Value) -> TargetObject {
-        serde_json::from_value(object).unwrap()
+        crate::apimachinery::json::decode(&object.to_string()).unwrap()
     }
 
     #[test]

@@ -51,14 +51,7 @@ pub(crate) fn without_behavior(wanted: BehaviorInput, memory: &mut Memory) -> No
             held_by = Some(*past);
         }
     }
-    remember(
-        list,
-        stale,
-        Recommendation {
-            replicas: desired,
-            time: now,
-        },
-    );
+    remember(list, stale, desired, now);
     let able_reason = if stabilized == desired {
         "ReadyForNewScale"
     } else {
@@ -167,14 +160,7 @@ pub(crate) fn with_behavior(
             highest_by
         };
     }
-    remember(
-        list,
-        stale,
-        Recommendation {
-            replicas: desired,
-            time: now,
-        },
-    );
+    remember(list, stale, desired, now);
     let able_reason = if stabilized == desired {
         "ReadyForNewScale"
     } else if desired >= current {
@@ -248,7 +234,8 @@ pub(crate) fn with_behavior(
 
 /// Overwrites the last stale entry, or appends: one entry is recycled per pass, and the list is
 /// not sorted.
-fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recommendation) {
+fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, replicas: i32, time: Timestamp) {
+    let entry = Recommendation { replicas, time };
     match stale {
         Some(place) => list[place] = entry,
         None => list.push(entry),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::snapshot::hpa::Condition;
+use crate::apimachinery::metadata::Condition;
 
 pub(super) const ABLE_TO_SCALE: &str = "AbleToScale";
 pub(super) const SCALING_ACTIVE: &str = "ScalingActive";

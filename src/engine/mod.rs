@@ -21,9 +21,10 @@ use decision::{
 };
 use rules::Rules;
 
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names;
 use crate::memory::Memory;
-use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricSpec, MetricStatus};
+use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;

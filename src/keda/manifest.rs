@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::apimachinery::json::{DecodeError, decode, list, null_as_default, unique_map};
+use crate::apimachinery::json::{DecodeError, decode, unique_map};
 use crate::apiserver::convert::{BEHAVIOR, UnknownFields, ValueShape, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
@@ -14,7 +14,6 @@ use crate::snapshot::hpa::Behavior;
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ScaledObjectManifest {
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) api_version: String,
     pub(super) spec: Option<ManifestSpec>,
 }
@@ -30,9 +29,7 @@ pub(super) struct ManifestSpec {
     pub(super) idle_replica_count: Option<i32>,
     pub(super) min_replica_count: Option<i32>,
     pub(super) max_replica_count: Option<i32>,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) advanced: Advanced,
-    #[serde(deserialize_with = "list")]
     pub(super) triggers: Vec<Trigger>,
     pub(super) fallback: Option<Fallback>,
 }
@@ -41,13 +38,9 @@ pub(super) struct ManifestSpec {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ScaleTarget {
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) api_version: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) kind: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) env_source_container_name: String,
 }
 
@@ -59,7 +52,6 @@ pub(super) struct Advanced {
     /// Read only for its type.
     #[serde(rename = "restoreToOriginalReplicaCount")]
     _restores: Option<bool>,
-    #[serde(deserialize_with = "null_as_default")]
     scaling_modifiers: ScalingModifiers,
 }
 
@@ -68,7 +60,6 @@ pub(super) struct Advanced {
 #[serde(default)]
 pub(super) struct HpaConfig {
     pub(super) behavior: Option<Behavior>,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
 }
 
@@ -76,11 +67,8 @@ pub(super) struct HpaConfig {
 #[derive(Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ScalingModifiers {
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) formula: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) target: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) activation_target: String,
     pub(super) metric_type: Option<String>,
 }
@@ -98,17 +86,14 @@ pub(super) struct Fallback {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Trigger {
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub(super) type_: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) use_cached_metrics: bool,
     /// Of any JSON, so that no failure to read it shows a value.
     #[serde(deserialize_with = "metadata")]
     pub(super) metadata: Option<BTreeMap<String, Json>>,
     pub(super) authentication_ref: Option<AuthenticationRef>,
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) metric_type: String,
 }
 
@@ -116,7 +101,6 @@ pub(super) struct Trigger {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct AuthenticationRef {
-    #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
     pub(super) kind: Option<String>,
 }

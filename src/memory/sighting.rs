@@ -4,7 +4,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::snapshot::hpa::{Condition, Hpa, HpaSpec, HpaStatus, ScalingRules};
+use crate::apimachinery::metadata::Condition;
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, ScalingRules};
 
 /// What is known about a pass that evaluated its metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]

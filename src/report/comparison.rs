@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
-use crate::snapshot::hpa::{Condition, HpaStatus, MetricStatus, MetricValueStatus};
+use crate::snapshot::hpa::{HpaStatus, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, ReasonFinder};
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{UniqueMap, decode, null_as_default, optional_time};
+use crate::apimachinery::json::{UniqueMap, decode, optional_time};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
@@ -388,6 +388,15 @@ pub struct ControllerState<'a> {
     /// The answers of the metrics APIs when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub answers: Vec<ApiAnswer<'a>>,
+}
+
+/// Reads null as the zero value in a document in which it is an error elsewhere.
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Reads feature gates.

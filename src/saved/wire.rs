@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::apimachinery::json::{null_as_default, optional_time};
+use crate::apimachinery::json::optional_time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::{Metadata, OwnerReference};
 use crate::apimachinery::names;
@@ -34,13 +34,10 @@ pub(super) struct Document<'a, T> {
 #[serde(default)]
 pub struct ScaleObject {
     /// The target's metadata, without its kind.
-    #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
     /// The desired replicas.
-    #[serde(deserialize_with = "null_as_default")]
     pub spec: ScaleSpec,
     /// The current replicas.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: ScaleStatus,
 }
 
@@ -49,7 +46,6 @@ pub struct ScaleObject {
 #[serde(default)]
 pub struct ScaleSpec {
     /// The count; 0 if unstated.
-    #[serde(deserialize_with = "null_as_default")]
     pub replicas: i32,
 }
 
@@ -58,10 +54,8 @@ pub struct ScaleSpec {
 #[serde(default)]
 pub struct ScaleStatus {
     /// The count; 0 if unstated.
-    #[serde(deserialize_with = "null_as_default")]
     pub replicas: i32,
     /// The pods' selector as text.
-    #[serde(deserialize_with = "null_as_default")]
     pub selector: String,
 }
 
@@ -117,11 +111,10 @@ impl ScaleObject {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct EventObject {
-    #[serde(alias = "regarding", deserialize_with = "null_as_default")]
+    #[serde(alias = "regarding")]
     involved_object: ObjectReference,
-    #[serde(deserialize_with = "null_as_default")]
     reason: String,
-    #[serde(alias = "note", deserialize_with = "null_as_default")]
+    #[serde(alias = "note")]
     message: String,
     #[serde(
         alias = "deprecatedFirstTimestamp",
@@ -133,31 +126,25 @@ pub(crate) struct EventObject {
         deserialize_with = "optional_time::deserialize"
     )]
     last_timestamp: Option<Timestamp>,
-    #[serde(alias = "deprecatedCount", deserialize_with = "null_as_default")]
+    #[serde(alias = "deprecatedCount")]
     count: i32,
     #[serde(skip_serializing, deserialize_with = "optional_time::deserialize")]
     event_time: Option<Timestamp>,
     #[serde(skip_serializing)]
     series: Option<EventSeries>,
-    #[serde(
-        alias = "deprecatedSource",
-        skip_serializing,
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(alias = "deprecatedSource", skip_serializing)]
     source: EventSource,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct EventSource {
-    #[serde(deserialize_with = "null_as_default")]
     component: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct EventSeries {
-    #[serde(deserialize_with = "null_as_default")]
     count: i32,
     #[serde(deserialize_with = "optional_time::deserialize")]
     last_observed_time: Option<Timestamp>,
@@ -261,9 +248,7 @@ impl EventObject {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct LeaseObject {
-    #[serde(deserialize_with = "null_as_default")]
     metadata: Metadata,
-    #[serde(deserialize_with = "null_as_default")]
     spec: LeaseSpec,
 }
 

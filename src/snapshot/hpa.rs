@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::written::Written;
-use crate::apimachinery::json::{list, null_as_default, nullable_list, optional_time};
-use crate::apimachinery::metadata::OwnerReference;
+use crate::apimachinery::json::optional_time;
+use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
@@ -114,16 +114,14 @@ impl Hpa {
 #[serde(rename_all = "camelCase", default)]
 pub struct HpaSpec {
     /// The object whose scale is controlled.
-    #[serde(deserialize_with = "null_as_default")]
     pub scale_target_ref: CrossVersionObjectReference,
     /// The lower limit; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_replicas: Option<i32>,
     /// The upper limit.
-    #[serde(deserialize_with = "null_as_default")]
     pub max_replicas: i32,
     /// The metrics, of which the highest proposal wins.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,
     /// Scaling rules for each direction; absent selects the older algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,16 +152,11 @@ impl HpaSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct CrossVersionObjectReference {
     /// The kind, such as `Deployment`.
-    #[serde(deserialize_with = "null_as_default")]
     pub kind: String,
     /// The object's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Group and version; empty means the core group.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
 }
 
@@ -207,7 +200,7 @@ impl fmt::Display for CrossVersionObjectReference {
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricSpec {
     /// `Resource`, `ContainerResource`, `Pods`, `Object` or `External`.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub type_: String,
     /// A metric that describes one object.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -553,13 +546,10 @@ impl MetricSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMetricSource {
     /// The object that the metric describes.
-    #[serde(deserialize_with = "null_as_default")]
     pub described_object: CrossVersionObjectReference,
     /// The target value.
-    #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
 }
 
@@ -568,10 +558,8 @@ pub struct ObjectMetricSource {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodsMetricSource {
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// The target average.
-    #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
 
@@ -580,10 +568,8 @@ pub struct PodsMetricSource {
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceMetricSource {
     /// The resource, such as `cpu`.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The target average or share of the requests.
-    #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
 
@@ -592,13 +578,10 @@ pub struct ResourceMetricSource {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerResourceMetricSource {
     /// The resource, such as `cpu`.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The target average or share of the requests.
-    #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
     /// The container, the same in every pod.
-    #[serde(deserialize_with = "null_as_default")]
     pub container: String,
 }
 
@@ -607,10 +590,8 @@ pub struct ContainerResourceMetricSource {
 #[serde(rename_all = "camelCase", default)]
 pub struct ExternalMetricSource {
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// The target value, in total or per pod.
-    #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
 
@@ -619,7 +600,6 @@ pub struct ExternalMetricSource {
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricIdentifier {
     /// The metric's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Narrows the metric by its labels; both null and empty mean unfiltered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -632,7 +612,7 @@ pub struct MetricIdentifier {
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricTarget {
     /// `Utilization`, `Value` or `AverageValue`.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub type_: String,
     /// The target value in total.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -681,10 +661,7 @@ pub struct ScalingRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
     /// The policies; null differs from empty, which replaces the default and is then invalid.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "nullable_list"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub policies: Option<Vec<ScalingPolicy>>,
     /// The tolerance of this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -696,13 +673,11 @@ pub struct ScalingRules {
 #[serde(rename_all = "camelCase", default)]
 pub struct ScalingPolicy {
     /// `Pods` or `Percent`.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub type_: String,
     /// The change, in pods or percent, that the period allows.
-    #[serde(deserialize_with = "null_as_default")]
     pub value: i32,
     /// The period, in seconds.
-    #[serde(deserialize_with = "null_as_default")]
     pub period_seconds: i32,
 }
 
@@ -718,16 +693,14 @@ pub struct HpaStatus {
     #[serde(skip_serializing_if = "Option::is_none", with = "optional_time")]
     pub last_scale_time: Option<Timestamp>,
     /// The replicas at the last pass, before it scaled.
-    #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub current_replicas: i32,
     /// The replicas that the last pass decided on.
-    #[serde(deserialize_with = "null_as_default")]
     pub desired_replicas: i32,
     /// One entry for each metric of the spec, or null if the pass read none.
-    #[serde(deserialize_with = "nullable_list")]
     pub current_metrics: Option<Vec<MetricStatus>>,
     /// The conditions, in the order in which they were first set.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
 
@@ -740,7 +713,7 @@ fn is_zero(n: &i32) -> bool {
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricStatus {
     /// The metric's type, or empty.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub type_: String,
     /// Set for `Object`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -816,13 +789,10 @@ impl MetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMetricStatus {
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// The metric's value.
-    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The object that the metric describes.
-    #[serde(deserialize_with = "null_as_default")]
     pub described_object: CrossVersionObjectReference,
 }
 
@@ -831,10 +801,8 @@ pub struct ObjectMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodsMetricStatus {
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// The metric's value.
-    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -843,10 +811,8 @@ pub struct PodsMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceMetricStatus {
     /// The resource.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The metric's value.
-    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -855,13 +821,10 @@ pub struct ResourceMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerResourceMetricStatus {
     /// The resource.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The metric's value.
-    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The container.
-    #[serde(deserialize_with = "null_as_default")]
     pub container: String,
 }
 
@@ -870,10 +833,8 @@ pub struct ContainerResourceMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ExternalMetricStatus {
     /// Name and selector of the metric.
-    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// The metric's value.
-    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -890,34 +851,4 @@ pub struct MetricValueStatus {
     /// The share of the requests, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_utilization: Option<i32>,
-}
-
-/// `HorizontalPodAutoscalerCondition`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Condition {
-    /// `AbleToScale`, `ScalingActive`, `ScalingLimited` or `ScaledToZero`.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
-    pub type_: String,
-    /// `True`, `False` or `Unknown`.
-    #[serde(deserialize_with = "null_as_default")]
-    pub status: String,
-    /// When the status last changed.
-    #[serde(with = "optional_time")]
-    pub last_transition_time: Option<Timestamp>,
-    /// The reason, as one word.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
-    pub reason: String,
-    /// The reason, as a sentence.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
-    pub message: String,
-    /// The generation of the HPA that it was set for, from 1.37 on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
 }

@@ -3,11 +3,11 @@
 //! `IsControllerEnabled`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 
 use crate::apimachinery::go;
+use crate::apimachinery::json::{BorrowedText, read_each};
 use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
 
@@ -104,54 +104,16 @@ impl Arguments {
 
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Reads an argument without an intermediate string.
-        struct ArgumentSeed<'a>(&'a mut Arguments);
-        impl<'de> DeserializeSeed<'de> for ArgumentSeed<'_> {
-            type Value = ();
-
-            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                deserializer.deserialize_any(self)
-            }
-        }
-        impl Visitor<'_> for ArgumentSeed<'_> {
-            type Value = ();
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_str<E>(self, argument: &str) -> Result<(), E> {
-                self.0.push(argument);
+        let mut arguments = Self::default();
+        read_each(
+            deserializer,
+            "a list of strings",
+            |argument: BorrowedText<'de>| {
+                arguments.push(&argument);
                 Ok(())
-            }
-
-            fn visit_unit<E>(self) -> Result<(), E> {
-                self.0.push("");
-                Ok(())
-            }
-        }
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Arguments;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of strings")
-            }
-
-            fn visit_unit<E>(self) -> Result<Arguments, E> {
-                Ok(Arguments::default())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Arguments, A::Error> {
-                let mut arguments = Arguments::default();
-                while list
-                    .next_element_seed(ArgumentSeed(&mut arguments))?
-                    .is_some()
-                {}
-                Ok(arguments)
-            }
-        }
-        deserializer.deserialize_any(All)
+            },
+        )?;
+        Ok(arguments)
     }
 }
 

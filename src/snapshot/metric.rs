@@ -12,7 +12,7 @@ use super::pod::{Meta, ResourceKey, ResourceName, ZERO_TIME};
 use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{duplicate, null_as_default, optional_time};
+use crate::apimachinery::json::{duplicate, optional_time};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::snapshot::by_name::Cursor;
@@ -90,7 +90,6 @@ impl PodMetrics {
 #[serde(default)]
 pub struct ContainerUsage {
     /// The container's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: Box<str>,
     /// Milli-values by resource, each rounded up to a milli.
     #[serde(with = "usage_map")]
@@ -113,12 +112,10 @@ impl ContainerUsage {
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct WirePodMetrics<'a> {
-    #[serde(deserialize_with = "null_as_default")]
     metadata: Meta<'a>,
     #[serde(deserialize_with = "optional_time::deserialize")]
     timestamp: Option<Timestamp>,
     window: GoDuration,
-    #[serde(deserialize_with = "null_as_default")]
     containers: Cow<'a, [ContainerUsage]>,
 }
 
@@ -179,23 +176,19 @@ mod usage_map {
                 f.write_str("a map of resource names to quantities")
             }
 
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Usage::new())
-            }
-
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut usage = Usage::new();
                 while let Some(name) = map.next_key::<ResourceKey>()? {
                     if usage.iter().any(|(other, _)| *other == name.0) {
                         return Err(duplicate(&name.0));
                     }
-                    let Milli(milli) = map.next_value::<Option<Milli>>()?.unwrap_or_default();
+                    let Milli(milli) = map.next_value()?;
                     usage.push((name.0, milli));
                 }
                 Ok(usage)
             }
         }
-        deserializer.deserialize_any(UsageVisitor)
+        deserializer.deserialize_map(UsageVisitor)
     }
 }
 
@@ -238,32 +231,22 @@ pub struct MetricValue {
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectReference {
     /// The kind.
-    #[serde(deserialize_with = "null_as_default")]
     pub kind: String,
     /// The namespace; empty for cluster-scoped objects.
-    #[serde(deserialize_with = "null_as_default")]
     pub namespace: String,
     /// The name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The uid.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Group and version.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct MetricValueWire {
-    #[serde(deserialize_with = "null_as_default")]
     described_object: ObjectReference,
     metric: Option<MetricWire>,
     metric_name: Option<String>,
@@ -278,7 +261,6 @@ struct MetricValueWire {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct MetricWire {
-    #[serde(deserialize_with = "null_as_default")]
     name: String,
     selector: Option<LabelSelector>,
 }
@@ -333,7 +315,7 @@ impl MetricValue {
 #[serde(rename_all = "camelCase")]
 pub struct ExternalMetricValue {
     /// The metric's name.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default)]
     pub metric_name: String,
     /// The labels by which the API selects.
     #[serde(default)]

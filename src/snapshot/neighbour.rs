@@ -5,9 +5,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::Scale;
-use super::hpa::{Condition, Hpa};
+use super::hpa::Hpa;
 use super::note::{Note, WhyUnknownSelector};
 use super::shared::Shared;
+use crate::apimachinery::metadata::Condition;
 
 /// The time within which a changed HPA has had a pass, also with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);

@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{
-    BorrowedText, duplicate, null_as_default, optional_time, read_each, read_str,
-};
+use crate::apimachinery::json::{BorrowedText, duplicate, optional_time, read_each, read_str};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -282,13 +280,9 @@ impl ContainerStatus {
 #[serde(default)]
 pub struct Waiting {
     /// The reason, such as `CrashLoopBackOff`.
-    #[serde(deserialize_with = "null_as_default")]
     pub reason: Box<str>,
     /// The message.
-    #[serde(
-        skip_serializing_if = "str::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub message: Box<str>,
 }
 
@@ -321,23 +315,18 @@ impl<'de> Deserialize<'de> for Requests {
                 f.write_str("a map of resource names to quantities")
             }
 
-            fn visit_unit<E>(self) -> Result<Requests, E> {
-                Ok(Requests::default())
-            }
-
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));
                 while let Some(name) = map.next_key::<ResourceKey>()? {
                     if list.get(&name.0).is_some() {
                         return Err(duplicate(&name.0));
                     }
-                    let amount = map.next_value::<Option<Amount>>()?.unwrap_or_default();
-                    list.0.push((name.0, amount));
+                    list.0.push((name.0, map.next_value()?));
                 }
                 Ok(list)
             }
         }
-        deserializer.deserialize_any(RequestsVisitor)
+        deserializer.deserialize_map(RequestsVisitor)
     }
 }
 
@@ -357,7 +346,6 @@ impl<'de> Deserialize<'de> for ResourceKey {
 #[serde(rename_all = "camelCase", default)]
 pub struct Meta<'a> {
     /// The object's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: Cow<'a, str>,
     /// The object's namespace, if stated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -383,8 +371,7 @@ pub struct Meta<'a> {
     /// The owner that controls the object.
     #[serde(
         rename = "ownerReferences",
-        skip_serializing_if = "ControllerOwner::is_none",
-        deserialize_with = "null_as_default"
+        skip_serializing_if = "ControllerOwner::is_none"
     )]
     pub controller: ControllerOwner,
 }
@@ -408,15 +395,12 @@ impl Serialize for ControllerOwner {
 impl<'de> Deserialize<'de> for ControllerOwner {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut controller = Self::default();
-        read_each(
-            deserializer,
-            "a list of owners",
-            |owner: Option<OwnerReference>| {
-                let owner = owner.filter(|owner| owner.controller == Some(true));
-                controller.0 = controller.0.take().or(owner.map(Into::into));
-                Ok(())
-            },
-        )?;
+        read_each(deserializer, "a list of owners", |owner: OwnerReference| {
+            if controller.is_none() && owner.controller == Some(true) {
+                controller.0 = Some(owner.into());
+            }
+            Ok(())
+        })?;
         Ok(controller)
     }
 }
@@ -517,19 +501,16 @@ mod wire {
     use super::super::manager::Arguments;
     use super::{
         BorrowedText, ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase,
-        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, null_as_default, optional_time,
-        read_each, read_str,
+        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, optional_time, read_each,
+        read_str,
     };
     use crate::apimachinery::json::time;
 
     #[derive(Serialize, Deserialize, Default)]
     #[serde(default)]
     pub(crate) struct Pod<'a> {
-        #[serde(deserialize_with = "null_as_default")]
         pub(crate) metadata: Meta<'a>,
-        #[serde(deserialize_with = "null_as_default")]
         pub(crate) spec: PodSpec<'a>,
-        #[serde(deserialize_with = "null_as_default")]
         pub(crate) status: PodStatus,
     }
 
@@ -542,17 +523,10 @@ mod wire {
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     pub(crate) struct PodSpec<'a> {
-        #[serde(deserialize_with = "null_as_default")]
         pub(crate) containers: Containers<'a>,
-        #[serde(
-            skip_serializing_if = "Containers::is_empty",
-            deserialize_with = "null_as_default"
-        )]
+        #[serde(skip_serializing_if = "Containers::is_empty")]
         pub(crate) init_containers: Containers<'a>,
-        #[serde(
-            skip_serializing_if = "Resources::is_empty",
-            deserialize_with = "null_as_default"
-        )]
+        #[serde(skip_serializing_if = "Resources::is_empty")]
         pub(crate) resources: Resources<'a>,
         #[serde(skip_serializing_if = "is_empty")]
         pub(crate) overhead: Cow<'a, Requests>,
@@ -581,24 +555,17 @@ mod wire {
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     pub(crate) struct PodStatus {
-        #[serde(deserialize_with = "null_as_default")]
         pub(crate) phase: Phase,
         #[serde(
             skip_serializing_if = "Option::is_none",
             deserialize_with = "optional_time::deserialize"
         )]
         pub(crate) start_time: Option<Timestamp>,
-        #[serde(
-            skip_serializing_if = "Conditions::is_empty",
-            deserialize_with = "null_as_default"
-        )]
+        #[serde(skip_serializing_if = "Conditions::is_empty")]
         pub(crate) conditions: Conditions,
-        #[serde(
-            skip_serializing_if = "Statuses::is_empty",
-            deserialize_with = "null_as_default"
-        )]
+        #[serde(skip_serializing_if = "Statuses::is_empty")]
         pub(crate) container_statuses: Statuses,
-        #[serde(skip_serializing, deserialize_with = "null_as_default")]
+        #[serde(skip_serializing)]
         pub(crate) init_container_statuses: Statuses,
     }
 
@@ -643,9 +610,7 @@ mod wire {
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Container<'a> {
-        #[serde(deserialize_with = "null_as_default")]
         name: Cow<'a, str>,
-        #[serde(deserialize_with = "null_as_default")]
         resources: Resources<'a>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
         restart_policy: Option<BorrowedText<'a>>,
@@ -720,8 +685,8 @@ mod wire {
     #[serde(rename_all = "camelCase", default)]
     struct ContainerStatus<'a> {
         #[serde(borrow)]
-        name: Option<BorrowedText<'a>>,
-        restart_count: Option<i32>,
+        name: BorrowedText<'a>,
+        restart_count: i32,
         state: Option<ContainerState>,
         #[serde(skip_serializing_if = "Option::is_none")]
         resources: Option<InEffect<'a>>,
@@ -751,8 +716,8 @@ mod wire {
             serializer.collect_seq(self.0.iter().map(|status| {
                 let requests = status.requests.as_ref().map(Cow::Borrowed);
                 ContainerStatus {
-                    name: Some(BorrowedText(Cow::Borrowed(&status.name))),
-                    restart_count: Some(status.restart_count),
+                    name: BorrowedText(Cow::Borrowed(&status.name)),
+                    restart_count: status.restart_count,
                     state: Some(ContainerState {
                         waiting: status.waiting.clone(),
                     }),
@@ -767,20 +732,18 @@ mod wire {
     impl<'de> Deserialize<'de> for Statuses {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let mut statuses = Vec::new();
-            let add = |status: Option<ContainerStatus<'de>>| {
+            let add = |status: ContainerStatus<'de>| {
                 let ContainerStatus {
                     name,
                     restart_count,
                     state,
                     resources,
-                } = status.unwrap_or_default();
-                let restart_count = restart_count.unwrap_or_default();
+                } = status;
                 let waiting = state.and_then(|state| state.waiting);
                 let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
                 if restart_count != 0 || waiting.is_some() || requests.is_some() {
-                    let name = name.as_deref().unwrap_or_default().into();
                     statuses.push(super::ContainerStatus {
-                        name,
+                        name: name.0.into(),
                         restart_count,
                         waiting,
                         requests,
@@ -857,6 +820,7 @@ mod wire {
                     reason: words[2].unwrap_or_default().to_owned(),
                     message: message.as_deref().unwrap_or_default().to_owned(),
                     last_transition_time: time()?,
+                    observed_generation: None,
                 });
             }
             if self.ready.is_none() && type_.as_deref() == Some(READY) {

@@ -16,7 +16,7 @@ use super::pod::{Pod, Requests};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISION};
-use crate::apimachinery::json::{list, null_as_default, optional_time};
+use crate::apimachinery::json::{Elements, Objects, optional_time};
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
@@ -92,10 +92,8 @@ pub(crate) fn served_elsewhere<'n>(spec: &MetricSpec, listed: &'n str) -> Option
 #[serde(rename_all = "camelCase", default)]
 pub struct ApiResourceList {
     /// The group and version of the API.
-    #[serde(deserialize_with = "null_as_default")]
     pub group_version: String,
     /// The resources.
-    #[serde(deserialize_with = "list")]
     pub resources: Vec<ApiResource>,
 }
 
@@ -104,7 +102,6 @@ pub struct ApiResourceList {
 #[serde(default)]
 pub struct ApiResource {
     /// Its name: of an external metric, or `pods/requests` for a custom one.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
 }
 
@@ -476,11 +473,7 @@ impl ScaleDown {
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateStrategy {
     /// `RollingUpdate`, or `Recreate` of a Deployment, or `OnDelete` of a StatefulSet; the first if empty.
-    #[serde(
-        rename = "type",
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub type_: String,
     /// The limits of a rolling update.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -498,10 +491,7 @@ pub struct UpdateStrategy {
 #[serde(rename_all = "camelCase", default)]
 pub struct Canary {
     /// The steps; without any it is a rolling update.
-    #[serde(
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<CanaryStep>,
     /// Whether something else shifts the traffic, so that all stable pods stay beside those of the canary.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -656,7 +646,6 @@ impl CrossVersionObjectReference {
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkloadStatus {
     /// `replicas`; most objects omit a count of zero.
-    #[serde(deserialize_with = "null_as_default")]
     pub replicas: i32,
     /// `readyReplicas`; most objects omit a count of zero.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -665,17 +654,10 @@ pub struct WorkloadStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i32>,
     /// `updateRevision` of a StatefulSet: the value of `controller-revision-hash` of updated pods.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub update_revision: String,
     /// `currentPodHash` of a Rollout: the value of `rollouts-pod-template-hash` of updated pods.
-    #[serde(
-        rename = "currentPodHash",
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(rename = "currentPodHash", skip_serializing_if = "String::is_empty")]
     pub current_pod_hash: String,
     /// `HPAReplicas` of a Rollout: the replicas of its scale.
     #[serde(rename = "HPAReplicas", skip_serializing_if = "Option::is_none")]
@@ -684,7 +666,7 @@ pub struct WorkloadStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
     /// The conditions.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
 
@@ -876,13 +858,10 @@ impl Serialize for Workload {
 #[serde(default)]
 pub struct ScaledObject {
     /// Identity, and the annotations that pause it.
-    #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
     /// What it scales.
-    #[serde(deserialize_with = "null_as_default")]
     pub spec: ScaledObjectSpec,
     /// What KEDA created for it.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: ScaledObjectStatus,
 }
 
@@ -1030,7 +1009,6 @@ pub(crate) fn paused<'s>(
 #[serde(rename_all = "camelCase", default)]
 pub struct ScaledObjectSpec {
     /// The object that it scales; a Deployment if no kind is stated.
-    #[serde(deserialize_with = "null_as_default")]
     pub scale_target_ref: CrossVersionObjectReference,
     /// The least replicas while a trigger is active; KEDA's HPA has 1 for 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
@@ -1065,7 +1043,6 @@ pub struct ScaledObjectSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct Advanced {
     /// `HorizontalPodAutoscalerConfig`.
-    #[serde(deserialize_with = "null_as_default")]
     pub horizontal_pod_autoscaler_config: HpaConfig,
 }
 
@@ -1074,10 +1051,7 @@ pub struct Advanced {
 #[serde(default)]
 pub struct HpaConfig {
     /// The name of the HPA, if it is stated.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
@@ -1099,10 +1073,7 @@ pub struct Fallback {
     /// The replicas.
     pub replicas: i32,
     /// `currentReplicas` and others that depend on the replicas there are; `static` if empty.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub behavior: String,
 }
 
@@ -1110,7 +1081,9 @@ pub struct Fallback {
 fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(serde_json::Value::deserialize(deserializer)?).ok())
+    let value = serde_json::Value::deserialize(deserializer)?;
+    let elements = Elements::of_answer();
+    Ok(Option::deserialize(Objects::new(value, &elements)).unwrap_or_default())
 }
 
 fn prometheus_queries<'de, D: Deserializer<'de>>(
@@ -1131,7 +1104,6 @@ fn prometheus_queries<'de, D: Deserializer<'de>>(
 #[serde(rename_all = "camelCase", default)]
 pub struct ScaledObjectStatus {
     /// The name of its HPA.
-    #[serde(deserialize_with = "null_as_default")]
     pub hpa_name: String,
     /// When a trigger was last active.
     #[serde(
@@ -1140,7 +1112,7 @@ pub struct ScaledObjectStatus {
     )]
     pub last_active_time: Option<Timestamp>,
     /// The conditions `Ready`, `Active`, `Fallback` and `Paused`.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<KedaCondition>,
 }
 
@@ -1150,10 +1122,9 @@ pub struct ScaledObjectStatus {
 #[serde(default)]
 pub struct KedaCondition {
     /// The type.
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: String,
 }
 
@@ -1162,10 +1133,8 @@ pub struct KedaCondition {
 #[serde(default)]
 pub struct VerticalPodAutoscaler {
     /// Identity.
-    #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
     /// What it resizes, and how.
-    #[serde(deserialize_with = "null_as_default")]
     pub spec: VerticalPodAutoscalerSpec,
 }
 
@@ -1174,16 +1143,11 @@ pub struct VerticalPodAutoscaler {
 #[serde(rename_all = "camelCase", default)]
 pub struct VerticalPodAutoscalerSpec {
     /// The workload that it resizes.
-    #[serde(deserialize_with = "null_as_default")]
     pub target_ref: CrossVersionObjectReference,
     /// Whether it changes pods.
-    #[serde(deserialize_with = "null_as_default")]
     pub update_policy: UpdatePolicy,
     /// What it controls.
-    #[serde(
-        skip_serializing_if = "ResourcePolicy::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "ResourcePolicy::is_empty")]
     pub resource_policy: ResourcePolicy,
 }
 
@@ -1192,7 +1156,6 @@ pub struct VerticalPodAutoscalerSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdatePolicy {
     /// `Off`, `Initial`, `Recreate`, `InPlaceOrRecreate` or `Auto`; `Auto` if empty.
-    #[serde(deserialize_with = "null_as_default")]
     pub update_mode: String,
 }
 
@@ -1201,7 +1164,7 @@ pub struct UpdatePolicy {
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourcePolicy {
     /// What it controls for each container.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub container_policies: Vec<ContainerPolicy>,
 }
 
@@ -1216,13 +1179,9 @@ impl ResourcePolicy {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerPolicy {
     /// The container; `*` for those without a policy of their own.
-    #[serde(deserialize_with = "null_as_default")]
     pub container_name: String,
     /// `Off` or `Auto`; `Auto` if empty.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub mode: String,
     /// The resources; CPU and memory if unstated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -1253,13 +1212,10 @@ impl VerticalPodAutoscaler {
 #[serde(default)]
 pub struct ApiService {
     /// Its name, such as `v1beta1.metrics.k8s.io`.
-    #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
     /// What serves it.
-    #[serde(deserialize_with = "null_as_default")]
     pub spec: ApiServiceSpec,
     /// Its conditions, of which `Available` matters.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: ApiServiceStatus,
 }
 
@@ -1277,10 +1233,8 @@ pub struct ApiServiceSpec {
 #[serde(default)]
 pub struct ServiceReference {
     /// Its namespace.
-    #[serde(deserialize_with = "null_as_default")]
     pub namespace: String,
     /// Its name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
 }
 
@@ -1289,7 +1243,6 @@ pub struct ServiceReference {
 #[serde(default)]
 pub struct ApiServiceStatus {
     /// The conditions.
-    #[serde(deserialize_with = "list")]
     pub conditions: Vec<Condition>,
 }
 

@@ -1,18 +1,35 @@
-//! A deserializer that reads a struct only from a JSON object, and a limited number of elements and entries. Serde's derive
-//! also reads a struct from an array of its fields, so that `behavior: []` would pass as an empty behavior;
-//! Go's decoder has no such form. Everything else is passed to the inner deserializer.
+//! A deserializer that reads as Go's decoder does where serde's derive differs. It reads null as the zero value of what a
+//! type asks for, unless it asks for an `Option`, and a struct only from a JSON object: the derive also reads one from
+//! an array of its fields, so that `behavior: []` would pass as an empty behavior. It limits the number of elements and
+//! entries. Everything else is passed to the inner deserializer.
 
 use std::cell::Cell;
 use std::fmt;
+use std::iter::empty;
 
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 
 /// The deserializer, and in turn each visitor, seed and access that it passes on.
 pub(crate) struct Objects<'e, T> {
     inner: T,
     elements: &'e Elements,
-    /// Whether it reads a struct, whose fields are not counted.
-    is_struct: bool,
+    wanted: Wanted,
+}
+
+/// What a type asks for.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    /// Anything that is passed on as it is.
+    Other,
+    Bool,
+    Integer,
+    Float,
+    Text,
+    List,
+    Map,
+    /// A map whose entries are fields, which are not counted.
+    Struct,
 }
 
 /// How many elements of lists and entries of maps may still be read. A few bytes such as `{}` become an object of
@@ -24,6 +41,8 @@ pub(crate) struct Elements {
     elements: Cell<usize>,
     /// Entries left.
     entries: Cell<usize>,
+    /// Whether null is the zero value; if not, it is an error.
+    null_is_zero: Cell<bool>,
 }
 
 impl Elements {
@@ -53,7 +72,13 @@ impl Elements {
             most,
             elements: Cell::new(most),
             entries,
+            null_is_zero: Cell::new(true),
         }
+    }
+
+    /// Sets whether null is the zero value in what is read from now on, as it is unless this says otherwise.
+    pub(crate) fn read_null_as_zero(&self, is_zero: bool) {
+        self.null_is_zero.set(is_zero);
     }
 
     /// How many were read, where an entry of a map counts as the part of an element that it may cost.
@@ -86,17 +111,31 @@ impl<'e, T> Objects<'e, T> {
         Self {
             inner,
             elements,
-            is_struct: false,
+            wanted: Wanted::Other,
         }
     }
 
     fn with<U>(&self, inner: U) -> Objects<'e, U> {
+        self.wanting(Wanted::Other, inner)
+    }
+
+    fn wanting<U>(&self, wanted: Wanted, inner: U) -> Objects<'e, U> {
         Objects {
             inner,
             elements: self.elements,
-            is_struct: false,
+            wanted,
         }
     }
+}
+
+macro_rules! ask {
+    ($($method:ident: $wanted:ident,)*) => {
+        $(
+            fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+                self.ask(Wanted::$wanted, visitor)
+            }
+        )*
+    };
 }
 
 macro_rules! hand_through {
@@ -104,14 +143,44 @@ macro_rules! hand_through {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
                 let visitor = self.with(visitor);
-        self.inner.$method(visitor)
+                self.inner.$method(visitor)
             }
         )*
     };
 }
 
+impl<'de, D: Deserializer<'de>> Objects<'_, D> {
+    /// Asks for what may be null.
+    fn ask<V: Visitor<'de>>(self, wanted: Wanted, visitor: V) -> Result<V::Value, D::Error> {
+        let visitor = self.wanting(wanted, visitor);
+        if self.elements.null_is_zero.get() {
+            self.inner.deserialize_option(visitor)
+        } else {
+            visitor.visit_some(self.inner)
+        }
+    }
+}
+
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     type Error = D::Error;
+
+    // All integers are alike in JSON; their visitors check the range.
+    ask! {
+        deserialize_bool: Bool,
+        deserialize_i8: Integer,
+        deserialize_i16: Integer,
+        deserialize_i32: Integer,
+        deserialize_i64: Integer,
+        deserialize_u8: Integer,
+        deserialize_u16: Integer,
+        deserialize_u32: Integer,
+        deserialize_u64: Integer,
+        deserialize_f64: Float,
+        deserialize_str: Text,
+        deserialize_string: Text,
+        deserialize_seq: List,
+        deserialize_map: Map,
+    }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
@@ -119,20 +188,13 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = Objects {
-            is_struct: true,
-            ..self.with(visitor)
-        };
-        self.inner.deserialize_map(visitor)
+        self.ask(Wanted::Struct, visitor)
     }
 
     hand_through! {
-        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32
-        deserialize_i64 deserialize_i128 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char
-        deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf
-        deserialize_option deserialize_unit deserialize_seq deserialize_map deserialize_identifier
-        deserialize_ignored_any
+        deserialize_any deserialize_i128 deserialize_u128 deserialize_f32 deserialize_char
+        deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit
+        deserialize_identifier deserialize_ignored_any
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
@@ -216,7 +278,18 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
+        let visitor = self.inner;
+        match self.wanted {
+            Wanted::Other => visitor.visit_none(),
+            Wanted::Bool => visitor.visit_bool(false),
+            Wanted::Integer => visitor.visit_u64(0),
+            Wanted::Float => visitor.visit_f64(0.0),
+            Wanted::Text => visitor.visit_borrowed_str(""),
+            Wanted::List => visitor.visit_seq(SeqDeserializer::new(empty::<()>())),
+            Wanted::Map | Wanted::Struct => {
+                visitor.visit_map(MapDeserializer::new(empty::<((), ())>()))
+            }
+        }
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
@@ -224,8 +297,18 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.visit_some(deserializer)
+        match self.wanted {
+            Wanted::Other => {
+                let deserializer = self.with(deserializer);
+                self.inner.visit_some(deserializer)
+            }
+            Wanted::Bool => deserializer.deserialize_bool(self),
+            Wanted::Integer => deserializer.deserialize_i64(self),
+            Wanted::Float => deserializer.deserialize_f64(self),
+            Wanted::Text => deserializer.deserialize_str(self),
+            Wanted::List => deserializer.deserialize_seq(self),
+            Wanted::Map | Wanted::Struct => deserializer.deserialize_map(self),
+        }
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(
@@ -242,10 +325,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let map = Objects {
-            is_struct: self.is_struct,
-            ..self.with(map)
-        };
+        let map = self.wanting(self.wanted, map);
         self.inner.visit_map(map)
     }
 
@@ -291,7 +371,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
         let key = self.inner.next_key_seed(seed)?;
-        if key.is_some() && !self.is_struct {
+        if key.is_some() && self.wanted != Wanted::Struct {
             self.elements.take_entry()?;
         }
         Ok(key)
@@ -314,6 +394,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::Value;
 
+    use super::super::{message, read};
     use super::{Elements, Objects};
 
     #[derive(Deserialize)]
@@ -323,6 +404,76 @@ mod tests {
         labels: BTreeMap<String, String>,
         containers: Vec<Pod>,
         other: Value,
+    }
+
+    /// One field of each form that JSON has.
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Fields {
+        flag: bool,
+        count: u8,
+        share: f64,
+        name: String,
+        list: Vec<Option<i32>>,
+        names: Vec<String>,
+        labels: BTreeMap<String, String>,
+        own: Inner,
+        stated: Option<Inner>,
+        value: Value,
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default)]
+    struct Inner {
+        replicas: i32,
+    }
+
+    const NULLS: &str = r#"{"flag":null,"count":null,"share":null,"name":null,"list":[null],"names":[null],
+        "labels":{"a":null},"own":null,"stated":null,"value":null}"#;
+
+    #[test]
+    fn null_is_the_zero_value_of_what_is_asked_for() {
+        let fields = Fields {
+            flag: false,
+            count: 0,
+            share: 0.0,
+            name: String::new(),
+            list: vec![None],
+            names: vec![String::new()],
+            labels: BTreeMap::from([("a".to_owned(), String::new())]),
+            own: Inner::default(),
+            stated: None,
+            value: Value::Null,
+        };
+        assert_eq!(read::<Fields>(NULLS.as_bytes()).unwrap(), fields);
+        assert_eq!(read::<Vec<i32>>(b"null").unwrap(), Vec::<i32>::new());
+        assert_eq!(read::<BTreeMap<i8, i8>>(b"null").unwrap(), BTreeMap::new());
+        assert_eq!(read::<Option<Inner>>(b"null").unwrap(), None);
+    }
+
+    #[test]
+    fn null_is_an_error_where_it_is_read_strictly() {
+        fn error<'de, T: Deserialize<'de>>(json: &'de str) -> String {
+            let elements = Elements::of_answer();
+            elements.read_null_as_zero(false);
+            let mut json = serde_json::Deserializer::from_str(json);
+            let read = T::deserialize(Objects::new(&mut json, &elements));
+            message(&read.err().unwrap())
+        }
+        for (error, expected) in [
+            (error::<bool>("null"), "true or false"),
+            (error::<u8>("null"), "u8"),
+            (error::<f64>("null"), "a number"),
+            (error::<String>("null"), "a string"),
+            (error::<Vec<i32>>("null"), "a list"),
+            (error::<Vec<i32>>("[null]"), "a 32-bit integer"),
+            (error::<BTreeMap<i32, i32>>("null"), "an object"),
+            (error::<Inner>("null"), "an object"),
+            (error::<Inner>(r#"{"replicas":null}"#), "a 32-bit integer"),
+            (error::<Fields>(NULLS), "true or false"),
+        ] {
+            let expected = format!("null, expected {expected} at line 1 column ");
+            assert!(error.starts_with(&expected), "{error}");
+        }
     }
 
     #[test]

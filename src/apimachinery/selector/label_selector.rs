@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Operator, Selector, SelectorError, validate};
 use crate::apimachinery::go;
-use crate::apimachinery::json::{list, null_as_default, string_map};
+use crate::apimachinery::json::unique_map;
 
 /// A `metav1.LabelSelector`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,11 +17,11 @@ pub struct LabelSelector {
     /// Labels that must have these values.
     #[serde(
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "string_map"
+        deserialize_with = "unique_map"
     )]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
@@ -30,13 +30,11 @@ pub struct LabelSelector {
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelectorRequirement {
     /// The label.
-    #[serde(deserialize_with = "null_as_default")]
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
-    #[serde(deserialize_with = "null_as_default")]
     pub operator: String,
     /// The values for `In` and `NotIn`.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
 

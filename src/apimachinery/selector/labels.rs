@@ -78,7 +78,7 @@ impl Serialize for Labels {
 /// From a map or null; null as a value is the empty string, as in Go. Duplicate keys are an error.
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(LabelsVisitor)
+        deserializer.deserialize_map(LabelsVisitor)
     }
 }
 
@@ -91,22 +91,10 @@ impl<'de> Visitor<'de> for LabelsVisitor {
         f.write_str("a map of labels")
     }
 
-    fn visit_none<E>(self) -> Result<Labels, E> {
-        Ok(Labels::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Labels, E> {
-        Ok(Labels::default())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Labels, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
         let mut pairs = Vec::<(Box<str>, Box<str>)>::with_capacity(8);
-        while let Some((key, value)) = map.next_entry::<_, Option<Box<str>>>()? {
-            pairs.push((key, value.unwrap_or_default()));
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
         }
         sort(&mut pairs);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {

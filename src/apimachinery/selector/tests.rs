@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::apimachinery::json::decode;
 
 const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and \
     end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used \
@@ -26,7 +27,7 @@ fn error(text: &str) -> String {
 }
 
 fn label_selector(json: &str) -> LabelSelector {
-    serde_json::from_str(json).unwrap()
+    decode(json).unwrap()
 }
 
 #[test]
@@ -437,7 +438,7 @@ fn label_selectors_print_like_go() {
 fn labels_are_a_map() {
     let twice = serde_json::from_str::<Labels>(r#"{"b":"1","a":"x","b":"1"}"#).unwrap_err();
     assert!(twice.to_string().starts_with("duplicate field `b`"));
-    let labels: Labels = serde_json::from_str(r#"{"b":"3","n":null,"a":"x"}"#).unwrap();
+    let labels: Labels = decode(r#"{"b":"3","n":null,"a":"x"}"#).unwrap();
     assert_eq!(
         labels.iter().collect::<Vec<_>>(),
         [("a", "x"), ("b", "3"), ("n", "")]
@@ -457,7 +458,7 @@ fn labels_are_a_map() {
             .into_iter()
             .collect()
     );
-    let none: Labels = serde_json::from_str("null").unwrap();
+    let none: Labels = decode("null").unwrap();
     assert!(none.is_empty() && !labels.is_empty());
     let other = serde_json::from_str::<Labels>("1").unwrap_err().to_string();
     assert!(other.contains("expected a map of labels"), "{other}");

@@ -5,20 +5,16 @@
 
 use serde::Deserialize;
 
-use crate::apimachinery::json::{list, null_as_default};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
     self, CrossVersionObjectReference, MetricIdentifier, MetricTarget, MetricValueStatus,
 };
 
-#[derive(Deserialize)]
-pub(crate) struct MetricSpecs(#[serde(deserialize_with = "list")] pub(super) Vec<MetricSpec>);
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct MetricSpec {
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     type_: String,
     object: Option<ObjectMetricSource>,
     pods: Option<PodsMetricSource>,
@@ -30,9 +26,7 @@ pub(crate) struct MetricSpec {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ObjectMetricSource {
-    #[serde(deserialize_with = "null_as_default")]
     target: CrossVersionObjectReference,
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     target_value: Option<Quantity>,
     selector: Option<LabelSelector>,
@@ -42,7 +36,6 @@ struct ObjectMetricSource {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PodsMetricSource {
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     target_average_value: Option<Quantity>,
     selector: Option<LabelSelector>,
@@ -51,7 +44,6 @@ struct PodsMetricSource {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ResourceMetricSource {
-    #[serde(deserialize_with = "null_as_default")]
     name: String,
     target_average_utilization: Option<i32>,
     target_average_value: Option<Quantity>,
@@ -60,18 +52,15 @@ struct ResourceMetricSource {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ContainerResourceMetricSource {
-    #[serde(deserialize_with = "null_as_default")]
     name: String,
     target_average_utilization: Option<i32>,
     target_average_value: Option<Quantity>,
-    #[serde(deserialize_with = "null_as_default")]
     container: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ExternalMetricSource {
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     metric_selector: Option<LabelSelector>,
     target_value: Option<Quantity>,
@@ -157,13 +146,10 @@ fn or_zero(quantity: Option<Quantity>) -> Quantity {
     quantity.unwrap_or_default()
 }
 
-#[derive(Deserialize)]
-pub(crate) struct MetricStatuses(#[serde(deserialize_with = "list")] pub(super) Vec<MetricStatus>);
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct MetricStatus {
-    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    #[serde(rename = "type")]
     type_: String,
     object: Option<ObjectMetricStatus>,
     pods: Option<PodsMetricStatus>,
@@ -175,9 +161,7 @@ pub(crate) struct MetricStatus {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ObjectMetricStatus {
-    #[serde(deserialize_with = "null_as_default")]
     target: CrossVersionObjectReference,
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     current_value: Option<Quantity>,
     selector: Option<LabelSelector>,
@@ -187,7 +171,6 @@ struct ObjectMetricStatus {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PodsMetricStatus {
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     current_average_value: Option<Quantity>,
     selector: Option<LabelSelector>,
@@ -196,7 +179,6 @@ struct PodsMetricStatus {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ResourceMetricStatus {
-    #[serde(deserialize_with = "null_as_default")]
     name: String,
     current_average_utilization: Option<i32>,
     current_average_value: Option<Quantity>,
@@ -205,18 +187,15 @@ struct ResourceMetricStatus {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ContainerResourceMetricStatus {
-    #[serde(deserialize_with = "null_as_default")]
     name: String,
     current_average_utilization: Option<i32>,
     current_average_value: Option<Quantity>,
-    #[serde(deserialize_with = "null_as_default")]
     container: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ExternalMetricStatus {
-    #[serde(deserialize_with = "null_as_default")]
     metric_name: String,
     metric_selector: Option<LabelSelector>,
     current_value: Option<Quantity>,

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn causes(metadata: &str) -> Vec<String> {
-        let metadata: ObjectMeta = serde_json::from_str(metadata).unwrap();
+        let metadata: ObjectMeta = crate::apimachinery::json::decode(metadata).unwrap();
         validate(&metadata, &FaultPath::new("metadata"))
             .iter()
             .map(ToString::to_string)

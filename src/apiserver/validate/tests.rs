@@ -15,7 +15,7 @@ const CREATE: AdmissionRules = AdmissionRules {
 };
 
 fn causes(spec: &str, rules: AdmissionRules) -> Vec<String> {
-    let mut spec: HpaSpec = serde_json::from_str(spec).unwrap();
+    let mut spec: HpaSpec = crate::apimachinery::json::decode(spec).unwrap();
     default::set_on_decode(&mut spec, HpaVersion::V2);
     default::drop_disabled(&mut spec, rules);
     let causes = validate_spec(&spec, rules, &FaultPath::new("spec"));

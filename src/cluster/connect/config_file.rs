@@ -1,5 +1,5 @@
 //! The shape of a kubeconfig file, read as leniently as kubectl reads it: unknown fields are
-//! skipped, null means absent, nothing is required. Errors name the location, never a value, because values
+//! skipped, null is the zero value, nothing is required. Errors name the location, never a value, because values
 //! may be secrets. Follows client-go's `clientcmd/api/v1`.
 
 use std::collections::BTreeMap;
@@ -183,7 +183,7 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
     Ok(config)
 }
 
-/// Returns the first document of a text, without nulls.
+/// Returns the first document of a text.
 pub(crate) fn document(text: &str) -> Result<Value, String> {
     let documents: Vec<Value> =
         serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(|e| {
@@ -193,24 +193,7 @@ pub(crate) fn document(text: &str) -> Result<Value, String> {
                 None => "not readable as YAML".to_owned(),
             }
         })?;
-    let mut first = documents.into_iter().next().unwrap_or_default();
-    drop_nulls(&mut first);
-    if first.is_null() {
-        first = Value::Object(serde_json::Map::new());
-    }
-    Ok(first)
-}
-
-/// Drops null fields: Go leaves a field alone if it reads null.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
+    Ok(documents.into_iter().next().unwrap_or_default())
 }
 
 /// Reads a value as a type; the error says where the type is wrong, without the value.
@@ -229,7 +212,7 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T
     })
 }
 
-fn entries<T: DeserializeOwned + Default>(
+fn entries<T: DeserializeOwned>(
     list: Vec<Value>,
     field: &str,
     content: fn(NamedEntry) -> Value,
@@ -238,12 +221,7 @@ fn entries<T: DeserializeOwned + Default>(
     for (place, entry) in list.into_iter().enumerate() {
         let entry: NamedEntry = typed(&entry, &format!("{field}[{place}]"))?;
         let name = entry.name.clone();
-        let content = content(entry);
-        let content = if content.is_null() {
-            T::default()
-        } else {
-            typed(&content, &format!("{field}[{place}]"))?
-        };
+        let content = typed(&content(entry), &format!("{field}[{place}]"))?;
         if entries.insert(name.clone(), content).is_some() {
             return Err(format!("{field}[{place}] has the name of another one"));
         }

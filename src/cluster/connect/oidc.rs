@@ -56,7 +56,7 @@ pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Res
 fn expiry(token: &Secret) -> Option<i64> {
     #[derive(Deserialize)]
     struct Claims {
-        exp: f64,
+        exp: Option<f64>,
     }
     let [_, payload, _] = token.expose().split('.').collect::<Vec<_>>()[..] else {
         return None;
@@ -64,7 +64,7 @@ fn expiry(token: &Secret) -> Option<i64> {
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
     let claims: Claims = json::read(&payload).ok()?;
     // Out of range, the cast saturates.
-    Some(claims.exp as i64)
+    Some(claims.exp? as i64)
 }
 
 #[cfg(test)]

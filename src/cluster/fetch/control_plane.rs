@@ -158,7 +158,7 @@ impl Fetch<'_> {
             segment(fields)
         );
         let list: List<EventObject> = self.json(&path, "EventList").await?;
-        Ok(list.items.unwrap_or_default())
+        Ok(list.items)
     }
 
     /// Reads the lease of the controller manager; empty if none has the usual name.
@@ -185,7 +185,7 @@ impl Fetch<'_> {
         let selector = segment(&format!("{label}={value}"));
         let path = format!("/api/v1/namespaces/{LEASE_NAMESPACE}/pods?labelSelector={selector}");
         let list: List<Pod> = self.json(&path, "PodList").await?;
-        let mut pods = list.items.unwrap_or_default();
+        let mut pods = list.items;
         Ok(pods.iter_mut().filter_map(ManagerPod::of).collect())
     }
 }

@@ -181,7 +181,7 @@ impl Fetch<'_> {
                 let page: List<ExternalMetricValue> = self
                     .metrics_json(&path, "ExternalMetricValueList", together)
                     .await?;
-                let values = page.items.into_iter().flatten().map(|value| ExternalValue {
+                let values = page.items.into_iter().map(|value| ExternalValue {
                     value: value.value.milli_value(),
                     labels: value.metric_labels,
                     timestamp: value.timestamp,
@@ -198,7 +198,7 @@ impl Fetch<'_> {
         together: &Arc<Together>,
     ) -> Result<Vec<MetricValue>, Failure> {
         let page: List<MetricValue> = self.metrics_json(path, "MetricValueList", together).await?;
-        Ok(page.items.unwrap_or_default())
+        Ok(page.items)
     }
 }
 

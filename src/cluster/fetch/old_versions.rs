@@ -123,8 +123,7 @@ impl Fetch<'_> {
             version.checked_sub(1)?
         );
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
-        let items = list.items?;
-        let earlier = admitted_item(items.first()?.get(), self.namespace)
+        let earlier = admitted_item(list.items.first()?.get(), self.namespace)
             .ok()
             .map(HpaObject::into_hpa)?;
         // A server that does not support exact versions returns the current state.
@@ -150,6 +149,6 @@ impl Fetch<'_> {
             ));
         }
         let list: List<TargetObject> = self.json(&path, "").await?;
-        Ok(list.items.into_iter().flatten().next().unwrap_or_default())
+        Ok(list.items.into_iter().next().unwrap_or_default())
     }
 }

@@ -67,7 +67,7 @@ impl<T> ReadItems<T> {
 /// Reads all items.
 fn all_items<T: DeserializeOwned>(page: &[u8], elements: &Elements) -> Result<Vec<T>, String> {
     let page: List<T> = json::read_within(page, elements)?;
-    Ok(page.items.unwrap_or_default())
+    Ok(page.items)
 }
 
 /// Reads the pods that are selected.

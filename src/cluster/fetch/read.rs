@@ -16,7 +16,8 @@ use crate::snapshot::shared::{Share, Shared, Sharing};
 /// A list of objects, or a page of one.
 #[derive(Deserialize)]
 pub(super) struct List<T> {
-    pub(super) items: Option<Vec<T>>,
+    #[serde(default = "Vec::new")]
+    pub(super) items: Vec<T>,
 }
 
 /// Likewise, with items that share what they have in common.

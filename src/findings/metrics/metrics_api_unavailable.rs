@@ -367,7 +367,7 @@ mod tests {
                 status: "False".to_owned(),
                 reason: "FailedDiscoveryCheck".to_owned(),
                 message: "no response".to_owned(),
-                last_transition_time: None,
+                ..Condition::default()
             },
             behind: None,
         });

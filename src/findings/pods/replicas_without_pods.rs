@@ -259,7 +259,7 @@ mod tests {
             status: "True".to_owned(),
             reason: "FailedCreate".to_owned(),
             message: "exceeded quota".to_owned(),
-            last_transition_time: None,
+            ..Condition::default()
         };
         let warning = |facts: ReplicasWithoutPods| because(Severity::Warning, facts);
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});

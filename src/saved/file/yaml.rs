@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::{fmt, io};
 
 use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
 use serde_yaml::options::DuplicateKeyPolicy;
@@ -77,8 +77,8 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
 /// Whether a text is YAML, or JSON, without anything that states a kind.
 pub(super) fn has_no_object(text: &str) -> bool {
     let states_kind = |document: &Spanned<Tree>| match &document.value {
-        Tree::Map(fields) => fields.iter().any(|(key, _)| key.is("kind")),
-        Tree::List(_) | Tree::Scalar => false,
+        Tree::Map(fields) => fields.iter().any(|(key, _)| key.name() == Ok("kind")),
+        _ => false,
     };
     documents(
         text.trim_start_matches('\u{feff}'),
@@ -190,7 +190,7 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
             (PlaceStep::Field(name), Tree::Map(fields)) => fields
                 .iter()
                 .rev()
-                .find_map(|(key, value)| key.is(name).then_some(value)),
+                .find_map(|(key, value)| (key.name() == Ok(name)).then_some(value)),
             (PlaceStep::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
         };
@@ -219,77 +219,25 @@ fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
     })
 }
 
-/// The nodes of a YAML document without their values.
+/// The nodes of a YAML document.
 enum Tree {
-    Scalar,
+    Null,
+    Scalar(String),
     List(Vec<Spanned<Tree>>),
-    Map(Vec<(YamlKey, Spanned<Tree>)>),
-}
-
-/// A key of a YAML document: the name of a field, or the kind of what stands in its place.
-struct YamlKey(Result<String, &'static str>);
-
-impl YamlKey {
-    fn is(&self, name: &str) -> bool {
-        self.0.as_ref().is_ok_and(|own| own == name)
-    }
-}
-
-impl<'de> Deserialize<'de> for YamlKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyKey;
-
-        macro_rules! names {
-            ($($method:ident: $value:ty,)*) => {
-                $(
-                    fn $method<E>(self, value: $value) -> Result<YamlKey, E> {
-                        Ok(YamlKey(Ok(value.to_string())))
-                    }
-                )*
-            };
-        }
-
-        impl<'de> Visitor<'de> for AnyKey {
-            type Value = YamlKey;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any key")
-            }
-
-            names! {
-                visit_bool: bool,
-                visit_i64: i64,
-                visit_i128: i128,
-                visit_u64: u64,
-                visit_u128: u128,
-                visit_f64: f64,
-                visit_str: &str,
-            }
-
-            fn visit_unit<E>(self) -> Result<YamlKey, E> {
-                Ok(YamlKey(Err("null")))
-            }
-
-            fn visit_none<E>(self) -> Result<YamlKey, E> {
-                Ok(YamlKey(Err("null")))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<YamlKey, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(YamlKey(Err("a list")))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlKey, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(YamlKey(Err("an object")))
-            }
-        }
-
-        deserializer.deserialize_any(AnyKey)
-    }
+    Map(Vec<(Tree, Spanned<Tree>)>),
 }
 
 impl Tree {
+    /// The name of a field, if it is the key of one; if not, what stands in its place.
+    fn name(&self) -> Result<&str, &'static str> {
+        match self {
+            Self::Null => Err("null"),
+            Self::Scalar(text) => Ok(text),
+            Self::List(_) => Err("a list"),
+            Self::Map(_) => Err("an object"),
+        }
+    }
+
     /// Returns the kind of the first key that names no field, and leaves its place in `path`.
     fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
         let mut within = |step: PlaceStep, node: &Self| {
@@ -301,14 +249,14 @@ impl Tree {
             found
         };
         match self {
-            Self::Scalar => None,
+            Self::Null | Self::Scalar(_) => None,
             Self::List(elements) => elements
                 .iter()
                 .enumerate()
                 .find_map(|(place, element)| within(PlaceStep::Element(place), &element.value)),
-            Self::Map(fields) => fields.iter().find_map(|(key, value)| match &key.0 {
-                Ok(name) => within(PlaceStep::Field(name.clone()), &value.value),
-                Err(kind) => Some(*kind),
+            Self::Map(fields) => fields.iter().find_map(|(key, value)| match key.name() {
+                Ok(name) => within(PlaceStep::Field(name.to_owned()), &value.value),
+                Err(kind) => Some(kind),
             }),
         }
     }
@@ -316,7 +264,7 @@ impl Tree {
     /// Adds the fields that are stated again, with the lines of their values.
     fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
         match self {
-            Self::Scalar => {}
+            Self::Null | Self::Scalar(_) => {}
             Self::List(elements) => {
                 for (place, element) in elements.iter().enumerate() {
                     path.0.push(PlaceStep::Element(place));
@@ -327,10 +275,10 @@ impl Tree {
             Self::Map(fields) => {
                 let mut names = HashSet::new();
                 for (key, value) in fields {
-                    let Ok(name) = &key.0 else {
+                    let Ok(name) = key.name() else {
                         continue;
                     };
-                    path.0.push(PlaceStep::Field(name.clone()));
+                    path.0.push(PlaceStep::Field(name.to_owned()));
                     if !names.insert(name) {
                         found.push((path.to_string(), place_of(value.referenced).0));
                     }
@@ -349,8 +297,8 @@ impl<'de> Deserialize<'de> for Tree {
         macro_rules! scalars {
             ($($method:ident: $value:ty,)*) => {
                 $(
-                    fn $method<E>(self, _: $value) -> Result<Tree, E> {
-                        Ok(Tree::Scalar)
+                    fn $method<E>(self, value: $value) -> Result<Tree, E> {
+                        Ok(Tree::Scalar(value.to_string()))
                     }
                 )*
             };
@@ -374,11 +322,11 @@ impl<'de> Deserialize<'de> for Tree {
             }
 
             fn visit_unit<E>(self) -> Result<Tree, E> {
-                Ok(Tree::Scalar)
+                Ok(Tree::Null)
             }
 
             fn visit_none<E>(self) -> Result<Tree, E> {
-                Ok(Tree::Scalar)
+                Ok(Tree::Null)
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{BorrowedText, UniqueMap, null_as_default, string_map};
+use crate::apimachinery::json::{BorrowedText, UniqueMap, unique_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -103,11 +103,22 @@ impl SourceText<'_> {
     }
 }
 
+impl ObjectReader<'_> {
+    /// Returns the same, to read one of several objects.
+    fn again(&mut self) -> ObjectReader<'_> {
+        ObjectReader {
+            objects: self.objects,
+            ..*self
+        }
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for ObjectReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        // Null is no object.
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -150,6 +161,10 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         if kind.is_empty() {
             return Err(A::Error::custom(NO_KIND));
         }
+        // What this program writes is read strictly.
+        source
+            .elements
+            .read_null_as_zero(api_version != OWN_API_VERSION);
         let current = Cell::new(None);
         let fields = MapAccessDeserializer::new(Replay {
             early: early.into_iter(),
@@ -357,12 +372,12 @@ impl Objects {
                     _ => false,
                 };
                 let inherited = (!item.is_empty()).then_some((api_version, item));
-                fields.deserialize_map(ListReader(ItemsReader {
+                fields.deserialize_map(ListReader(ItemsReader(ObjectReader {
                     objects: self,
                     source,
                     inherited,
                     depth: depth + 1,
-                }))?;
+                })))?;
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
@@ -416,15 +431,13 @@ fn part<'de, T: Default + Deserialize<'de>, E: Error>(
         .map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
 }
 
-/// Reads a value out of order; null is the zero value.
-fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
+/// Reads a value out of order.
+fn read_raw<'de, T: Deserialize<'de>, E: Error>(
     raw: &'de RawValue,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let read = Option::<T>::deserialize(json::Objects::new(raw, source.elements));
-    let read =
-        read.map_err(|e| source.note::<E>(raw.get(), ReadFault::from_json(&e, raw.get())))?;
-    Ok(read.unwrap_or_default())
+    let read = T::deserialize(json::Objects::new(raw, source.elements));
+    read.map_err(|e| source.note(raw.get(), ReadFault::from_json(&e, raw.get())))
 }
 
 /// Reassembles an object as JSON.
@@ -476,14 +489,12 @@ fn workload<E: Error>(
         observed_generation: Option<IgnoredAny>,
         ready_replicas: Option<i32>,
         updated_replicas: Option<i32>,
-        #[serde(deserialize_with = "null_as_default")]
         update_revision: String,
-        #[serde(rename = "currentPodHash", deserialize_with = "null_as_default")]
+        #[serde(rename = "currentPodHash")]
         current_pod_hash: String,
         #[serde(rename = "HPAReplicas")]
         hpa_replicas: Option<i32>,
         selector: Option<String>,
-        #[serde(deserialize_with = "json::list")]
         conditions: Vec<Condition>,
     }
     #[derive(Deserialize, Default)]
@@ -501,18 +512,14 @@ fn workload<E: Error>(
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct WorkloadRef {
-        #[serde(deserialize_with = "null_as_default")]
         api_version: String,
-        #[serde(deserialize_with = "null_as_default")]
         kind: String,
-        #[serde(deserialize_with = "null_as_default")]
         name: String,
-        #[serde(deserialize_with = "null_as_default")]
         scale_down: String,
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
-    struct StringMap(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
     let WorkloadSpecFields {
         replicas,
@@ -612,8 +619,8 @@ fn workload<E: Error>(
 /// The items of a list whose items need no reader of their own.
 #[derive(Deserialize)]
 struct PlainItems<T> {
-    #[serde(default = "Option::default")]
-    items: Option<Vec<T>>,
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
@@ -631,7 +638,7 @@ fn add_answer<T: PartialEq>(
     for (place, item) in known.iter().enumerate() {
         earlier.entry(owned(item)).or_default().push(place);
     }
-    for item in answer.items.into_iter().flatten() {
+    for item in answer.items {
         let places = if earlier.is_empty() {
             None
         } else {
@@ -672,12 +679,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
 }
 
 /// Reads the items of a list, each as an object; null means no items.
-struct ItemsReader<'r> {
-    objects: &'r mut Objects,
-    source: SourceText<'r>,
-    inherited: Option<(&'r str, &'r str)>,
-    depth: usize,
-}
+struct ItemsReader<'r>(ObjectReader<'r>);
 
 impl<'de> Visitor<'de> for ItemsReader<'_> {
     type Value = ();
@@ -691,21 +693,8 @@ impl<'de> Visitor<'de> for ItemsReader<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self {
-            objects,
-            source,
-            inherited,
-            depth,
-        } = self;
-        while items
-            .next_element_seed(ObjectReader {
-                objects: &mut *objects,
-                source,
-                inherited,
-                depth,
-            })?
-            .is_some()
-        {}
+        let Self(mut reader) = self;
+        while items.next_element_seed(reader.again())?.is_some() {}
         Ok(())
     }
 }

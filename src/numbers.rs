@@ -212,6 +212,15 @@ fn without_zeros(decimal: &str) -> &str {
     decimal.trim_end_matches('0').trim_end_matches('.')
 }
 
+/// `1 pod`, `2 pods`.
+pub(crate) fn count(n: impl TryInto<i64>, noun: &str) -> String {
+    match n.try_into() {
+        Ok(1) => format!("1 {noun}"),
+        Ok(n) => format!("{n} {noun}s"),
+        Err(_) => format!("many {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use crate::engine;
 use crate::engine::decision::{Block, Decision, Step};
 use crate::memory::{Knowledge, Remembered};
+use crate::numbers::count;
 use crate::outlook::{AtBound, Outlook};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
@@ -169,6 +170,9 @@ fn newer(input: &Input, remembered: &Remembered, decision: &Decision) -> Option<
     }
     let newer = engine::reconcile_in(&version, &input.snapshot, &remembered.likely);
     let replicas = newer.replicas_after()?;
-    (Some(replicas) != decision.replicas_after())
-        .then_some(Note::NewerRulesDiffer { version, replicas })
+    let text = format!(
+        "by the rules of {version} this pass would end at {}",
+        count(replicas, "replica")
+    );
+    (Some(replicas) != decision.replicas_after()).then(|| Note::new(text))
 }

@@ -6,41 +6,12 @@ use jiff::Timestamp;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricStep;
-use crate::numbers::{age, border, format_of, plain_quantity};
-pub(crate) use crate::numbers::{duration, long, number, part, percent, quantity};
-use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
+use crate::numbers::{age, border};
+pub(crate) use crate::numbers::{count, duration, long, number, part, percent, quantity};
 use crate::snapshot::surroundings::Surroundings;
+pub(crate) use crate::snapshot::value::{amount_of, value};
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::MetricUnit;
-
-/// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
-pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
-    let amount = value.average_value.as_ref().or(value.value.as_ref());
-    match (
-        value.average_utilization,
-        amount.map(|amount| amount_of(metric, amount)),
-    ) {
-        (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
-        (Some(percent), None) => format!("{percent}%"),
-        (None, amount) => amount.unwrap_or_else(|| "-".to_owned()),
-    }
-}
-
-/// Words an amount of a metric. Statuses have memory as a decimal number if it is no multiple of 1024, and
-/// always before v1.34.
-pub(crate) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
-    match metric
-        .filter(|metric| metric.is_resource())
-        .map(|metric| format_of(metric.name()))
-    {
-        Some(format @ Format::BinarySI) => {
-            quantity(&Quantity::from_milli(amount.milli_value(), format))
-        }
-        Some(_) => quantity(amount),
-        None if metric.is_some() => plain_quantity(amount),
-        None => quantity(amount),
-    }
-}
 
 /// Returns the format of a metric: memory uses powers of 1024, everything else powers of 1000.
 pub(crate) fn metric_format(metric: &MetricStep) -> Format {
@@ -86,15 +57,6 @@ pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
         format!("{shown} (in {})", distance(now, at))
     } else {
         format!("{shown} ({} ago)", distance(at, now))
-    }
-}
-
-/// `1 pod`, `2 pods`.
-pub(crate) fn count(n: impl TryInto<i64>, noun: &str) -> String {
-    match n.try_into() {
-        Ok(1) => format!("1 {noun}"),
-        Ok(n) => format!("{n} {noun}s"),
-        Err(_) => format!("many {noun}s"),
     }
 }
 

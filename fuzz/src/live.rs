@@ -20,7 +20,8 @@ use kubectl_hpa::cluster::write::scale;
 use kubectl_hpa::cluster::{Environment, Session, connect, names};
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::snapshot::note::{Note, UnknownFact};
+use kubectl_hpa::snapshot::note::Note;
+use kubectl_hpa::snapshot::right::UnknownFact;
 use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 
@@ -246,10 +247,8 @@ async fn ask(session: &Session) {
                 let since = jiff::Timestamp::UNIX_EPOCH;
                 old_versions::look_back(session, hpa, since, at.as_ref(), None).await;
                 if let Err(why) = control_plane::scaled(session, hpa).await {
-                    input.notes.push(Note::NotKnown {
-                        what: UnknownFact::TargetEvents,
-                        why,
-                    });
+                    let note = Note::not_known(UnknownFact::TargetEvents, &why);
+                    input.notes.push(note);
                 }
                 if let Some(at) = &at {
                     let _ = target(session, at).await;

@@ -11,7 +11,7 @@ use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::apimachinery::json::DecodeError;
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 
 /// Why the API server would reject an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,12 +124,19 @@ fn admit_object(
     default::set_on_decode(&mut object.spec, object.version);
     if !object.is_admitted() {
         if object.status != HpaStatus::default() {
-            object.notes.push(Note::StatusDropped);
+            object.notes.push(Note::new(
+                "the HPA has no uid, so it is treated as a new manifest and its status is \
+                 dropped, as by the API server",
+            ));
             object.status = HpaStatus::default();
         }
-        let dropped = default::drop_disabled(&mut object.spec, rules).into_iter();
-        let note = |DroppedField { path, gate, value }| Note::FieldDropped { path, gate, value };
-        object.notes.extend(dropped.map(note));
+        for field in default::drop_disabled(&mut object.spec, rules) {
+            let DroppedField { path, gate, value } = field;
+            let text =
+                format!("{path} is dropped, as by the API server without the feature gate {gate}");
+            let subject = Subject::FieldDropped { path, gate, value };
+            object.notes.push(Note::about(subject, text));
+        }
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {
             return Err(Invalid {

@@ -19,7 +19,7 @@ use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS, MetricSpec,
     MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
 pub(crate) use fields::{BEHAVIOR, ValueShape, unknown_fields, unknown_in_workload, unknown_of};
@@ -125,8 +125,17 @@ pub(crate) fn item_from_json(json: &str, version: HpaVersion) -> Result<HpaObjec
 fn noted((mut object, unknown): (HpaObject, UnknownFields)) -> HpaObject {
     if !unknown.is_empty() {
         let UnknownFields { first, more } = unknown;
-        let paths = first.into_iter().map(|field| field.path).collect();
-        object.notes.push(Note::UnknownFields { paths, more });
+        let paths: Vec<String> = first.into_iter().map(|field| field.path).collect();
+        let more = if more > 0 {
+            format!(", and {more} more")
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "unknown and ignored, so the answer may be incomplete: {}{more}",
+            paths.join(", ")
+        );
+        object.notes.push(Note::about(Subject::UnknownFields, text));
     }
     object
 }

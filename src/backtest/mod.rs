@@ -14,10 +14,11 @@ use crate::engine;
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
+use crate::numbers::duration;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
@@ -364,31 +365,49 @@ fn roll_out(
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
     input
         .notes
-        .retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+        .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
     let mut rolled_out = None;
     if let Some(rollout) = rollout {
         let own = rollout.own();
         if how == Replacement::Paused {
-            input.notes.push(Note::RolloutPaused { target: name });
+            input.notes.push(Note::new(format!(
+                "{name} is paused and replaces no pods: nothing changes before spec.paused is removed (--at)"
+            )));
         } else if !player.roll_out(rollout, running.snapshot.controller.sync_period) {
-            input.notes.push(Note::RolloutAfterEnd { at, target: name });
+            input.notes.push(Note::new(format!(
+                "the run ends before the rollout of {name} begins after {}: nothing changes (--at)",
+                duration(at)
+            )));
         } else {
             rolled_out = Some(Box::new(input.clone()));
             overrides.push(own);
             if strategy.is_none() {
-                let is_stateful = Strategy::is_stateful(target);
-                input.notes.push(Note::RolloutByDefault {
-                    target: name,
-                    how,
-                    is_stateful,
-                });
+                let kind = if Strategy::is_stateful(target) {
+                    "StatefulSet"
+                } else {
+                    "Deployment"
+                };
+                let strategy = match how {
+                    Replacement::Canary(_) => "the canary strategy",
+                    Replacement::BlueGreen { .. } => "the blueGreen strategy",
+                    _ => "the strategy",
+                };
+                let is = match how {
+                    Replacement::Canary(_) | Replacement::BlueGreen { .. } => "not simulated",
+                    _ => "unknown",
+                };
+                let waits = how.promotion().map(|own| format!("; {own}"));
+                input.notes.push(Note::new(format!(
+                    "{strategy} of {name} is {is}: the rollout is simulated with the defaults of a {kind}{}",
+                    waits.unwrap_or_default()
+                )));
             } else if running.snapshot.controller.version.replaces_several()
                 && let Some(limit) = played.at_once(stated.as_ref(), max_replicas)
             {
-                input.notes.push(Note::RolloutOneByOne {
-                    target: name,
-                    limit,
-                });
+                input.notes.push(Note::new(format!(
+                    "the rollout is simulated one pod at a time: maxUnavailable ({limit}) of {name} is ignored, but \
+                     controllers of v1.37, and of v1.35 up to v1.35.3, replace that many at once"
+                )));
             }
         }
     }

@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 
 use crate::error::Error;
-use crate::saved::remarks;
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::control_plane::ControlPlane;
@@ -111,7 +110,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let server = observed.version.as_deref().map(str::parse::<Version>);
     let server = server.and_then(|version| {
         version
-            .map_err(|cause| notes.push(Note::ServerVersionIgnored { cause }))
+            .map_err(|cause| {
+                notes.push(Note::new(format!(
+                    "the server's version is ignored: {cause}"
+                )));
+            })
             .ok()
     });
     let control_plane = ControlPlane {
@@ -141,7 +144,6 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         metrics: observed.metrics,
         other_hpas: observed.others,
     };
-    notes.extend(remarks::on(&snapshot));
     let evidence = observed.evidence.of(&snapshot.hpa);
     let scale = snapshot.scale.as_ref().ok();
     let counted = scale.and_then(|scale| {
@@ -164,6 +166,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         notes,
         command_flags: options.command_flags.clone(),
     };
+    input.remark();
     input.count(counted);
     Ok(input)
 }

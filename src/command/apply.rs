@@ -491,8 +491,7 @@ impl Agreed {
             .applied
             .forced()
             .filter(|it| !self.forced.contains(&it.code()));
-        let hpa = &plan.pass.input.snapshot.hpa;
-        let new: Vec<String> = new.map(|it| concern::text(it, hpa)).collect();
+        let new: Vec<String> = new.map(concern::text).collect();
         let message = || {
             format!(
                 "more would be forced now than was shown: {}",

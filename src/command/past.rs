@@ -20,7 +20,6 @@ use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
-use crate::report::notes::load::text as load_note;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
@@ -87,11 +86,7 @@ pub(super) async fn narrow(
             ));
         }
         Ok(past) => {
-            messages.extend(
-                past.warnings
-                    .iter()
-                    .map(|it| format!("Note: {}", load_note(it))),
-            );
+            messages.extend(past.warnings.iter().map(|it| format!("Note: {it}")));
             input.evidence.recorded = Some(past);
         }
         Err(e) => messages.push(format!("Note: {e}; the bounds are those of the API alone")),

@@ -22,7 +22,8 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Memory, Recommendation};
-use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::note::Note;
+use crate::snapshot::right::UnknownFact;
 use crate::whatif::overrides::Assumptions;
 
 /// More often than a controller runs a pass, whatever its sync period.
@@ -142,10 +143,9 @@ pub(super) async fn learn(
         OpenQuestion::States => look_at_states(session, input, at).await,
         OpenQuestion::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
-            Err(why) => input.notes.push(Note::NotKnown {
-                what: UnknownFact::TargetEvents,
-                why,
-            }),
+            Err(why) => input
+                .notes
+                .push(Note::not_known(UnknownFact::TargetEvents, &why)),
         },
     }
 }
@@ -158,10 +158,9 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
     if let (Some(target), Ok(scale), None) = (target, scale, input.evidence.counted) {
         match count(session, target, scale, *now).await {
             Ok(counted) => input.count(counted),
-            Err(why) => input.notes.push(Note::NotKnown {
-                what: UnknownFact::EarlierReplicas,
-                why,
-            }),
+            Err(why) => input
+                .notes
+                .push(Note::not_known(UnknownFact::EarlierReplicas, &why)),
         }
     }
     let Input {

@@ -19,13 +19,13 @@ use crate::error::{Error, docs};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::report::expected::lacking;
-use crate::report::notes::{assume_pods, value_flags};
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
+use crate::saved::remarks::{assume_pods, value_flags};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{ScaleError, Snapshot, UnreadCause};
+use crate::snapshot::{Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
 
 /// Collects what a pass needs from saved objects.
@@ -159,17 +159,13 @@ pub(super) fn without_target(pass: &Pass) -> Option<Error> {
         command_flags,
         ..
     } = &pass.input;
-    let lacking = match &snapshot.scale {
-        Err(ScaleError::Missing(target)) => format!("target {target}"),
-        Err(ScaleError::NoReplicas { target, .. }) => format!("replicas of {target}"),
-        _ => return None,
-    };
+    let lacking = snapshot.scale.as_ref().err()?.lacking()?;
     let hint = match &surroundings.target_elsewhere {
         Some(elsewhere) => elsewhere.remedy(),
         None if surroundings.lacks_pods => assume_pods(&snapshot.hpa, command_flags, false),
         None => save_command(&snapshot.hpa, ""),
     };
-    Some(Error::usage(format!("no answer: the input lacks the {lacking}")).hint(hint))
+    Some(Error::usage(format!("no answer: {lacking}")).hint(hint))
 }
 
 /// What the command line says besides the objects.

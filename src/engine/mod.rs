@@ -253,9 +253,7 @@ impl<'s> Reconciliation<'s> {
                         replicas: None,
                         status_replicas: None,
                         selector: None,
-                        error: e
-                            .lacking()
-                            .map(|lacking| format!("the input has no {lacking}")),
+                        error: e.lacking(),
                     });
                     self.outcome.is_unknown = true;
                     return None;

@@ -22,7 +22,7 @@ use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
-use crate::snapshot::note::Note;
+use crate::snapshot::note::Subject;
 use crate::snapshot::surroundings::{ScaledObject, ScaledObjectSpec};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
@@ -339,12 +339,9 @@ impl<'a> About<'a> {
 
     /// Returns the containers that no pod has run yet.
     pub(crate) fn new_containers(&self) -> impl Iterator<Item = &'a String> {
-        let of_manifests = self.pass.input.notes.iter().filter_map(|note| match note {
-            Note::OfManifest { note, .. } => Some(&**note),
-            _ => None,
-        });
-        of_manifests.flat_map(|note| match note {
-            Note::UsageUnknown { containers } => &containers[..],
+        let notes = self.pass.input.notes.iter();
+        notes.flat_map(|note| match &note.subject {
+            Subject::UsageUnknown { containers } => &containers[..],
             _ => &[],
         })
     }

@@ -29,11 +29,13 @@ use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::{UnknownFields, too_many};
+use crate::error::listed;
+use crate::numbers::count;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MAX_METRICS,
     MetricIdentifier, MetricSource, MetricSpec, MetricTarget, ScalingRules,
 };
-use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
 use manifest::{ManifestSpec, ScaledObjectManifest, ScalingModifiers, Trigger};
@@ -311,7 +313,7 @@ impl KedaHpa {
             env_container: reference
                 .map(|own| own.env_source_container_name.clone())
                 .filter(|container| !container.is_empty()),
-            notes: notes.into_iter().map(Note::Keda).collect(),
+            notes,
         })
     }
 }
@@ -342,7 +344,7 @@ pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> R
 fn metrics(
     spec: &ManifestSpec,
     owner: &TriggerOwner<'_>,
-    notes: &mut Vec<KedaNote>,
+    notes: &mut Vec<Note>,
 ) -> Result<(Vec<MetricSpec>, Vec<OpenMetric>), Refused> {
     let mut all = Vec::new();
     let mut names = HashSet::new();
@@ -372,16 +374,25 @@ fn metrics(
             .filter(|it| it.type_() == "ContainerResource")
             .count();
         if lost > 0 {
-            notes.push(KedaNote::ContainersLost { metrics: lost });
+            notes.push(Note::new(format!(
+                "scalingModifiers: KEDA leaves out {} with containerName",
+                count(lost, "trigger")
+            )));
         }
         let names = spec
             .triggers
             .iter()
             .filter(|it| !it.is_resource() && !it.name.is_empty());
-        notes.push(KedaNote::Composite {
-            metric: COMPOSITE,
-            triggers: names.map(|it| it.name.clone()).collect(),
-        });
+        let names: Vec<&str> = names.map(|it| &*it.name).collect();
+        let from = if names.is_empty() {
+            String::new()
+        } else {
+            format!(" from {}", names.join(", "))
+        };
+        notes.push(Note::new(format!(
+            "scalingModifiers: {COMPOSITE} replaces the external metrics; KEDA computes it{from}, and \
+             the formula is not evaluated here: --metric {COMPOSITE}=VALUE assumes its value"
+        )));
         let mut kept: Vec<MetricSpec> = all.into_iter().filter_map(Made::resource).collect();
         kept.push(composite(modifiers, owner)?);
         return Ok((kept, Vec::new()));
@@ -434,11 +445,7 @@ fn external(name: String, selector: LabelSelector, target: MetricTarget) -> Metr
 }
 
 /// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
-fn behavior(
-    object: &ScaledObject,
-    spec: &ManifestSpec,
-    notes: &mut Vec<KedaNote>,
-) -> Option<Behavior> {
+fn behavior(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) -> Option<Behavior> {
     let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
     if let Some(Behavior {
         scale_up,
@@ -451,21 +458,28 @@ fn behavior(
             rules.policies.take_if(|policies| policies.is_empty());
         }
     }
-    let mut disable = |annotation, rules: fn(&mut Behavior) -> &mut Option<ScalingRules>| {
-        if object.is_set(annotation) {
-            let rules = rules(behavior.get_or_insert_default()).get_or_insert_default();
-            rules.select_policy = Some("Disabled".to_owned());
-            notes.push(KedaNote::DirectionPaused { annotation });
-        }
-    };
-    disable(KEDA_PAUSED_SCALE_IN, |behavior| &mut behavior.scale_down);
-    disable(KEDA_PAUSED_SCALE_OUT, |behavior| &mut behavior.scale_up);
+    let mut disable =
+        |annotation, direction, rules: fn(&mut Behavior) -> &mut Option<ScalingRules>| {
+            if object.is_set(annotation) {
+                let rules = rules(behavior.get_or_insert_default()).get_or_insert_default();
+                rules.select_policy = Some("Disabled".to_owned());
+                notes.push(Note::new(format!(
+                    "{annotation}: KEDA sets behavior.{direction}.selectPolicy to Disabled"
+                )));
+            }
+        };
+    disable(KEDA_PAUSED_SCALE_IN, "scaleDown", |behavior| {
+        &mut behavior.scale_down
+    });
+    disable(KEDA_PAUSED_SCALE_OUT, "scaleUp", |behavior| {
+        &mut behavior.scale_up
+    });
     behavior
 }
 
 /// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
 /// metrics server (`pkg/fallback/fallback.go`), and its cache.
-fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<KedaNote>) {
+fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
     // CPU and memory alone always count as active.
     let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
     let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
@@ -476,26 +490,40 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<KedaNote>
     };
     if let Some(replicas) = rests {
         let cooldown = spec.cooldown_period.unwrap_or(300);
-        let returns = !object.is_set(KEDA_PAUSED_SCALE_OUT);
-        notes.push(KedaNote::RestsAt {
-            replicas,
-            cooldown,
-            returns,
-        });
+        let back = if object.is_set(KEDA_PAUSED_SCALE_OUT) {
+            ""
+        } else {
+            ", and back"
+        };
+        notes.push(Note::new(format!(
+            "KEDA itself scales to {} when no trigger for an external metric has been active for \
+             {cooldown}s{back}; that is not predicted",
+            count(replicas, "replica")
+        )));
     }
     if let Some(fallback) = &spec.fallback {
         // `HasValidFallback`.
         let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
-        notes.push(match spec.modifiers() {
-            Some(ScalingModifiers { target, .. }) if !is_whole(target) => KedaNote::NoFallback {
-                target: target.clone(),
-            },
-            _ => KedaNote::Fallback {
-                failures: fallback.failure_threshold.unwrap_or_default(),
-                replicas: fallback.replicas.unwrap_or_default(),
-                behavior: fallback.behavior.clone().unwrap_or_default(),
-            },
-        });
+        notes.push(Note::new(match spec.modifiers() {
+            Some(ScalingModifiers { target, .. }) if !is_whole(target) => format!(
+                "spec.fallback has no effect: for it, KEDA needs a whole number in \
+                 spec.advanced.scalingModifiers.target, which is {target:?}"
+            ),
+            _ => {
+                // Other behaviors weigh the number against the current replicas, or do without it.
+                let value = match fallback.behavior.as_deref() {
+                    None | Some("" | "static") => {
+                        count(fallback.replicas.unwrap_or_default(), "replica")
+                    }
+                    Some(other) => format!("behavior {other}"),
+                };
+                let failures = count(fallback.failure_threshold.unwrap_or_default(), "time");
+                format!(
+                    "spec.fallback is not predicted: once a trigger has failed more than {failures}, KEDA \
+                     reports a value of its own ({value})"
+                )
+            }
+        }));
     }
     let own = [
         ("pollingInterval", spec.polling_interval.is_some()),
@@ -527,7 +555,10 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<KedaNote>
         }
     }
     if !fields.is_empty() {
-        notes.push(KedaNote::NotInHpa { fields });
+        notes.push(Note::new(format!(
+            "used by KEDA itself and not part of the HPA: {}",
+            listed(&fields)
+        )));
     }
 }
 
@@ -639,30 +670,28 @@ impl OpenMetric {
                 })
                 .collect();
             if found.is_empty() {
-                let (trigger, type_) = (*trigger, type_.clone());
                 let (OpenTarget::Known(target), None) = (target, running) else {
-                    return Err(Self::lacks(trigger, why, target, running.is_some()));
+                    return Err(Self::lacks(*trigger, why, target, running.is_some()));
                 };
                 let metric = format!("s{trigger}-{type_}-unknown");
-                add(metric.clone(), target);
-                let why = why.clone();
-                notes.push(Note::Keda(KedaNote::PlaceHolder {
-                    trigger,
-                    type_,
-                    metric,
-                    why,
-                }));
+                notes.push(Note::new(format!(
+                    "spec.triggers[{trigger}] ({type_}): {metric} stands for the name of its metric, which only KEDA \
+                     knows: {why}"
+                )));
+                add(metric, target);
                 continue;
             }
-            notes.push(Note::Keda(KedaNote::NamedAsRunning {
-                trigger: *trigger,
-                type_: type_.clone(),
-                metrics: found
-                    .iter()
-                    .map(|metric| metric.name().to_owned())
-                    .collect(),
-                with_target: matches!(target, OpenTarget::Number(_)),
-            }));
+            let taken = match target {
+                OpenTarget::Known(_) => "the name of its metric is taken",
+                OpenTarget::Number(_) => {
+                    "the name of its metric and the number of its target are taken"
+                }
+            };
+            let names: Vec<&str> = found.iter().map(MetricSpec::name).collect();
+            notes.push(Note::new(format!(
+                "spec.triggers[{trigger}] ({type_}): {taken} from the running HPA, because only KEDA knows: {}",
+                names.join(", ")
+            )));
             further += found.len() - 1;
             spec.metrics.splice(place..place, found);
         }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{KedaHpa, OpenMetric, check_env_container, unknown_fields};
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 
 fn object(metadata: Json, spec: Json) -> String {
@@ -336,7 +336,11 @@ fn authentication_comes_before_the_metadata() {
         ))
         .notes
     };
-    let first = |field| Note::Keda(KedaNote::AuthenticationFirst { trigger: 0, field });
+    let first = |field: &str| {
+        Note::new(format!(
+            "spec.triggers[0]: KEDA prefers a {field} from authenticationRef, which is not read and assumed to have none"
+        ))
+    };
     let couch = json!({"dbName": "d", "query": "q", "queryValue": "3"});
     let reference = json!({"name": "auth"});
     assert_eq!(
@@ -920,18 +924,16 @@ fn open_names_come_from_the_running_hpa() {
         ])),
         "test",
     );
-    let named = |trigger, type_: &str, metrics: &[&str], with_target| {
-        Note::Keda(KedaNote::NamedAsRunning {
-            trigger,
-            type_: type_.to_owned(),
-            metrics: metrics.iter().map(ToString::to_string).collect(),
-            with_target,
-        })
+    let named = |trigger: &str, taken: &str, metrics: &str| {
+        Note::new(format!(
+            "spec.triggers{trigger}: the name of its metric {taken} from the running HPA, because only KEDA knows: {metrics}"
+        ))
     };
+    let both = "and the number of its target are taken";
     let expected = vec![
-        named(1, "external", &["s1-a", "s1-b"], true),
-        named(2, "kafka", &["s2-kafka-orders"], false),
-        named(3, "nsq", &["s3-nsq-b-c"], true),
+        named("[1] (external)", both, "s1-a, s1-b"),
+        named("[2] (kafka)", "is taken", "s2-kafka-orders"),
+        named("[3] (nsq)", both, "s3-nsq-b-c"),
     ];
     assert_eq!(notes, Ok(expected));
     let of = |metric: &crate::snapshot::hpa::MetricSpec| {
@@ -981,12 +983,10 @@ fn open_names_come_from_the_running_hpa() {
         "type": "kafka",
         "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"},
     });
-    let stands = Note::Keda(KedaNote::PlaceHolder {
-        trigger: 0,
-        type_: "kafka".to_owned(),
-        metric: "s0-kafka-unknown".to_owned(),
-        why: "topicFromEnv reads it from the container's environment".to_owned(),
-    });
+    let stands = Note::new(
+        "spec.triggers[0] (kafka): s0-kafka-unknown stands for the name of its metric, which only KEDA knows: \
+         topicFromEnv reads it from the container's environment",
+    );
     let expected = Ok((vec![stands], vec!["s0-kafka-unknown 10".to_owned()]));
     assert_eq!(fill(topic.clone(), None), expected);
     let refused = fill(topic, Some(&running(&["s1-a"]))).expect_err("refused");
@@ -1024,11 +1024,10 @@ fn what_is_outside_of_the_hpa() {
         []
     );
     let rests = |replicas, cooldown| {
-        Note::Keda(KedaNote::RestsAt {
-            replicas,
-            cooldown,
-            returns: true,
-        })
+        Note::new(format!(
+            "KEDA itself scales to {replicas} replicas when no trigger for an external metric has been active for \
+             {cooldown}s, and back; that is not predicted"
+        ))
     };
     assert_eq!(
         notes(json!({"triggers": [prometheus(), cpu()]})),
@@ -1049,16 +1048,17 @@ fn what_is_outside_of_the_hpa() {
         "spec.triggers[0].metadata.activationThreshold",
         "spec.triggers[0].useCachedMetrics",
     ];
-    let expected = [
-        Note::Keda(KedaNote::Fallback {
-            failures: 3,
-            replicas: 6,
-            behavior: String::new(),
-        }),
-        Note::Keda(KedaNote::NotInHpa {
-            fields: fields.map(str::to_owned).to_vec(),
-        }),
-    ];
+    let falls_back = || {
+        Note::new(
+            "spec.fallback is not predicted: once a trigger has failed more than 3 times, KEDA reports a value of \
+             its own (6 replicas)",
+        )
+    };
+    let not_in_hpa = format!(
+        "used by KEDA itself and not part of the HPA: {}",
+        fields.join(", ")
+    );
+    let expected = [falls_back(), Note::new(not_in_hpa)];
     assert_eq!(notes(all), expected);
 
     // Only fields that the scaler reads are used.
@@ -1080,17 +1080,10 @@ fn what_is_outside_of_the_hpa() {
         }));
         notes.last().cloned()
     };
-    let applies = Note::Keda(KedaNote::Fallback {
-        failures: 3,
-        replicas: 6,
-        behavior: String::new(),
-    });
-    assert_eq!(fallback("2"), Some(applies));
-    let target = "2.5".to_owned();
-    assert_eq!(
-        fallback("2.5"),
-        Some(Note::Keda(KedaNote::NoFallback { target }))
-    );
+    assert_eq!(fallback("2"), Some(falls_back()));
+    let no_fallback = "spec.fallback has no effect: for it, KEDA needs a whole number in \
+                       spec.advanced.scalingModifiers.target, which is \"2.5\"";
+    assert_eq!(fallback("2.5"), Some(Note::new(no_fallback)));
 }
 
 /// What annotations change of that (`RequestScale`, `scaleToZeroOrIdle` and `scaleFromZeroOrIdle` in
@@ -1103,10 +1096,8 @@ fn an_annotation_keeps_keda_from_scaling() {
         let rests = hpa(&object(metadata, spec))
             .notes
             .into_iter()
-            .filter_map(|note| match note {
-                Note::Keda(KedaNote::RestsAt { returns, .. }) => Some(returns),
-                _ => None,
-            });
+            .filter(|note| note.text.starts_with("KEDA itself scales to"))
+            .map(|note| note.text.contains(", and back;"));
         rests.collect::<Vec<_>>()
     };
     for (annotation, expected) in [
@@ -1130,19 +1121,20 @@ fn keys_that_no_scaler_reads() {
             .extend(more.as_object().unwrap().clone());
         json!({"type": "kafka", "metadata": all})
     };
+    let at = |key: &str| format!("spec.triggers[0].metadata.{key}");
+    let not_read = |(key, meant): (&str, &str)| {
+        format!("{}: KEDA does not read it; {meant} may be meant", at(key))
+    };
     let unread = |trigger: Json| {
         let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
         let notes = KedaHpa::of(&object, None)
             .expect("an HPA")
             .notes
             .into_iter();
-        let named = notes.filter_map(|note| match note {
-            Note::Keda(KedaNote::NotRead { key, meant }) => Some((key, meant)),
-            _ => None,
-        });
-        named.collect::<Vec<_>>()
+        let texts = notes.map(|note| note.text);
+        let unread = texts.filter(|text| text.contains("KEDA does not read it"));
+        unread.collect::<Vec<_>>()
     };
-    let at = |key: &str| format!("spec.triggers[0].metadata.{key}");
     for (more, expected) in [
         (
             json!({"lagTreshold": "5"}),
@@ -1164,21 +1156,19 @@ fn keys_that_no_scaler_reads() {
         ),
         (json!({"topicFromEnv": "TOPIC"}), vec![]),
     ] {
-        let expected = expected
-            .into_iter()
-            .map(|(key, meant)| (at(key), meant.to_owned()));
+        let expected = expected.into_iter().map(not_read);
         assert_eq!(unread(kafka(more)), expected.collect::<Vec<_>>());
     }
     let mysql = json!({"query": "q", "queryValue": "3", "dbName": "d", "password": "p"});
-    let meant = "passwordFromEnv".to_owned();
     assert_eq!(
         unread(json!({"type": "mysql", "metadata": mysql})),
-        [(at("password"), meant)]
+        [not_read(("password", "passwordFromEnv"))]
     );
     let sumo = json!({"host": "https://a", "query.A": "q", "query.B": "r", "resultQueryRowID": "A",
         "quantization": "1s", "queryType": "metrics", "timerange": "5m", "timezone": "UTC",
         "threshold": "1", "resultQuery": "A"});
-    assert_eq!(unread(json!({"type": "sumologic", "metadata": sumo})), []);
+    let none = Vec::<String>::new();
+    assert_eq!(unread(json!({"type": "sumologic", "metadata": sumo})), none);
 
     let mut trigger = cron();
     trigger["metadata"]

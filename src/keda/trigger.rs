@@ -12,7 +12,7 @@ use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
 };
-use crate::snapshot::note::KedaNote;
+use crate::snapshot::note::Note;
 
 /// The ScaledObject that a trigger is in.
 pub(super) struct TriggerOwner<'o> {
@@ -70,7 +70,7 @@ pub(super) fn metrics(
     trigger: &Trigger,
     index: usize,
     owner: &TriggerOwner<'_>,
-    notes: &mut Vec<KedaNote>,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<Made>, Refused> {
     let none = BTreeMap::new();
     let metadata = TriggerMetadata::new(
@@ -80,9 +80,10 @@ pub(super) fn metrics(
         trigger.authentication_ref.is_some(),
         owner.namespace,
     );
-    notes.extend(metadata.unread().map(|(key, meant)| KedaNote::NotRead {
-        key: format!("spec.triggers[{index}].metadata.{key}"),
-        meant,
+    notes.extend(metadata.unread().map(|(key, meant)| {
+        Note::new(format!(
+            "spec.triggers[{index}].metadata.{key}: KEDA does not read it; {meant} may be meant"
+        ))
     }));
     if trigger.is_resource() {
         let metric = resource(trigger, index, &metadata)?;
@@ -122,9 +123,11 @@ pub(super) fn metrics(
     fields::check(&trigger.type_, &metadata)?;
     let made = external_metrics(metrics, &metadata, type_, trigger, index, owner)?;
     let assumed = metadata.assumed().into_iter();
-    notes.extend(assumed.map(|field| KedaNote::AuthenticationFirst {
-        trigger: index,
-        field,
+    notes.extend(assumed.map(|field| {
+        Note::new(format!(
+            "spec.triggers[{index}]: KEDA prefers a {field} from authenticationRef, which is not read and \
+             assumed to have none"
+        ))
     }));
     Ok(made)
 }

@@ -23,7 +23,7 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{LoadNote, LoadQuery};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, RecordedReplicas};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
@@ -177,15 +177,12 @@ pub fn rewind(
     input.basis.retain(is_of_then);
     let is_of_settings = |note: &Note| {
         matches!(
-            note,
-            Note::FieldDropped { .. }
-                | Note::AnnotationIgnored { .. }
-                | Note::UnknownFields { .. }
-                | Note::ControllerOff { .. }
-                | Note::FlagIgnored { .. }
-                | Note::VersionsDiffer { .. }
-                | Note::NewerThanRules { .. }
-                | Note::GateUnused { .. }
+            note.subject,
+            Subject::FieldDropped { .. }
+                | Subject::AnnotationIgnored
+                | Subject::UnknownFields
+                | Subject::ControllerOff { .. }
+                | Subject::Settings
         )
     };
     input.notes.retain(is_of_settings);
@@ -429,9 +426,9 @@ fn asked_by(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
 fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
     let why = match e {
         ScaleError::Mapping(why) | ScaleError::Get(why) => why,
-        ScaleError::Missing(target) | ScaleError::NoReplicas { target, .. } => {
-            let message =
-                format!("--at: the input lacks the target {target}, which selects the pods");
+        ScaleError::Missing(_) | ScaleError::NoReplicas { .. } => {
+            let lacking = e.lacking().unwrap_or_default();
+            let message = format!("--at: {lacking}, which selects the pods");
             return Error::usage(message).hint(save_command(hpa, ""));
         }
     };

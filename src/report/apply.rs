@@ -98,7 +98,7 @@ impl<'a> ApplyResult<'a> {
         explanation.kind = "ApplyResult";
         let view = |concern: &Concern| ConcernView {
             code: concern.code(),
-            message: concern::text(concern, &explanation.pass.input.snapshot.hpa),
+            message: concern::text(concern),
             flag: concern.flag,
             forced: concern.forced,
         };
@@ -339,7 +339,7 @@ impl<'a> ApplyResult<'a> {
 
 /// Words why nothing is written, and what to do.
 fn refusal(concern: &Concern, pass: &Pass) -> Error {
-    let message = concern::text(concern, &pass.input.snapshot.hpa);
+    let message = concern::text(concern);
     let error = Error::failed(format!("{message}; nothing written"));
     let remedies = concern::remedies(concern, &pass.input.notes);
     if remedies.is_empty() {
@@ -377,7 +377,7 @@ impl Page {
         });
         let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
-            let message = concern::text(concern, &explanation.pass.input.snapshot.hpa);
+            let message = concern::text(concern);
             format!("forced with {flag}: {message}")
         });
         Self {
@@ -487,8 +487,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
         }
         ApplyOutcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let hpa = &explanation.pass.input.snapshot.hpa;
-            let refused: Vec<String> = refused.map(|it| concern::text(it, hpa)).collect();
+            let refused: Vec<String> = refused.map(concern::text).collect();
             format!("{}; nothing written", refused.join("; "))
         }
         ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),

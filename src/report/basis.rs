@@ -3,7 +3,6 @@
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use super::notes::manager;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
@@ -13,6 +12,7 @@ use crate::memory::ground::{
 use crate::memory::sighting::Sighting;
 use crate::numbers::{self, age, format_of};
 use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
+use crate::snapshot::control_plane::manager;
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
 use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::hpa::HpaSpec;
@@ -315,7 +315,7 @@ pub(super) fn notes_of_past(past: &Past, spec: &HpaSpec) -> Vec<String> {
                 format!("no query was stated for {name}: --query {query} gives its values")
             }),
     );
-    notes.extend(warnings.iter().map(super::notes::load::text));
+    notes.extend(warnings.iter().map(ToString::to_string));
     notes
 }
 
@@ -456,7 +456,7 @@ fn unshown(why: &Unshown) -> String {
     match why {
         // With -v, the advice is printed.
         Unshown::Cause(UnknownFactCause::MissingRight(right)) => right.to_string(),
-        Unshown::Cause(cause) => super::notes::cause(cause),
+        Unshown::Cause(cause) => cause.to_string(),
         Unshown::NoPod => {
             let (label, value) = MANAGER_LABEL;
             format!("no pod in {LEASE_NAMESPACE} with {label}={value} shows them")

@@ -1,18 +1,15 @@
 //! Words the concerns about writing.
 
 use super::expected::lacking;
-use super::notes;
 use crate::apply::gate::{Concern, Leader, Reason};
 use crate::engine::decision::UnreadMetrics;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
-use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::Note;
-use crate::snapshot::right::MissingRight;
+use crate::snapshot::note::{Note, missing_right};
 use crate::words::{duration, list};
 
-/// Words a concern about writing the result of a pass of an HPA.
-pub fn text(concern: &Concern, hpa: &Hpa) -> String {
+/// Words a concern about writing the result of a pass.
+pub fn text(concern: &Concern) -> String {
     match &concern.reason {
         Reason::HpaDeleted(since) => format!("the HPA has been marked for deletion since {since}"),
         Reason::TargetDeleted(since) => {
@@ -65,7 +62,7 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         Reason::Target { cause } => {
             format!("unknown whether the target is being deleted: {cause}")
         }
-        Reason::Unread(note) => notes::text(note, hpa),
+        Reason::Unread(note) => note.to_string(),
         Reason::StatusHeld(leader) => match leader {
             Leader::Holds(renewed) => format!(
                 "a controller manager holds the lease (renewed at {renewed}) and writes the status itself"
@@ -93,12 +90,7 @@ pub fn remedies(concern: &Concern, notes: &[Note]) -> Vec<String> {
             ));
         }
         Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
-            remedies.extend(
-                notes
-                    .iter()
-                    .find_map(Note::missing_right)
-                    .map(MissingRight::advice),
-            );
+            remedies.extend(missing_right(notes).map(str::to_owned));
         }
         _ => {}
     }

@@ -94,8 +94,6 @@ impl fmt::Display for UnknownCause {
             Self::History => "it depends on the controller's history",
             Self::OpenMetrics => "it depends on metrics that are not known here",
             Self::Lacking(all) => return f.write_str(&lacking(all).unwrap_or_default()),
-            Self::NoTarget => "the input lacks the target",
-            Self::NoReplicas => "the input lacks the replicas of the target",
             Self::Stays(block) => match block {
                 Block::NoScale => "the scale of the target cannot be read",
                 Block::AtZero => "the replicas stay only because scaling is disabled at 0",
@@ -117,7 +115,7 @@ impl fmt::Display for UnknownCause {
             Self::MetricsIgnored => "the pass ignores the metrics",
             Self::Undecided => "the metrics do not decide",
             Self::EndsEarlier => "the pass ends earlier",
-            Self::NoMetric(error) | Self::MetricFailed(error) => error,
+            Self::InputLacks(error) | Self::NoMetric(error) | Self::MetricFailed(error) => error,
             Self::OverNoReplicas => "it is an average over no replicas",
             Self::NotComputed => "the controller does not compute it",
             Self::NoSampleTime(metric) => {

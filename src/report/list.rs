@@ -16,7 +16,6 @@ use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
-use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
 use crate::words::count;
@@ -266,11 +265,7 @@ impl Explanation<'_> {
         }
         let absent = match self.pass.input.snapshot.scale {
             Err(ScaleError::Missing(_)) => {
-                let elsewhere = self.pass.input.notes.iter().find_map(|note| match note {
-                    Note::NoTarget { elsewhere, .. } => elsewhere.as_ref(),
-                    _ => None,
-                });
-                Some(match elsewhere {
+                Some(match &self.pass.input.surroundings.target_elsewhere {
                     Some(own) => format!("the target is in another namespace: {}", own.remedy()),
                     None => "the input has no target".to_owned(),
                 })

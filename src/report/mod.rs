@@ -11,7 +11,6 @@ pub(crate) mod comparison;
 pub mod concern;
 pub mod expected;
 pub mod list;
-pub(crate) mod notes;
 pub mod page;
 pub mod prediction;
 mod search;
@@ -228,7 +227,7 @@ impl<'a> Explanation<'a> {
                 let of_past = past
                     .iter()
                     .flat_map(|past| basis::notes_of_past(past, &hpa.spec));
-                let others = notes.iter().chain(newer).map(|note| notes::text(note, hpa));
+                let others = notes.iter().chain(newer).map(ToString::to_string);
                 of_past.chain(others).collect()
             },
             pass,

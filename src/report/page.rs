@@ -30,7 +30,7 @@ use crate::memory::Knowledge;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 
 /// A report: what happens and why, and the sections with the details.
 #[derive(Debug, Clone, PartialEq)]
@@ -301,15 +301,15 @@ impl Words<'_> {
         };
         let mut shown = shown.into_iter().filter(|it| it.severity <= least);
         let metrics = &self.explanation.hpa.spec.metrics;
-        match note {
-            Note::StaleValues { metric, .. } => {
+        match &note.subject {
+            Subject::StaleValues { metric } => {
                 let is_it = |place: &usize| match metric {
                     Some(name) => metrics[*place].name() == name,
                     None => metrics[*place].is_resource(),
                 };
                 shown.any(|it| it.code == Code::StaleSamples && it.metrics.iter().any(is_it))
             }
-            Note::NoSuchContainer { index, .. } => {
+            Subject::NoSuchContainer { index } => {
                 shown.any(|it| it.code == Code::UnknownContainer && it.metrics.contains(index))
             }
             _ => false,

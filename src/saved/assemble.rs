@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::neighbour::WhyUnknownSelector;
 use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
@@ -47,7 +48,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
-use crate::snapshot::note::{Note, WhyUnknownSelector};
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::shared::Shared;
@@ -243,7 +244,12 @@ impl<'i, 'o> Place<'i, 'o> {
         let named = unknown.by_ref().take(NAMED);
         notes.extend(named.filter_map(|(_, unknown)| unknown.note(hpa)));
         let more = unknown.count();
-        notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
+        if more > 0 {
+            let text = format!(
+                "unknown whether {more} more HPAs select the same pods: their targets are unknown, too"
+            );
+            notes.push(Note::about(Subject::SharedPods, text));
+        }
         others
     }
 
@@ -357,8 +363,7 @@ fn without_pods(
     let of_manifest = check_hpa(object, &controller.version, options)?;
     let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
     let hpa = hpa.clone();
-    let is_said =
-        |note: &&Note| of_manifest.is_none() || !matches!(note, Note::UnknownFields { .. });
+    let is_said = |note: &&Note| of_manifest.is_none() || note.subject != Subject::UnknownFields;
     notes.extend(admission.iter().filter(is_said).cloned());
     let mut command_flags = options.command_flags.clone();
     let mut of_manifests = Vec::new();
@@ -375,7 +380,9 @@ fn without_pods(
     if let Some(own) = target_manifest {
         let of_target = match own.notes() {
             Err(e) if own.object.status.is_some() => {
-                notes.push(Note::TakenAsAccepted { why: e.message });
+                notes.push(Note::new(format!(
+                    "taken as accepted by an API server, because it has a status, in spite of this: {e}"
+                )));
                 Vec::new()
             }
             of_target => of_target?,
@@ -402,17 +409,16 @@ fn without_pods(
         && requests.pod_metrics(&hpa).is_none()
         && metrics.contains(&MetricAnswer::PodMetrics)
         && !place.pods.is_empty();
-    notes.extend((takes_none && !listed).then_some(Note::NoPodMetrics));
+    if takes_none && !listed {
+        notes.push(Note::new(
+            "the input has a ControllerState but no PodMetrics, so the list of them is assumed to be empty",
+        ));
+    }
     let other_hpas = place.others(own, &hpa, may_share, &mut notes);
     let scale_update_error = requests.error(&hpa, Api::ScaleUpdate, None);
     let scale_update_error = scale_update_error.map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
-        let (kind, api_version) = (kind.clone(), api_version.clone());
-        notes.push(Note::ObjectsSkipped {
-            kind,
-            api_version,
-            count: *count,
-        });
+        notes.push(skipped(kind, api_version, *count, &hpa));
     }
     if let Some(state) = state
         && state.memory == Some(StatedAs::Unknown)
@@ -479,8 +485,7 @@ fn without_pods(
     surroundings.rivals = place.rivals(own, &snapshot.hpa);
     if lacks_target && elsewhere.is_none() {
         surroundings.unscaled = alike(&snapshot.hpa.spec.scale_target_ref, place.unscaled());
-        let workloads = surroundings.unscaled.clone();
-        notes.extend((!workloads.is_empty()).then_some(Note::NotTheTarget { workloads }));
+        notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
     }
     surroundings.target_elsewhere = elsewhere.map(|workload| {
         let object = place.hpas[own].object;
@@ -509,6 +514,37 @@ fn without_pods(
         notes,
         command_flags,
     })
+}
+
+/// Notes objects of a kind that a pass does not use.
+fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
+    let version = match api_version {
+        "" => "without a valid kind and apiVersion",
+        version => version,
+    };
+    let target = &hpa.spec.scale_target_ref;
+    let why = match names::group(version) {
+        group if kind == target.kind && group == target.group() => {
+            "a pass uses only the Scale of the target"
+        }
+        "http.keda.sh" => "a pass uses only the HPA that KEDA creates",
+        _ => "not used by a pass",
+    };
+    Note::new(format!("skipped {count} {kind} ({version}): {why}"))
+}
+
+/// Notes workloads that no HPA scales, if the input lacks the target of one.
+fn not_the_target(workloads: &[String], hpa: &Hpa) -> Option<Note> {
+    let (are, it) = match workloads.len() {
+        0 => return None,
+        1 => ("is", "it"),
+        _ => ("are", "one of them"),
+    };
+    let target = &hpa.spec.scale_target_ref;
+    Some(Note::new(format!(
+        "{} {are} not the target, {target}, and not used: correct scaleTargetRef, if {it} is meant",
+        listed(workloads)
+    )))
 }
 
 /// Returns the workloads, as `Kind/name`, that may be meant by a target which the input lacks: of a near name, or else
@@ -818,7 +854,7 @@ fn check_hpa(
     }
     let hpa = manifest::read_hpa(object, options.validate)?;
     let not_served = manifest::check_version(&hpa, &object.origin, rules, options.validate)?;
-    let is_ignored = |note: &Note| matches!(note, Note::FieldIgnored { .. });
+    let is_ignored = |note: &Note| matches!(note.subject, Subject::FieldIgnored { .. });
     let ignored = hpa.notes.into_iter().filter(is_ignored);
     Ok(Some(ignored.chain(not_served).collect()))
 }
@@ -878,5 +914,35 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
             }
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::skipped;
+    use crate::snapshot::hpa::Hpa;
+
+    #[test]
+    fn an_object_that_is_skipped_says_what_is_read_instead() {
+        let target = json!({"apiVersion": "example.com/v1", "kind": "Stack", "name": "web"});
+        let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
+        for (api_version, kind, want) in [
+            (
+                "example.com/v2",
+                "Stack",
+                "a pass uses only the Scale of the target",
+            ),
+            ("example.org/v1", "Stack", "not used by a pass"),
+            (
+                "http.keda.sh/v1alpha1",
+                "HTTPScaledObject",
+                "a pass uses only the HPA that KEDA creates",
+            ),
+        ] {
+            let want = format!("skipped 2 {kind} ({api_version}): {want}");
+            assert_eq!(skipped(kind, api_version, 2, &hpa).text, want);
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::objects::reader::{ObjectReader, ReadFault, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
@@ -54,7 +54,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         if !objects.are_manifests {
             objects
                 .notes
-                .retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
+                .retain(|note| note.subject != Subject::DirectorySkipped);
         }
         let is_directory = paths.iter().any(|path| path != Path::new(name));
         for path in paths {
@@ -63,7 +63,10 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             match read_text(&text, &origin, &mut objects) {
                 // A chart's values, or a list of resources, may stand beside manifests.
                 Err(_) if is_directory && yaml::has_no_object(&text) => {
-                    objects.notes.push(Note::NoObjectSkipped { path });
+                    let text =
+                        format!("{} is skipped: it has no Kubernetes object", path.display());
+                    let subject = Subject::NoObject { path };
+                    objects.notes.push(Note::about(subject, text));
                 }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
                 read => read?,
@@ -273,9 +276,15 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             directories.push(file);
         } else if leads_out(&file) {
             links += 1;
-            notes.push(Note::LinkSkipped { path: file });
+            notes.push(Note::new(format!(
+                "{} is skipped: it is a link that leads out of the directory; name it to read it",
+                file.display()
+            )));
         } else if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
-            notes.push(Note::FileSkipped { path: file });
+            let file = file.display();
+            notes.push(Note::new(format!(
+                "{file} is skipped: it is not a regular file"
+            )));
         } else {
             files.push(file);
         }
@@ -298,11 +307,13 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             )),
         });
     }
-    notes.extend(
-        directories
-            .into_iter()
-            .map(|path| Note::DirectorySkipped { path }),
-    );
+    notes.extend(directories.iter().map(|path| {
+        let text = format!(
+            "the directory {} is skipped: name it to read it",
+            path.display()
+        );
+        Note::about(Subject::DirectorySkipped, text)
+    }));
     Ok(files)
 }
 

@@ -14,7 +14,7 @@ use crate::apiserver::validate;
 use crate::args::Validate;
 use crate::error::Error;
 use crate::keda::{self, KedaHpa, Refused};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::surroundings::Workload;
 use crate::version::Version;
 
@@ -198,7 +198,7 @@ fn not_served(
     origin: &str,
     kind: &str,
     stated: &str,
-    served: &'static str,
+    served: &str,
     hint: &str,
     validate: Validate,
 ) -> Result<Note, Error> {
@@ -206,11 +206,10 @@ fn not_served(
         let message = format!("{origin}: no matches for kind \"{kind}\" in version \"{stated}\"");
         return Err(Error::usage(message).hint(hint));
     }
-    Ok(Note::VersionNotServed {
-        kind: kind.to_owned(),
-        stated: stated.to_owned(),
-        served,
-    })
+    let text = format!(
+        "no API server of these rules serves a {kind} in {stated}, which is read as if it did: write it in {served}"
+    );
+    Ok(Note::about(Subject::VersionNotServed, text))
 }
 
 /// Makes the HPA that KEDA creates from a ScaledObject. `namespace` is the one to use where it states none.
@@ -261,7 +260,11 @@ fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<
         Validate::Strict | Validate::Ignore => Ok(Vec::new()),
         Validate::Warn => {
             let causes = unknown.messages().into_iter();
-            Ok(causes.map(|cause| Note::FieldIgnored { cause }).collect())
+            let notes = causes.map(|cause| {
+                let text = format!("ignored: {cause}");
+                Note::about(Subject::FieldIgnored { cause }, text)
+            });
+            Ok(notes.collect())
         }
     }
 }

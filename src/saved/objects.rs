@@ -28,7 +28,7 @@ use crate::snapshot::input::Options;
 use crate::snapshot::load::Load;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::past::Past;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::StatedSettings;
@@ -101,8 +101,18 @@ impl Objects {
             .partition(|pod| pod.is_manifest());
         self.pods = pods;
         if !manifests.is_empty() {
-            let pods = manifests.iter().map(|pod| pod.name.clone()).collect();
-            self.notes.push(Note::PodManifests { pods });
+            let pods: Vec<String> = manifests
+                .iter()
+                .map(|pod| format!("Pod/{}", pod.name))
+                .collect();
+            let are = match pods.len() {
+                1 => "it is a manifest, and does not run",
+                _ => "they are manifests, and do not run",
+            };
+            self.notes.push(Note::new(format!(
+                "skipped {}: without a status {are}",
+                listed(&pods)
+            )));
         }
     }
 
@@ -193,8 +203,8 @@ impl Objects {
             .chain(scaled_objects)
             .chain(self.others())
             .collect();
-        let files = self.notes.iter().filter_map(|note| match note {
-            Note::NoObjectSkipped { path } => Some(path.display().to_string()),
+        let files = self.notes.iter().filter_map(|note| match &note.subject {
+            Subject::NoObject { path } => Some(path.display().to_string()),
             _ => None,
         });
         let files: Vec<String> = files.collect();

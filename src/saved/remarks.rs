@@ -5,21 +5,31 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::assemble::{asked, resource_of};
-use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
+use super::assemble::{asked, has_own_scale, resource_of, save_command};
+use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::{go, names};
+use crate::error::listed;
+use crate::numbers::age;
+use crate::snapshot::command_flags::CommandFlags;
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus,
+};
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings};
+use crate::snapshot::value;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
 
-/// Returns all notes about a snapshot.
-pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
-    let deleted = snapshot
-        .hpa
-        .deletion_timestamp
-        .map(|since| Note::HpaDeleted { since });
+/// Returns all notes about a snapshot of an input.
+fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
+    let deleted = snapshot.hpa.deletion_timestamp.map(|since| {
+        let since = SecondsTime(since);
+        Note::new(format!(
+            "the HPA has been marked for deletion since {since}; the controller acts on it until it is gone"
+        ))
+    });
     deleted
         .into_iter()
         .chain(unknown_types(snapshot))
@@ -27,8 +37,8 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
         .chain(no_such_container(snapshot))
         .chain(no_condition(snapshot))
         .chain(stale(snapshot))
-        .chain(no_target(snapshot))
-        .chain(missing(snapshot))
+        .chain(no_target(snapshot, input))
+        .chain(missing(snapshot, input))
         .chain(last_read(snapshot))
         .collect()
 }
@@ -36,7 +46,7 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
 impl Input {
     /// Repeats the notes about what looks wrong, now that the snapshot has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
-        let stale = on(before);
+        let stale = on(before, self);
         self.notes
             .retain(|note| !stale.contains(note) && !is_of_input(note));
         self.remark();
@@ -44,40 +54,11 @@ impl Input {
 
     /// Adds the notes about its snapshot.
     pub(crate) fn remark(&mut self) {
-        let Snapshot { hpa, metrics, .. } = &self.snapshot;
-        let mut notes = on(&self.snapshot);
+        let mut notes = on(&self.snapshot, self);
         if self.surroundings.supposed.is_some() {
-            // What commands print is of a cluster, and these pods are of none.
-            notes.retain(|note| {
-                !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand { .. })
-            });
-            let unknown = hpa
-                .spec
-                .metrics
-                .iter()
-                .zip(metrics)
-                .filter(|(_, answer)| answer.is_missing());
-            let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
-            notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
+            notes.extend(no_values(&self.snapshot));
         } else if self.surroundings.lacks_pods {
             notes.extend(target_shared(&self.snapshot, &self.surroundings));
-        }
-        for note in &mut notes {
-            let flags = || self.command_flags.clone();
-            if let Note::NoTarget {
-                elsewhere,
-                assuming,
-                ..
-            } = note
-            {
-                elsewhere.clone_from(&self.surroundings.target_elsewhere);
-                let is_assumed = self.surroundings.lacks_pods && elsewhere.is_none();
-                *assuming = is_assumed.then(flags);
-            } else if let Note::NoReplicas { assuming } = note {
-                *assuming = self.surroundings.lacks_pods.then(flags);
-            } else if let Note::SaveCommand { candidate } = note {
-                *candidate = self.flags_of_candidate();
-            }
         }
         self.notes.extend(notes);
     }
@@ -85,14 +66,23 @@ impl Input {
 
 /// Whether a note says more than the snapshot does.
 fn is_of_input(note: &Note) -> bool {
-    matches!(
-        note,
-        Note::NoValues(_)
-            | Note::TargetShared { .. }
-            | Note::NoTarget { .. }
-            | Note::NoReplicas { .. }
-            | Note::SaveCommand { .. }
-    )
+    matches!(note.subject, Subject::NoValues | Subject::InputLacks)
+}
+
+/// Notes metrics without a value in a state whose pods are assumed.
+fn no_values(snapshot: &Snapshot) -> Option<Note> {
+    let Snapshot { hpa, metrics, .. } = snapshot;
+    let all = &hpa.spec.metrics;
+    let unknown = all.iter().zip(metrics);
+    let unknown = unknown.filter(|(_, answer)| answer.is_missing());
+    let unknown: Vec<&MetricSpec> = unknown.map(|(spec, _)| spec).collect();
+    let labels: Vec<String> = unknown.iter().map(|own| own.label(all)).collect();
+    let text = format!(
+        "the input has no value of {}; state it, such as {}",
+        listed(&labels),
+        value_flags(unknown, hpa)
+    );
+    (!labels.is_empty()).then(|| Note::about(Subject::NoValues, text))
 }
 
 /// Notes what else scales the target: whether they share pods cannot be seen without pods.
@@ -117,7 +107,17 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     let rivals = rivals.iter().map(|hpa| format!("HPA {}", hpa.name));
     let of_keda = scaled_objects.map(|own| format!("ScaledObject {}", own.metadata.name));
     let others: Vec<String> = rivals.chain(of_keda).collect();
-    (!others.is_empty()).then_some(Note::TargetShared { others })
+    let scale = match others.len() {
+        0 => return None,
+        1 => "scales",
+        _ => "scale",
+    };
+    let text = format!(
+        "{} {scale} the same target: since Kubernetes 1.26 the controller scales none of the HPAs that select \
+         the same pods, so keep one",
+        listed(&others)
+    );
+    Some(Note::about(Subject::InputLacks, text))
 }
 
 /// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
@@ -128,32 +128,55 @@ fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let behavior = behavior.filter(|_| !controller.gates.configurable_tolerance);
     let rules = behavior.flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
     let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
-    set.map(|(direction, _)| Note::ToleranceIgnored {
-        direction,
-        version: controller.version.clone(),
+    set.map(|(direction, _)| {
+        let text = format!(
+            "spec.behavior.{direction}.tolerance is ignored: the controller of {} uses it \
+             only with the feature gate HPAConfigurableTolerance",
+            controller.version
+        );
+        Note::about(Subject::ToleranceIgnored { direction }, text)
     })
 }
 
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let unknown = metrics.filter(|(_, metric)| metric.source() == MetricSource::Unknown);
-    unknown.map(|(index, metric)| Note::UnknownMetricType {
-        index,
-        type_: metric.type_.clone(),
+    unknown.map(|(index, metric)| {
+        Note::new(format!(
+            "spec.metrics[{index}] has the unknown type {}: it counts as failed, and a controller \
+             that supports it may decide differently",
+            go::quote(&metric.type_)
+        ))
     })
 }
 
 /// Notes what an input without the target needs.
-fn no_target(snapshot: &Snapshot) -> Option<Note> {
-    match &snapshot.scale {
-        Err(ScaleError::Missing(target)) => Some(Note::NoTarget {
-            target: target.clone(),
-            elsewhere: None,
-            assuming: None,
-        }),
-        Err(ScaleError::NoReplicas { .. }) => Some(Note::NoReplicas { assuming: None }),
-        _ => None,
-    }
+fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
+    let Surroundings {
+        lacks_pods,
+        target_elsewhere,
+        ..
+    } = &input.surroundings;
+    let (hpa, e) = (&snapshot.hpa, snapshot.scale.as_ref().err()?);
+    let lacking = e.lacking()?;
+    let save = save_command(hpa, "");
+    let assume = lacks_pods.then(|| assume_pods(hpa, &input.command_flags, false));
+    let text = match (e, target_elsewhere, assume) {
+        (ScaleError::NoReplicas { .. }, _, Some(assume)) => format!("{assume}; {save}"),
+        (ScaleError::NoReplicas { .. }, _, None) => save,
+        (_, Some(elsewhere), _) => format!("{lacking}: {elsewhere}; {}", elsewhere.remedy()),
+        (_, None, assume) => {
+            let CrossVersionObjectReference { kind, .. } = &hpa.spec.scale_target_ref;
+            let document = if has_own_scale(hpa.spec.scale_target_ref.group(), kind) {
+                kind.clone()
+            } else {
+                format!("Scale of the {kind}")
+            };
+            let assume = assume.map_or_else(String::new, |assume| format!("; {assume}"));
+            format!("{lacking}: add the {document}; {save}{assume}")
+        }
+    };
+    Some(Note::about(Subject::InputLacks, text))
 }
 
 /// Notes running pods whose condition Ready is not stated, as only those are that are written by hand.
@@ -164,7 +187,15 @@ fn no_condition(snapshot: &Snapshot) -> Option<Note> {
     };
     let pods = snapshot.pods.iter().filter(is_one);
     let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
-    (!pods.is_empty()).then_some(Note::NoCondition { pods })
+    let counts = match pods.len() {
+        0 => return None,
+        1 => "states no condition Ready and counts",
+        _ => "state no condition Ready and count",
+    };
+    Some(Note::new(format!(
+        "{} {counts} as not ready",
+        listed(&pods)
+    )))
 }
 
 /// Notes metrics about a container that no pod of the target has.
@@ -180,16 +211,20 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
         .iter()
         .flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
     let names: BTreeSet<&str> = names.collect();
+    let names: Vec<String> = names.into_iter().map(go::quote).collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let containers = metrics.filter_map(|(i, metric)| Some((i, metric.container()?)));
     containers
         .filter(|(_, container)| {
             !pods.is_empty() && !pods.iter().any(|pod| pod.has_container(container))
         })
-        .map(|(index, container)| Note::NoSuchContainer {
-            index,
-            container: container.to_owned(),
-            containers: names.iter().map(|name| (*name).to_owned()).collect(),
+        .map(|(index, container)| {
+            let text = format!(
+                "spec.metrics[{index}]: no pod of the target has a container {}: they have {}",
+                go::quote(container),
+                names.join(", ")
+            );
+            Note::about(Subject::NoSuchContainer { index }, text)
         })
         .collect()
 }
@@ -198,29 +233,32 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
 fn stale(snapshot: &Snapshot) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut tell = |metric: Option<&str>, samples: Vec<(Timestamp, SignedDuration)>| {
-        let (metric, total) = (metric.map(str::to_owned), samples.len());
+        let total = samples.len();
+        let values = metric.map_or_else(
+            || "the metrics".to_owned(),
+            |name| format!("the values of {name}"),
+        );
         let untimed = samples
             .iter()
             .filter(|(timestamp, _)| *timestamp == ZERO_TIME)
             .count();
         if untimed > 0 {
-            notes.push(Note::UntimedValues {
-                metric: metric.clone(),
-                untimed,
-                total,
-            });
+            notes.push(Note::new(format!(
+                "{values} of {untimed} of {total} pods state no timestamp, so their age is unknown"
+            )));
         }
         let stale = samples
             .iter()
             .filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
         let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
         if let Some(oldest) = ages.clone().max() {
-            notes.push(Note::StaleValues {
-                metric,
-                stale: ages.count(),
-                total,
-                oldest,
-            });
+            let text = format!(
+                "{values} of {} of {total} pods are older than a minute and twice their window (up to {})",
+                ages.count(),
+                age(oldest)
+            );
+            let metric = metric.map(str::to_owned);
+            notes.push(Note::about(Subject::StaleValues { metric }, text));
         }
     };
     if snapshot
@@ -245,19 +283,17 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
     notes
 }
 
-/// Notes what the input lacks.
-fn missing(snapshot: &Snapshot) -> Vec<Note> {
-    if snapshot
-        .scale
-        .as_ref()
-        .is_err_and(|e| e.lacking().is_some())
-    {
-        // Without the target's scale nothing else is asked for.
+/// Notes what the input lacks, with what prints it in a cluster.
+fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
+    let scale = snapshot.scale.as_ref();
+    // Without the target's scale nothing else is asked for, and pods that are assumed are of no cluster.
+    if scale.is_err_and(|e| e.lacking().is_some()) || input.surroundings.supposed.is_some() {
         return Vec::new();
     }
+    let hpa = &snapshot.hpa;
     let Hpa {
         namespace, spec, ..
-    } = &snapshot.hpa;
+    } = hpa;
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
     let lacking: BTreeSet<(Documents, Option<String>)> = unread
         .filter_map(|(spec, answer)| match answer {
@@ -271,13 +307,18 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
             _ => None,
         })
         .collect();
-    let save = (!lacking.is_empty()).then(|| Note::SaveCommand {
-        candidate: String::new(),
+    let save = (!lacking.is_empty()).then(|| save_command(hpa, &input.flags_of_candidate()));
+    let lacking = lacking.into_iter().map(|(documents, path)| {
+        let command = command(documents, path.as_deref(), namespace);
+        format!(
+            "the input has no {}; `{command}` prints what is missing",
+            documents.kind()
+        )
     });
-    let lacking = lacking
-        .into_iter()
-        .map(|(documents, path)| Note::NoDocuments { documents, path });
-    lacking.chain(save).collect()
+    let texts = lacking.chain(save);
+    texts
+        .map(|text| Note::about(Subject::InputLacks, text))
+        .collect()
 }
 
 /// Returns the path that returns what the input lacks, if a metrics API serves it.
@@ -307,6 +348,85 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
     }
 }
 
+/// Returns the command that prints what the input lacks.
+fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String {
+    let kinds = match documents {
+        // A metric needs no scale; if asked for one anyway, print what scales are derived from.
+        Documents::Scale => "deployments,statefulsets,replicasets",
+        _ => "pods",
+    };
+    match path {
+        Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),
+        None => format!(
+            "kubectl get {kinds} -n {} -o yaml",
+            names::shell_word(namespace)
+        ),
+    }
+}
+
+/// Returns the command that answers from an input without pods. How many there are is part of it, unless the input
+/// states replicas.
+pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool) -> String {
+    let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
+    let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
+    let replicas = if states_replicas {
+        String::new()
+    } else {
+        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        format!(" --replicas {}", 3.min(max).max(min))
+    };
+    let values = value_flags(&hpa.spec.metrics, hpa);
+    let assumed = flags.with_assumed(format!("{replicas} {values}").trim_start());
+    format!("`{command} {assumed}` assumes the pods")
+}
+
+/// Returns flags of `predict` that give metrics of an HPA a value: of a container rather than of the pods, as both are based on
+/// the same usage.
+pub(crate) fn value_flags<'m>(
+    metrics: impl IntoIterator<Item = &'m MetricSpec>,
+    hpa: &Hpa,
+) -> String {
+    let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
+    let is_of_container = |resource: &str| {
+        metrics
+            .iter()
+            .any(|other| other.container().is_some() && other.name() == resource)
+    };
+    let is_needed = |spec: &&&MetricSpec| {
+        !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
+    };
+    let flags: Vec<String> = metrics
+        .iter()
+        .filter(is_needed)
+        .map(|spec| value_flag(spec, hpa))
+        .collect();
+    flags.join(" ")
+}
+
+fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
+    let is_share = spec
+        .target()
+        .is_some_and(|target| target.average_utilization.is_some());
+    let name = spec.name();
+    if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
+        let value = format!("{}=30", spec.flag_name(&hpa.spec.metrics));
+        return format!("--metric {}", names::shell_word(&value));
+    }
+    let container = spec
+        .container()
+        .map(|own| format!("{own}="))
+        .unwrap_or_default();
+    let value = match (is_share, name) {
+        (true, _) => "80%",
+        (false, "cpu") => "250m",
+        (false, _) => "200Mi",
+    };
+    format!(
+        "--{name} {}",
+        names::shell_word(&format!("{container}{value}"))
+    )
+}
+
 /// Notes what the controller wrote into the status about metrics that are unread here.
 fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let hpa = &snapshot.hpa;
@@ -314,19 +434,20 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let metrics = hpa.spec.metrics.iter().zip(&snapshot.metrics).zip(statuses);
     let unread = metrics.filter(|((_, answer), _)| answer.is_unread());
     unread.filter_map(|((spec, _), status)| {
-        Some(Note::LastRead {
-            metric: asked(spec).1?.to_owned(),
-            value: Box::new(value(spec, status)?.clone()),
-            age: hpa
-                .written
-                .status
-                .map(|changed| snapshot.now.duration_since(changed)),
-        })
+        let metric = asked(spec).1?;
+        let value = value::value(Some(spec), current(spec, status)?);
+        let written = hpa.written.status.map_or_else(String::new, |changed| {
+            let age = age(snapshot.now.duration_since(changed));
+            format!(", in a status that last changed {age} ago")
+        });
+        Some(Note::new(format!(
+            "{metric}: the controller itself last read {value}{written}"
+        )))
     })
 }
 
 /// Returns the value in a status, if it belongs to that metric.
-fn value<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s MetricValueStatus> {
+fn current<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s MetricValueStatus> {
     let current = status.current().filter(|_| status.type_ == spec.type_)?;
     Some(current).filter(|current| **current != MetricValueStatus::default())
 }

@@ -43,6 +43,11 @@ pub enum Unshown {
     PodsDiffer(Vec<String>),
 }
 
+/// Names a pod of the controller manager.
+pub(crate) fn manager(pod: &str) -> String {
+    format!("pod {LEASE_NAMESPACE}/{pod}")
+}
+
 /// A pod of the controller manager.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManagerPod {

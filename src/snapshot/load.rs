@@ -1,11 +1,13 @@
 //! A load over time as it was read, from a table or from Prometheus: columns of text, with notes about them.
 //! It is saved unchanged, so that it can be played again. The timeline interprets the columns.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{read_each, time};
+use crate::apimachinery::json::{SecondsTime, read_each, time};
+use crate::error::listed;
+use crate::numbers::{duration, part};
 
 /// A load over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -132,10 +134,11 @@ pub struct LoadQuery {
 }
 
 /// One note about a load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum LoadNote {
     /// How it was sampled.
+    #[error("{}", sampled(*step, *scrape))]
     #[serde(rename_all = "camelCase")]
     Sampled {
         /// The seconds between two samples.
@@ -144,19 +147,30 @@ pub enum LoadNote {
         scrape: Option<i64>,
     },
     /// How it was sampled, if it has no rates.
+    #[error("the load is sampled every {}", seconds(*step))]
     SampledAsIs {
         /// The seconds between two samples.
         step: i64,
     },
     /// The server's warnings, in its words.
+    #[error("Prometheus warns: {0}")]
     Warning(String),
     /// The history begins later than requested.
+    #[error("the history begins only at {}", SecondsTime(*.0))]
     Begins(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// The history ends earlier than requested.
+    #[error("the history ends at {}", SecondsTime(*.0))]
     Ends(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// Something was not recorded.
+    #[error("{0}")]
     NotRecorded(LoadPart),
     /// The server has series of several HPAs of the name, which differ in a label.
+    #[error(
+        "Prometheus has this HPA with several values of {label} ({}): their series are mixed; \
+         --prometheus-match '{label}=\"{}\"' selects one",
+        listed(values),
+        values.first().map_or("", String::as_str)
+    )]
     Several {
         /// The label.
         label: String,
@@ -164,6 +178,11 @@ pub enum LoadNote {
         values: Vec<String>,
     },
     /// Several servers recorded the usage of a container, with different values of a label; one is followed.
+    #[error(
+        "Prometheus has the usage with several values of {label} ({}), as from servers that scrape \
+         the same: of each container, the one with more samples counts, and another where it has none",
+        listed(values)
+    )]
     Followed {
         /// The label.
         label: String,
@@ -171,12 +190,27 @@ pub enum LoadNote {
         values: Vec<String>,
     },
     /// Further warnings of the server that are not listed.
+    #[error("Prometheus warns {0} more times")]
     MoreWarnings(usize),
     /// The share of the samples in which the usage of a pod is missing in the total.
+    #[error(
+        "in {} of the samples the usage of a pod is missing in the total, because its scrapes were \
+         lost",
+        part(*.0)
+    )]
     Unmeasured(f64),
     /// The target had no replicas before this time, where the load begins.
+    #[error(
+        "the load begins at {}: before, the target had 0 replicas, and the controller leaves it there",
+        SecondsTime(*.0)
+    )]
     AtZeroUntil(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// The HPA had a different value of a field until a time.
+    #[error(
+        "{field} of the HPA was {from} until {}: before that, the check compares the HPA as it is \
+         with one that was different",
+        SecondsTime(*until)
+    )]
     #[serde(rename_all = "camelCase")]
     SpecChanged {
         /// The field.
@@ -188,6 +222,10 @@ pub enum LoadNote {
         until: Timestamp,
     },
     /// The request of a pod has changed.
+    #[error(
+        "the requests of the pods changed: {metric} from {least} to {most} for each, {last} at the \
+         end; the replay has those of today all the time"
+    )]
     #[serde(rename_all = "camelCase")]
     Requests {
         /// The metric.
@@ -200,6 +238,7 @@ pub enum LoadNote {
         last: String,
     },
     /// How long new pods took to become ready.
+    #[error("{}", started(*pods, took.0))]
     #[serde(rename_all = "camelCase")]
     Started {
         /// The number of pods that the median is taken over.
@@ -208,6 +247,11 @@ pub enum LoadNote {
         took: GoDuration,
     },
     /// How long the containers of new pods took to start.
+    #[error(
+        "the containers of new pods started after {} (the median of {pods}); without \
+         --metrics-after, metrics are assumed 30s later",
+        duration(took.0)
+    )]
     #[serde(rename_all = "camelCase")]
     Measured {
         /// The number of pods that the median is taken over.
@@ -216,15 +260,49 @@ pub enum LoadNote {
         took: GoDuration,
     },
     /// The share of periods in which a limit throttled containers.
+    #[error(
+        "CPU limits held containers back in {} of the periods: without them, they would have used \
+         more",
+        part(*.0)
+    )]
     Throttled(f64),
 }
 
+fn sampled(step: i64, scrape: Option<i64>) -> String {
+    let apart = scrape.map_or_else(String::new, |it| format!(", about {} apart", seconds(it)));
+    let sees = if scrape.is_some_and(|scrape| step > scrape) {
+        ", and sees only that part of each step"
+    } else {
+        ""
+    };
+    let step = seconds(step);
+    format!(
+        "the load is sampled every {step}; CPU usage is the rate between the last two scrapes{apart}{sees}"
+    )
+}
+
+fn started(pods: usize, took: SignedDuration) -> String {
+    let took = duration(took);
+    match pods {
+        1 => format!("a new pod took {took} to become ready"),
+        pods => format!(
+            "new pods took {took} to become ready (the median of {pods}); --ready-after replaces it"
+        ),
+    }
+}
+
+fn seconds(seconds: i64) -> String {
+    duration(SignedDuration::from_secs(seconds))
+}
+
 /// A part of the record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
 pub enum LoadPart {
     /// The replicas.
+    #[error("the replicas were not recorded, so the replay cannot be checked")]
     Replicas,
     /// The pods that were ready.
+    #[error("the pods that were ready were not recorded")]
     Ready,
 }

@@ -25,6 +25,7 @@ pub mod selection;
 pub mod settings;
 pub mod shared;
 pub mod surroundings;
+pub(crate) mod value;
 pub mod written;
 
 use jiff::{SignedDuration, Timestamp};
@@ -226,11 +227,13 @@ pub enum ScaleError {
 }
 
 impl ScaleError {
-    /// What the input lacks, which may be there in the cluster.
+    /// Says what the input lacks, which may be there in the cluster.
     pub fn lacking(&self) -> Option<String> {
         match self {
-            Self::Missing(target) => Some(target.clone()),
-            Self::NoReplicas { target, .. } => Some(format!("replicas of {target}")),
+            Self::Missing(target) => Some(format!("the input lacks the target {target}")),
+            Self::NoReplicas { target, .. } => {
+                Some(format!("the input lacks the replicas of {target}"))
+            }
             Self::Mapping(_) | Self::Get(_) => None,
         }
     }

@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Scale;
 use super::hpa::Hpa;
-use super::note::{Note, WhyUnknownSelector};
+use super::note::{Note, Subject};
+use super::right::UnknownFactCause;
 use super::shared::Shared;
 use crate::apimachinery::metadata::Condition;
 
@@ -38,6 +39,31 @@ impl OtherHpa {
     }
 }
 
+/// Why the selector of another HPA is unknown.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WhyUnknownSelector {
+    /// The HPA cannot be read.
+    #[error("it cannot be read: {0}")]
+    HpaUnreadable(String),
+    /// Its target cannot be read.
+    #[error("its target {target} cannot be read: {why}")]
+    TargetUnreadable {
+        /// The target, as `Kind/name`.
+        target: String,
+        /// Why.
+        why: UnknownFactCause,
+    },
+    /// Its target does not exist, but a pass has read it before.
+    #[error("its target {target} does not exist, but the controller may remember its selector")]
+    TargetGone {
+        /// The target, as `Kind/name`.
+        target: String,
+    },
+    /// The input lacks its target.
+    #[error("the input has no {0}")]
+    NoTarget(String),
+}
+
 /// Another HPA of the namespace whose selector could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UnknownSelector {
@@ -60,10 +86,10 @@ impl UnknownSelector {
 
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        self.matters_to(own).then(|| Note::UnknownSelector {
-            hpa: self.key.clone(),
-            why: self.why.clone(),
-        })
+        let Self { key, why, .. } = self;
+        let subject = Subject::UnknownSelector { hpa: key.clone() };
+        let text = format!("unknown whether the HPA {key} selects the same pods: {why}");
+        self.matters_to(own).then(|| Note::about(subject, text))
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.
@@ -130,10 +156,9 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{OtherHpa, UnknownSelector};
+    use super::{OtherHpa, UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::Scale;
     use crate::snapshot::hpa::Hpa;
-    use crate::snapshot::note::WhyUnknownSelector;
     use crate::snapshot::right::UnknownFactCause;
     use crate::snapshot::written::Written;
 

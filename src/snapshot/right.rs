@@ -36,16 +36,46 @@ pub enum Right {
     Path(String),
 }
 
+/// A fact that could not be determined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownFact {
+    /// The server's version.
+    #[error("the server's version is unknown")]
+    ServerVersion,
+    /// Whether another HPA selects the same pods.
+    #[error("unknown whether another HPA selects the same pods")]
+    SharedPods,
+    /// The HPA's events.
+    #[error("the HPA's events are unknown")]
+    HpaEvents,
+    /// The target's events.
+    #[error("the target's events are unknown")]
+    TargetEvents,
+    /// How many replicas there were at earlier passes.
+    #[error("the replicas at earlier passes are unknown")]
+    EarlierReplicas,
+    /// Whether a VerticalPodAutoscaler sets the requests of pods.
+    #[error("unknown whether a VerticalPodAutoscaler sets requests")]
+    VerticalPodAutoscalers,
+    /// Whether there are findings such as these.
+    #[error("findings such as {0} are left out")]
+    Findings(&'static str),
+}
+
 /// Why a fact could not be determined.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownFactCause {
     /// No answer came in time.
+    #[error("no answer in time")]
     Late,
     /// A right is missing.
+    #[error("{}", .0.advice())]
     MissingRight(Box<MissingRight>),
     /// The pods cannot be read.
+    #[error("the pods cannot be read")]
     NoPods,
     /// The request failed.
+    #[error("{0}")]
     Failed(String),
 }
 

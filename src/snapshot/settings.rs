@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::basis::{Basis, SettingSource};
 use super::input::Options;
-use super::note::Note;
+use super::note::{Note, Subject};
 use crate::error::Error;
 use crate::flags::{self, Flag, Flags};
-use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod};
+use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod, manager};
 use crate::snapshot::controller::{Controller, Gates, KnownSettings};
 use crate::snapshot::manager::ManagerFlag;
 use crate::version::{GATES, Stage, Version};
@@ -74,19 +74,19 @@ pub(crate) fn controller_settings(
     }
     basis.extend(told);
     if let Some(pod) = leader {
-        let name = || pod.name.to_string();
-        notes.extend(
-            pod.settings
-                .unusable
-                .iter()
-                .map(|(flag, cause)| Note::FlagIgnored {
-                    flag: *flag,
-                    pod: name(),
-                    cause: cause.clone(),
-                }),
-        );
+        let of = manager(&pod.name);
+        notes.extend(pod.settings.unusable.iter().map(|(flag, cause)| {
+            let text = format!("--{} of {of} is ignored: {cause}", flag.name());
+            Note::about(Subject::Settings, text)
+        }));
         if !pod.settings.runs_hpa_controller() {
-            notes.insert(0, Note::ControllerOff { pod: name() });
+            let subject = Subject::ControllerOff {
+                pod: pod.name.to_string(),
+            };
+            let text = format!(
+                "nothing is scaled: the HPA controller is disabled by --controllers of {of}"
+            );
+            notes.insert(0, Note::about(subject, text));
         }
     }
     Ok(Settings {
@@ -114,10 +114,9 @@ impl Sources<'_> {
             basis.push(Basis::Version(version.clone()));
         }
         if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
-            notes.push(Note::NewerThanRules {
-                stated: stated.to_owned(),
-                rules: version.clone(),
-            });
+            let text =
+                format!("{stated} is newer than the latest known rules: those of {version} apply");
+            notes.push(Note::about(Subject::Settings, text));
         }
         Ok(version)
     }
@@ -134,13 +133,13 @@ impl Sources<'_> {
             .server
             .filter(|server| server.minor() != version.minor())
         {
-            let [manager, server] =
-                [version, server].map(|it| it.stated().unwrap_or_default().to_owned());
-            notes.push(Note::VersionsDiffer {
-                manager,
-                pod: pod.name.to_string(),
-                server,
-            });
+            let [own, server] = [version, server].map(|it| it.stated().unwrap_or_default());
+            let text = format!(
+                "the controller manager is {own} ({}) and the server {server}: the rules are the \
+                 controller manager's",
+                manager(&pod.name)
+            );
+            notes.push(Note::about(Subject::Settings, text));
         }
         Some(version.clone())
     }
@@ -305,8 +304,6 @@ pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
 }
 
 fn unused(gate: &str, version: &Version) -> Note {
-    Note::GateUnused {
-        gate: gate.to_owned(),
-        version: version.clone(),
-    }
+    let text = format!("feature gate {gate} does not affect a pass in {version}");
+    Note::about(Subject::Settings, text)
 }

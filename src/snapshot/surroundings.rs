@@ -589,6 +589,21 @@ pub enum Replacement {
 }
 
 impl Replacement {
+    /// Says where a Rollout waits until someone promotes it.
+    pub(crate) fn promotion(self) -> Option<String> {
+        match self {
+            Self::Canary(Some(step)) => Some(format!(
+                "it pauses at step {step} of spec.strategy.canary until it is promoted, with old and new pods side by side"
+            )),
+            Self::BlueGreen { is_manual: true } => Some(
+                "it waits until it is promoted (spec.strategy.blueGreen.autoPromotionEnabled: false), with all old and \
+                 new pods side by side"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
     /// Returns how the pods of a target are replaced. `known` is what is known of it, such as its manifest and
     /// what is running: what the first one does not state is as in the next.
     pub fn of<'w>(

@@ -168,10 +168,9 @@ fn against(change: impl Fn(String) -> String) -> String {
     let pass = Pass::run(common::read(&input).expect("an input"));
     let (change, concerns) = judged(&pass);
     assert!(change.is_some(), "{concerns:?}");
-    let hpa = &pass.input.snapshot.hpa;
     concerns
         .iter()
-        .map(|it| concern::text(it, hpa))
+        .map(concern::text)
         .collect::<Vec<_>>()
         .join("; ")
 }

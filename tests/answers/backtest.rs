@@ -23,7 +23,7 @@ use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
-use kubectl_hpa::snapshot::note::Note;
+use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::overrides::Assumptions;
@@ -386,12 +386,14 @@ fn a_rollout_after_the_end_changes_nothing() {
         let own = &played.candidates[0];
         assert_eq!(own.run.timeline, played.replay.timeline);
         assert!(own.parted.is_none() && own.stretches.all.is_empty());
-        let at = SignedDuration::from_secs(end);
-        let note = Note::RolloutAfterEnd {
-            at,
-            target: "Deployment/web".to_owned(),
+        let begins = "the run ends before the rollout of Deployment/web begins after ";
+        let is_late = |note: &Note| {
+            let rest = note.text.strip_prefix(begins);
+            let at = rest.and_then(|rest| rest.strip_suffix(": nothing changes (--at)"));
+            let at = at.and_then(|at| at.parse::<SignedDuration>().ok());
+            at == Some(SignedDuration::from_secs(end))
         };
-        assert!(own.run.input.notes.contains(&note));
+        assert!(own.run.input.notes.iter().any(is_late));
     });
 }
 
@@ -435,12 +437,9 @@ fn a_rollout_says_how_it_is_played() {
     };
     let strategy = json!({"type": "RollingUpdate",
         "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "0%"}});
-    let target = || "Deployment/web".to_owned();
-    let unknown = Note::RolloutByDefault {
-        target: target(),
-        how: kubectl_hpa::snapshot::surroundings::Replacement::Rolling,
-        is_stateful: false,
-    };
+    let unknown = Note::new(
+        "the strategy of Deployment/web is unknown: the rollout is simulated with the defaults of a Deployment",
+    );
     for (more, how, is_unknown) in [
         (None, "with up to 25% more and 25% fewer pods", true),
         (
@@ -472,7 +471,7 @@ fn a_rollout_says_how_it_is_played() {
         let result = own.result.as_ref().unwrap().to_string();
         assert!(result.starts_with("4 pods, done after 1m"), "{result}");
         assert_eq!(run.input.notes.contains(&unknown), is_unknown, "{how}");
-        let first = |note: &Note| matches!(note, Note::RolloutFirst { .. });
+        let first = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
         assert!(!run.input.notes.iter().any(first));
     }
     // A paused Deployment replaces no pods.
@@ -480,11 +479,9 @@ fn a_rollout_says_how_it_is_played() {
     let input = observed_with(&json!({}), 4, Some(paused));
     let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
     let run = &played.candidates[0].run;
-    assert!(
-        run.input
-            .notes
-            .contains(&Note::RolloutPaused { target: target() })
-    );
+    let is_paused = "Deployment/web is paused and replaces no pods: nothing changes before spec.paused is \
+                     removed (--at)";
+    assert!(run.input.notes.contains(&Note::new(is_paused)));
     assert!(!run.overrides.iter().any(|own| own.item == "rollout"));
     assert_eq!(run.timeline.changes, played.replay.timeline.changes);
 }

@@ -13,7 +13,7 @@ use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::{Input, Options};
-use kubectl_hpa::snapshot::note::Note;
+use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use serde_json::{Value, json};
 
@@ -2071,7 +2071,7 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
                 Err(e) if is_refused(&e) => continue,
                 assumed => assumed.expect("an answer").0,
             };
-            let is_rollout = |note: &Note| matches!(note, Note::RolloutFirst { .. });
+            let is_rollout = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
             let (found, wanted) = (decide(&assumed), decide(&expected));
             let selector = input
                 .snapshot

@@ -1047,7 +1047,9 @@ fn an_assumed_list_of_pod_metrics_is_noted() {
         let input =
             crate::common::read(&build::list(items.into_iter().chain(state))).expect("an input");
         assert_eq!(
-            input.notes.contains(&Note::NoPodMetrics),
+            input.notes.contains(&Note::new(
+                "the input has a ControllerState but no PodMetrics, so the list of them is assumed to be empty"
+            )),
             is_noted,
             "{more}"
         );

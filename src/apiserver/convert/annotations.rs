@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::apimachinery::json::{DecodeError, decode, read_borrowed};
 use crate::apiserver::metadata::LabelMap;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 
 /// Every key that the annotations may contain, outside maps with user-defined keys.
 const KEYS: &[&str] = &[
@@ -75,10 +75,8 @@ pub(crate) fn read_annotation<T: DeserializeOwned>(
     match fold_keys(text).and_then(|json| decode::<Option<T>>(&json)) {
         Ok(value) => value,
         Err(error) => {
-            notes.push(Note::AnnotationIgnored {
-                key,
-                cause: error.to_string(),
-            });
+            let text = format!("annotation {key} is ignored, as by the API server: {error}");
+            notes.push(Note::about(Subject::AnnotationIgnored, text));
             None
         }
     }

@@ -17,9 +17,9 @@ use crate::snapshot::control_plane::{
 };
 use crate::snapshot::evidence::{DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::right::UnknownFactCause;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 
 /// Returns what has arrived, or adds a note if it has not.
 pub(super) fn come<T>(
@@ -32,7 +32,7 @@ pub(super) fn come<T>(
         Some(Err(failure)) => cause(&failure),
         None => UnknownFactCause::Late,
     };
-    notes.push(Note::NotKnown { what, why });
+    notes.push(Note::not_known(what, &why));
     None
 }
 

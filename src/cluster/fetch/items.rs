@@ -14,7 +14,8 @@ use crate::args::Named;
 use crate::error::listed;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::UnknownSelector;
-use crate::snapshot::note::{Note, WhyUnknownSelector};
+use crate::snapshot::neighbour::WhyUnknownSelector;
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Meta;
 use crate::snapshot::selection::Selection;
 

@@ -32,7 +32,8 @@ use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, UnknownFact};
+use crate::snapshot::note::Note;
+use crate::snapshot::right::UnknownFact;
 use crate::snapshot::right::{MissingRight, UnknownFactCause};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::surroundings::Surroundings;
@@ -166,11 +167,10 @@ impl AboutAll {
         let vpas = Wish::vertical_pod_autoscalers(Some(namespace));
         if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
-            let what = UnknownFact::VerticalPodAutoscalers;
-            notes.push(Note::NotKnown {
-                what,
-                why: UnknownFactCause::Late,
-            });
+            notes.push(Note::not_known(
+                UnknownFact::VerticalPodAutoscalers,
+                &UnknownFactCause::Late,
+            ));
         }
         notes
     }

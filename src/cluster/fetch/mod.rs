@@ -46,11 +46,12 @@ use crate::apiserver::default::AdmissionRules;
 use crate::cluster::http::body::Body;
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
+use crate::numbers::duration;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
-use crate::snapshot::note::{Note, UnknownFact};
-use crate::snapshot::right::UnknownFactCause;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
@@ -364,8 +365,8 @@ impl Fetch<'_> {
                 Ok(list) => *pods = list,
                 Err(e) if e.is_forbidden() => {
                     fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
-                    let (what, why) = (UnknownFact::SharedPods, UnknownFactCause::NoPods);
-                    notes.push(Note::NotKnown { what, why });
+                    let why = UnknownFactCause::NoPods;
+                    notes.push(Note::not_known(UnknownFact::SharedPods, &why));
                 }
                 Err(e) => return Err(denied(&e)),
             }
@@ -373,7 +374,10 @@ impl Fetch<'_> {
         let took = read.elapsed();
         if took > LONG {
             let took = SignedDuration::from_secs(took.as_secs().cast_signed());
-            notes.push(Note::ReadSlowly { took });
+            notes.push(Note::new(format!(
+                "its metrics came {} after the HPA, and the controller may have acted in between",
+                duration(took)
+            )));
         }
         // Several metrics of one API share one cause.
         let mut told = Vec::new();
@@ -529,7 +533,16 @@ fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
 fn skew(server: Timestamp, own: Timestamp) -> Option<Note> {
     // `Date` has whole seconds.
     let ahead = SignedDuration::from_secs(server.duration_since(own).as_secs());
-    (ahead.abs() > SKEW).then_some(Note::ClockSkew { ahead })
+    let side = if ahead.is_negative() {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let text = format!(
+        "the server's clock is {} {side} the local one; ages use the server's clock",
+        duration(ahead.abs())
+    );
+    (ahead.abs() > SKEW).then(|| Note::new(text))
 }
 
 fn is_well_formed(api_version: &str) -> bool {

@@ -19,8 +19,10 @@ use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::neighbour::WhyUnknownSelector;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
-use crate::snapshot::note::{Note, UnknownFact, WhyUnknownSelector};
+use crate::snapshot::note::Note;
+use crate::snapshot::right::UnknownFact;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, paused};
 
@@ -71,10 +73,9 @@ impl ServerVersion {
             return git_version;
         }
         let emulated = format!("v{emulation_major}.{emulation_minor}");
-        notes.push(Note::EmulatedVersion {
-            server: git_version,
-            emulated: emulated.clone(),
-        });
+        notes.push(Note::new(format!(
+            "the server is {git_version} and emulates {emulated}"
+        )));
         emulated
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
 
 /// Returns the right that a request needs.
@@ -78,7 +78,7 @@ fn is_of_admission(failure: &Failure) -> bool {
 /// Returns what to do about an unavailable metrics API, in addition to the controller's message.
 pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
-        return Some(Note::MissingRight(right));
+        return Some(Note::about(Subject::MissingRight, right.advice()));
     }
     let mut parts = failure.path.trim_start_matches('/').split('/');
     let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next())
@@ -88,11 +88,13 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     // A Status with details is about one metric, not about the API.
     let api = failure.api()?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
-    whole.then(|| Note::ApiUnavailable {
-        group: group.to_owned(),
-        version: version.to_owned(),
-        code: api.code,
-        flags: failure.command_flags.clone(),
+    whole.then(|| {
+        let command = format!("kubectl get apiservice {version}.{group}");
+        let command = failure.command_flags.add_to(&command);
+        Note::new(format!(
+            "{group} is not available ({}): see `{command}`",
+            api.code
+        ))
     })
 }
 

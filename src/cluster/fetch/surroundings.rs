@@ -24,8 +24,8 @@ use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
-use crate::snapshot::note::{Note, UnknownFact};
-use crate::snapshot::right::UnknownFactCause;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, Scale};
 
@@ -282,10 +282,7 @@ impl SurroundingAnswers {
     pub(super) fn unlearnt(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         for (adds, why) in self.asked.borrow().values().flatten() {
-            let note = Note::NotKnown {
-                what: *adds,
-                why: why.clone(),
-            };
+            let note = Note::not_known(*adds, why);
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -374,7 +371,7 @@ impl Fetch<'_> {
                 UnknownFact::Findings(codes) => {
                     format!("left out findings such as {codes}: {advice}")
                 }
-                _ => format!("unknown whether a VerticalPodAutoscaler sets requests: {advice}"),
+                adds => format!("{adds}: {advice}"),
             });
         }
         right.is_some()

@@ -72,8 +72,10 @@ pub(super) fn observe<'s>(
             (None, None)
         }
     };
-    let of_load = load.iter().flat_map(|load| load.notes.iter().cloned());
-    pass.input.notes.extend(of_load.map(Note::OfLoad));
+    let of_load = load
+        .iter()
+        .flat_map(|load| load.notes.iter().map(|note| Note::new(note.to_string())));
+    pass.input.notes.extend(of_load);
     let candidates = located(&scenario.candidates, &pass.input.snapshot.hpa);
     Ok(Baseline {
         pass,

@@ -7,7 +7,7 @@ use crate::command::Terminal;
 use crate::command::state::unpredicted;
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject, missing_right};
 use crate::whatif::expect::{Gate, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::{TimelineOptions, Totals};
 
@@ -34,23 +34,27 @@ pub(super) fn play(
         !scenario.is_gated() && scenario.curve.is_none() && unpredicted(&simulation.pass).is_some();
     let notes = &mut simulation.pass.input.notes;
     if baseline.timeline.is_some() && !is_played {
-        notes.push(Note::NotPlayed);
+        notes.push(Note::new(NOT_PLAYED));
     }
     if is_played || reads_none || asks_for_values {
         // The run has the values, the pass reads none, or an error asks for them.
-        notes.retain(|note| !matches!(note, Note::NoValues(_)));
+        notes.retain(|note| note.subject != Subject::NoValues);
     }
     if is_played && scenario.args.expect.exit_code {
-        notes.push(Note::ExitCodeOfFirstPass);
+        notes.push(Note::new(
+            "--exit-code is about the first pass, not the run",
+        ));
     }
     Ok(simulation)
 }
 
+/// Why there is no timeline.
+pub(super) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
+
 /// The error for an assumption about something that may not be read, with the missing permission.
 fn with_right(e: Error, notes: &[Note]) -> Error {
-    let right = notes.iter().find_map(Note::missing_right);
-    match right.filter(|_| e.hint.is_none()) {
-        Some(right) => e.hint(right.advice()),
+    match missing_right(notes).filter(|_| e.hint.is_none()) {
+        Some(advice) => e.hint(advice),
         None => e,
     }
 }
@@ -178,11 +182,12 @@ fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
     notes.retain(is_common);
     for Run { name, input, .. } in runs() {
         let own = input.notes.iter().filter(|note| !is_common(note)).cloned();
-        notes.extend(own.map(|note| match note {
-            note @ Note::OfManifest { .. } => note,
-            note => Note::OfManifest {
-                origin: name.clone(),
-                note: Box::new(note),
+        notes.extend(own.map(|note| match note.origin {
+            Some(_) => note,
+            // Nobody asks the first one about another.
+            None => Note {
+                origin: Some(name.clone()),
+                ..Note::new(note.text)
             },
         }));
     }

@@ -1,5 +1,6 @@
 //! Shows the answer: as a report, as data or as a chart, with the files and annotations that were asked for.
 
+use super::play::NOT_PLAYED;
 use super::{Baseline, Evaluation, Scenario, Simulation};
 use crate::args::{PredictOutput, Report};
 use crate::command::output_file::{append, replace};
@@ -14,7 +15,6 @@ use crate::render::{github, page, structured};
 use crate::report::Explanation;
 use crate::report::backtest::Compared;
 use crate::report::chart::Chart;
-use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::saved::save::Saved;

@@ -5,9 +5,10 @@ use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
+use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::Subject;
 use crate::words::value;
 
 /// The controller makes no passes over the HPA.
@@ -79,8 +80,8 @@ impl Kind for ControllerSilent {
     fn find(case: &Case<'_>) -> Self::Hits {
         let input = &case.pass.input;
         let hpa = &case.snapshot().hpa;
-        let off = input.notes.iter().find_map(|note| match note {
-            Note::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
+        let off = input.notes.iter().find_map(|note| match &note.subject {
+            Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
             _ => None,
         });
         let lapsed = || {
@@ -203,7 +204,7 @@ impl Kind for ControllerSilent {
             Self::Off { pod } => (
                 "the HPA controller is switched off by --controllers, so nothing is scaled"
                     .to_owned(),
-                format!("The flag is set on pod {LEASE_NAMESPACE}/{pod}."),
+                format!("The flag is set on {}.", manager(pod)),
                 "Take the HPA controller out of --controllers of the controller manager."
                     .to_owned(),
                 vec![

@@ -5,7 +5,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::findings::path::{set_tolerance, side, tolerance_of, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::Subject;
 use crate::version::{Stage, Version};
 
 /// Fields of the spec are dropped or ignored.
@@ -42,15 +42,15 @@ impl Kind for FieldIgnored {
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
         for note in &case.pass.input.notes {
-            let (path, gate, dropped) = match note {
-                Note::FieldDropped { path, gate, value } => {
+            let (path, gate, dropped) = match &note.subject {
+                Subject::FieldDropped { path, gate, value } => {
                     let quantity = || Quantity::parse(value).ok();
                     let side = [Direction::Up, Direction::Down];
                     let side = side.into_iter().find(|side| *path == tolerance_of(*side));
                     tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
                     (path.clone(), *gate, true)
                 }
-                Note::ToleranceIgnored { direction, .. } => (
+                Subject::ToleranceIgnored { direction } => (
                     format!("spec.behavior.{direction}.tolerance"),
                     TOLERANCE,
                     false,

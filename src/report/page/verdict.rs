@@ -337,7 +337,7 @@ impl Words<'_> {
     fn no_scale(&self) -> String {
         let error = self.explanation.pass.decision.unreadable();
         match &self.explanation.pass.input.snapshot.scale {
-            Err(ScaleError::Missing(target)) => format!("the input lacks the target {target}"),
+            Err(e @ ScaleError::Missing(_)) => e.lacking().unwrap_or_default(),
             Err(ScaleError::NoReplicas { target, .. }) => format!(
                 "the manifest of {target} leaves the replicas to the HPA, so how many there are is unknown"
             ),

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery, Rows};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 
 fn read(text: &str) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -261,15 +261,11 @@ fn the_last_of_equal_keys_counts_in_yaml() {
         "metadata.name (line 6)",
         "spec.replicas (line 7)",
     ];
-    let keys = keys.map(str::to_owned).to_vec();
-    assert_eq!(
-        objects.notes,
-        [Note::KeysRepeated {
-            origin: "in".to_owned(),
-            keys,
-            more: 0
-        }]
+    let repeats = format!(
+        "in repeats {}: the last one counts, as for kubectl",
+        keys.join(", ")
     );
+    assert_eq!(objects.notes, [Note::new(repeats)]);
     // Errors are about the last one, too.
     let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");
     assert_eq!(
@@ -452,9 +448,10 @@ fn how_pods_are_replaced_is_read_and_saved() {
 #[test]
 fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error() {
     let of = |name: &str| super::read_manifests(&name.to_owned());
-    let skipped = Note::DirectorySkipped {
-        path: "tests/charts/rendered".into(),
-    };
+    let skipped = Note::about(
+        Subject::DirectorySkipped,
+        "the directory tests/charts/rendered is skipped: name it to read it",
+    );
     assert!(of("tests/charts").unwrap().notes.contains(&skipped));
     let error = of("examples").err().unwrap();
     assert_eq!(
@@ -487,7 +484,12 @@ fn skipped_links_are_noted_in_the_order_of_their_names() {
     super::expand(inside.path().to_str().unwrap(), &mut notes).unwrap();
     let expected: Vec<Note> = links
         .into_iter()
-        .map(|path| Note::LinkSkipped { path })
+        .map(|path| {
+            let path = path.display();
+            Note::new(format!(
+                "{path} is skipped: it is a link that leads out of the directory; name it to read it"
+            ))
+        })
         .collect();
     assert_eq!(notes, expected);
 }

@@ -110,12 +110,15 @@ fn repeated(text: &str, origin: &str) -> Option<Note> {
         .iter()
         .take(MAX_NAMED)
         .map(|(path, line)| format!("{path} (line {line})"));
-    let more = found.len().saturating_sub(MAX_NAMED);
-    Some(Note::KeysRepeated {
-        origin: origin.to_owned(),
-        keys: named.collect(),
-        more,
-    })
+    let named: Vec<String> = named.collect();
+    let more = match found.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(Note::new(format!(
+        "{origin} repeats {}{more}: the last one counts, as for kubectl",
+        named.join(", ")
+    )))
 }
 
 /// How many repeated keys of a file are named.

@@ -61,10 +61,8 @@ pub enum UnknownCause {
     OpenMetrics,
     /// These metrics were not read.
     Lacking(Vec<UnreadMetrics>),
-    /// The input has no target.
-    NoTarget,
-    /// The target of the input states no replicas.
-    NoReplicas,
+    /// The input lacks the target or its replicas, in words.
+    InputLacks(String),
     /// The replicas stay because this blocks the pass, which says nothing about what follows once it does not.
     Stays(Block),
     /// No pass of the run has an answer.
@@ -503,11 +501,13 @@ impl<'a> PassFacts<'a> {
 
     fn lacks(&self, unread: &[UnreadMetric]) -> Option<UnknownCause> {
         let lacking = UnreadMetrics::of(unread, &self.snapshot.hpa.spec);
-        match self.snapshot.scale {
-            _ if !lacking.is_empty() => Some(UnknownCause::Lacking(lacking)),
-            Err(ScaleError::Missing(_)) => Some(UnknownCause::NoTarget),
-            Err(ScaleError::NoReplicas { .. }) => Some(UnknownCause::NoReplicas),
-            _ => None,
+        if lacking.is_empty() {
+            let error = self.snapshot.scale.as_ref().err();
+            error
+                .and_then(ScaleError::lacking)
+                .map(UnknownCause::InputLacks)
+        } else {
+            Some(UnknownCause::Lacking(lacking))
         }
     }
 

@@ -19,7 +19,7 @@ use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::note::{KedaNote, NotOwned, Note};
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
@@ -411,7 +411,9 @@ impl Manifest {
         let read = || {
             let mut object = manifest::read_hpa(hpa, validate)?;
             if object.status != HpaStatus::default() {
-                object.notes.push(Note::StatusIgnored);
+                object.notes.push(Note::new(
+                    "the status in the manifest is ignored, as by the API server: only the controller writes it",
+                ));
             }
             set_on_decode(&mut object.spec, object.version);
             Ok(object)
@@ -522,20 +524,34 @@ impl Manifest {
         let (name, takes_over) = self.scaled_object.as_ref()?;
         let owner = hpa.scaled_object().map(|owner| &owner.name);
         let is_same = self.name == hpa.name;
-        let fate = match (owner, hpa.accepts_scaled_objects, is_same) {
-            (Some(owner), ..) if owner == name => return None,
-            // `verifyScaledObjects` refuses it whatever the annotations say.
-            (Some(owner), ..) => NotOwned::OfAnother(owner.clone()),
-            (None, _, true) if *takes_over => NotOwned::TakenOver(KEDA_TRANSFER),
-            (None, true, true) => NotOwned::TakenOver(KEDA_OWNERSHIP),
-            (None, true, false) => NotOwned::Beside(self.name.clone()),
-            (None, false, _) => NotOwned::Refuses,
-        };
         hpa.uid.as_ref()?;
-        Some(Note::Keda(KedaNote::NotOwned {
-            hpa: hpa.name.clone(),
-            fate,
-        }))
+        let own = format!("HorizontalPodAutoscaler/{}", hpa.name);
+        let taken_over =
+            |annotation| format!("{annotation}: KEDA takes over {own}, which it did not create");
+        Some(Note::new(
+            match (owner, hpa.accepts_scaled_objects, is_same) {
+                (Some(owner), ..) if owner == name => return None,
+                // `verifyScaledObjects` refuses it whatever the annotations say.
+                (Some(owner), ..) => format!(
+                    "KEDA's webhook refuses it while ScaledObject/{owner}, whose HorizontalPodAutoscaler is {}, scales \
+                 the target: delete ScaledObject/{owner} first",
+                    hpa.name
+                ),
+                (None, _, true) if *takes_over => taken_over(KEDA_TRANSFER),
+                (None, true, true) => taken_over(KEDA_OWNERSHIP),
+                (None, true, false) => format!(
+                    "{KEDA_OWNERSHIP} of {own} has KEDA create HorizontalPodAutoscaler/{} beside it: both scale the \
+                 target until one is deleted",
+                    self.name
+                ),
+                (None, false, _) => format!(
+                    "KEDA's webhook refuses it while {own}, which KEDA did not create, scales the target: delete \
+                 that HPA, or have KEDA take it over with the annotation {KEDA_TRANSFER}: \"true\" and \
+                 spec.advanced.horizontalPodAutoscalerConfig.name: {}",
+                    hpa.name
+                ),
+            },
+        ))
     }
 
     /// The HPA, as the item of an assumption.
@@ -609,8 +625,8 @@ impl Manifest {
     /// The unknown fields that it has, in words.
     pub(super) fn unknown(&self) -> Vec<String> {
         let notes = self.object.iter().flat_map(|object| &object.notes);
-        let unknown = notes.filter_map(|note| match note {
-            Note::FieldIgnored { cause } => Some(cause.clone()),
+        let unknown = notes.filter_map(|note| match &note.subject {
+            Subject::FieldIgnored { cause } => Some(cause.clone()),
             _ => None,
         });
         unknown.collect()

@@ -43,7 +43,7 @@ use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricId;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::Subject;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Replacement;
@@ -253,15 +253,15 @@ impl Assumptions {
             // No pods run that a rollout would replace.
             input
                 .notes
-                .retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+                .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
             // Nor was anything observed but what the manifest states.
             for own in &mut overrides {
                 own.is_observable &= own.observed.is_some();
             }
         }
         for note in &mut input.notes {
-            if let Note::RolloutFirst { how, .. } = note {
-                *how = replaced;
+            if let Subject::RolloutFirst { target } = &note.subject {
+                note.text = requests::rollout_first(target, replaced);
             }
         }
         if input.snapshot.hpa.spec != was.hpa.spec {

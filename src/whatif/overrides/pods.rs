@@ -488,7 +488,9 @@ fn scale_to(
         let counted: Vec<Shared<Pod>> = counted.cloned().collect();
         match counted.first().or(pods.first()) {
             Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
-            None => notes.push(Note::NoModelPod { replicas: count }),
+            None => notes.push(Note::new(format!(
+                "there is no pod to model new pods on, so no pods are assumed for {count} replicas"
+            ))),
         }
     }
     if let Ok(scale) = &mut snapshot.scale {

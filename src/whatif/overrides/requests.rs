@@ -14,10 +14,11 @@ use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
 use crate::snapshot::requests::aggregate_request;
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
@@ -130,13 +131,24 @@ impl NewRequest {
                 MUCH[1].saturating_mul(1000)
             };
             if before.map_or(after >= much, |before| after / MANY >= before) {
-                return Ok(Some(Note::RequestFar {
-                    item: self.item(),
-                    before: before.map(quantity),
-                    after: quantity(after),
-                    times: before.map_or(0, |before| after / before),
-                    lacks_unit: self.lacks_unit,
-                }));
+                let than = match before {
+                    Some(before) => {
+                        let times = after / before;
+                        format!("{times} times the observed {}", quantity(before))
+                    }
+                    None => "where there was none".to_owned(),
+                };
+                let (item, after) = (self.item(), quantity(after));
+                let meant = if self.lacks_unit {
+                    format!("; {after} thousandths of a core would be {after}m")
+                } else {
+                    String::new()
+                };
+                let text = format!(
+                    "the {item} is assumed to be {after}, {than}: a pod for which no node has room stays \
+                     pending{meant}"
+                );
+                return Ok(Some(Note::about(Subject::RequestFar { item }, text)));
             }
         }
         Ok(None)
@@ -243,7 +255,8 @@ pub(super) fn set_requests(
         let both = || both.clone().filter(|(_, pod)| is_meant(pod));
         let observed = own.reported(both().map(|(was, _)| was));
         any |= own.changes(pods())?;
-        notes.retain(|note| !matches!(note, Note::RequestFar { item, .. } if *item == own.item()));
+        let subject = Subject::RequestFar { item: own.item() };
+        notes.retain(|note| note.subject != subject);
         notes.extend(own.far(both())?);
         let of_target = snapshot.pods.iter_mut().filter(|pod| is_meant(pod));
         for pod in of_target {
@@ -264,11 +277,64 @@ pub(super) fn set_requests(
             ..Override::new(own.item(), &*own.text, observed)
         });
     }
-    let note = Note::rollout_first(snapshot.hpa.reference());
-    if any && !notes.contains(&note) {
-        notes.push(note);
+    if any {
+        replace_first(snapshot.hpa.reference(), notes);
     }
     Ok(())
+}
+
+/// Notes that a rollout of a target comes first, in a rolling update unless something else is known.
+pub(super) fn replace_first(target: String, notes: &mut Vec<Note>) {
+    let text = rollout_first(&target, Replacement::Rolling);
+    let note = Note::about(Subject::RolloutFirst { target }, text);
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+/// Says what has to happen before the answer holds.
+pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
+    let first = match how {
+        Replacement::Rolling => {
+            format!("a rollout of {target} has to replace the pods first")
+        }
+        Replacement::Recreate => format!(
+            "a rollout of {target} has to replace the pods first, and removes all of them before it \
+             creates new ones (spec.strategy.type: Recreate)"
+        ),
+        Replacement::Paused => format!(
+            "{target} is paused and replaces no pods (spec.paused): the answer holds once it is resumed \
+             and all pods are replaced"
+        ),
+        Replacement::OnDelete => format!(
+            "{target} replaces only pods that are deleted (spec.updateStrategy.type: OnDelete): the \
+             answer holds once all of them are"
+        ),
+        Replacement::ByKind => format!(
+            "{target} has no rollouts and replaces only pods that are deleted: the answer holds once all \
+             of them are"
+        ),
+        Replacement::AllBut(partition) => format!(
+            "{target} replaces only pods from ordinal {partition} on \
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once these are replaced, and \
+             the others stay as they are"
+        ),
+        Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
+            let strategy = match how {
+                Replacement::Canary(_) => "canary",
+                _ => "blueGreen",
+            };
+            let waits = how
+                .promotion()
+                .map(|own| format!(", and {own}"))
+                .unwrap_or_default();
+            format!(
+                "a rollout of {target} has to replace the pods first by spec.strategy.{strategy}, which is not \
+                 simulated{waits}"
+            )
+        }
+    };
+    format!("{first}; the new ones are assumed to use what the observed ones do")
 }
 
 /// Changes the requests as they were typed.

@@ -226,10 +226,7 @@ pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
         }
         Ok(selector) => selector.parsed().cloned().map_err(ToString::to_string),
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
-        Err(e) => Err(format!(
-            "the input has no {}",
-            e.lacking().unwrap_or_default()
-        )),
+        Err(e) => Err(e.lacking().unwrap_or_default()),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{HpaVersion, unknown_fields};
 use crate::apiserver::default::{AdmissionRules, DroppedField, drop_disabled};
 use crate::args::Overrides;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::keda;
 use crate::saved::assemble::{bounds, rejected};
 use crate::saved::manifest::check_version;
@@ -25,7 +25,7 @@ use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
 use crate::whatif::unit;
 
@@ -323,10 +323,6 @@ fn replace(
         is_new_hpa,
         ..
     } = input;
-    let note = |origin: &str, note: &Note| Note::OfManifest {
-        origin: origin.to_owned(),
-        note: Box::new(note.clone()),
-    };
     let neighbours = candidate.neighbours(chosen, snapshot, surroundings);
     let is_neighbour = |it: &&String| neighbours.iter().any(|(own, _)| own.reference == **it);
     let objects: Vec<String> = chosen
@@ -335,9 +331,14 @@ fn replace(
         .filter(|it| !is_neighbour(it))
         .cloned()
         .collect();
-    let ignored = (!objects.is_empty()).then_some(Note::ManifestNotAlone { objects });
-    let of_all = candidate.skipped.iter().chain(&ignored);
-    notes.extend(of_all.map(|own| note(candidate.origin(), own)));
+    let mut of_all = candidate.skipped.clone();
+    if !objects.is_empty() {
+        of_all.push(Note::new(format!(
+            "only the HPA and its target are read from manifests; ignored: {}",
+            listed(&objects)
+        )));
+    }
+    notes.extend(Note::of_manifest(candidate.origin(), of_all));
     add_neighbours(neighbours, snapshot)?;
     let Some(manifest) = chosen.hpa else {
         add_rivals(chosen, snapshot)?;
@@ -349,7 +350,7 @@ fn replace(
     let (origin, object) = (&manifest.origin, manifest.object()?);
     let rules = &snapshot.controller.version;
     let not_served = check_version(object, origin, rules, candidate.validate)?;
-    notes.extend(not_served.iter().map(|own| note(origin, own)));
+    notes.extend(Note::of_manifest(origin, not_served));
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
         manifest.check_spec(self::rules(snapshot))?;
@@ -359,25 +360,15 @@ fn replace(
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;
-    notes.extend(
-        object
-            .notes
-            .iter()
-            .chain(&named)
-            .map(|own| note(origin, own)),
-    );
-    let of_name = note_on_name(manifest, &snapshot.hpa)?;
-    if matches!(of_name, Some(Note::ManifestOfNewHpa { .. })) {
+    notes.extend(Note::of_manifest(origin, object.notes.clone()));
+    notes.extend(Note::of_manifest(origin, named));
+    notes.extend(note_on_name(manifest, &snapshot.hpa)?);
+    if object.metadata.name != snapshot.hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
     }
-    notes.extend(of_name);
-    notes.extend(
-        manifest
-            .ownership(&snapshot.hpa)
-            .map(|own| note(origin, &own)),
-    );
+    notes.extend(Note::of_manifest(origin, manifest.ownership(&snapshot.hpa)));
     let of_keda = manifest.is_of_keda();
     let (also, unknown) = (&candidate.asked, manifest.unknown());
     let moved = update(
@@ -389,7 +380,7 @@ fn replace(
         &unknown,
         of_keda,
     )?;
-    notes.extend(moved.iter().map(|own| note(origin, own)));
+    notes.extend(Note::of_manifest(origin, moved));
     add_rivals(chosen, snapshot)?;
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() {
@@ -415,20 +406,26 @@ fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
         own => own.to_owned(),
     };
     let (of_manifest, key) = (format!("{namespace}/{name}"), hpa.key());
-    Ok(if metadata.name != hpa.name {
-        Some(Note::ManifestOfNewHpa {
-            manifest: of_manifest,
-            hpa: key,
-            beside: !manifest.is_of_keda(),
-        })
+    let text = if metadata.name != hpa.name {
+        // KEDA refuses its ScaledObject instead.
+        let beside = if manifest.is_of_keda() {
+            String::new()
+        } else {
+            format!(
+                "; applied beside {key}, both stop scaling, because they select the same pods: delete {}, as \
+                 Helm does and `kubectl apply --prune` can",
+                hpa.name
+            )
+        };
+        format!(
+            "{of_manifest} is a new HPA, predicted in place of {key}: its history begins with the current replicas{beside}"
+        )
     } else if of_manifest != key {
-        Some(Note::ManifestOfNamespace {
-            manifest: of_manifest,
-            hpa: key,
-        })
+        format!("the manifest of {of_manifest} is used for {key} and inherits its history")
     } else {
-        None
-    })
+        return Ok(None);
+    };
+    Ok(Some(Note::new(text)))
 }
 
 /// Adds the other HPAs for the same target, or replaces them.
@@ -510,10 +507,10 @@ fn update(
     moved.retain(|(to, _)| !is_running(&updated.spec.metrics[*to]));
     let notes = moved.iter().map(|(to, from)| {
         let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
-        Note::Keda(KedaNote::Moved {
-            metric: metric.to_owned(),
-            running: running.to_owned(),
-        })
+        Note::new(format!(
+            "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
+             name after its index"
+        ))
     });
     let notes = notes.collect();
     let mut answers = Vec::new();

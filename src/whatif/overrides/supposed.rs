@@ -17,7 +17,7 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
@@ -218,8 +218,8 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     snapshot.pods = (1..=supposed.count).map(|n| named(n).into()).collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
-        let key = rival.key();
-        notes.retain(|note| !matches!(note, Note::UnknownSelector { hpa, .. } if *hpa == key));
+        let subject = Subject::UnknownSelector { hpa: rival.key() };
+        notes.retain(|note| note.subject != subject);
         snapshot
             .other_hpas
             .extend(OtherHpa::of(rival, scale.clone()));
@@ -365,12 +365,11 @@ fn template_elsewhere(rollout: &Workload) -> Option<Note> {
         .template_of
         .as_ref()
         .filter(|_| rollout.template.is_none())?;
-    let (workload, of) = (rollout.reference(), of.to_string());
-    Some(Note::TemplateElsewhere {
-        workload,
-        of,
-        is_assumed: true,
-    })
+    Some(Note::new(format!(
+        "{} has the template of {of} (spec.workloadRef), which the input lacks: the pods are assumed \
+         without it",
+        rollout.reference()
+    )))
 }
 
 /// Returns the scale of a workload from its manifest.
@@ -395,12 +394,13 @@ fn scale_of(workload: &Workload) -> Scale {
 fn some_not_ready(workload: &Workload) -> Option<Note> {
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
-    let target = workload.reference();
-    (ready < replicas).then_some(Note::SomeNotReady {
-        target,
-        replicas,
-        ready,
-    })
+    let text = format!(
+        "the status of {} has {ready} of {replicas} replicas ready, but all assumed pods are \
+         ready: --unready {} assumes otherwise",
+        workload.reference(),
+        replicas - ready
+    );
+    (ready < replicas).then(|| Note::new(text))
 }
 
 /// A pod of which nothing is known but the HPA: with the containers that metrics and flags name, and requests of

@@ -5,20 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::pods::known_selector;
-use super::requests::{NewRequest, RequestChange, set_requests};
+use super::requests::{NewRequest, RequestChange, replace_first, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::numbers::format_of;
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::note::{Note, StatedReplicas};
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{
     Container, Pod, REVISION_LABELS, Requests, ResourceName, resource_name,
 };
@@ -87,12 +87,11 @@ pub(super) fn apply(
     let mut notes = Vec::new();
     if manifest.replicas.is_none()
         && let Some(running) = input.surroundings.workload(&target)
-        && let Some(stated) = resets_replicas(&running.metadata)
+        && let Some(reset) = resets_replicas(&running.metadata)
     {
-        notes.push(Note::ReplicasReset {
-            workload: reference.clone(),
-            stated,
-        });
+        notes.push(Note::new(format!(
+            "{reference} states no replicas here, {reset} once, and the HPA scales up from there"
+        )));
     }
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
         input.notes.extend(Note::of_manifest(origin, notes));
@@ -128,10 +127,7 @@ pub(super) fn apply(
         .map(|own| own.make(&mut input.snapshot))
         .filter(|changed| *changed);
     if changed.count() > 0 {
-        let note = Note::rollout_first(reference);
-        if !input.notes.contains(&note) {
-            input.notes.push(note);
-        }
+        replace_first(reference, &mut input.notes);
     }
     if overrides.len() == before + 1
         && let Some(own) = overrides.last_mut()
@@ -181,24 +177,19 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
         .as_ref()
         .filter(|own| *own != namespace)
     {
-        let (own, namespace) = (own.clone(), namespace.clone());
-        notes.push(Note::WorkloadElsewhere {
-            workload: reference.clone(),
-            own,
-            namespace,
-        });
+        notes.push(Note::new(format!(
+            "the manifest of {reference} in {own} is used for the one in {namespace}"
+        )));
     }
     if let Some(of) = manifest
         .template_of
         .as_ref()
         .filter(|_| manifest.template.is_none())
     {
-        let (workload, of) = (reference.clone(), of.to_string());
-        notes.push(Note::TemplateElsewhere {
-            workload,
-            of,
-            is_assumed: false,
-        });
+        notes.push(Note::new(format!(
+            "{reference} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
+             pods stay as they are"
+        )));
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     let replicas = manifest.replicas;
@@ -220,9 +211,12 @@ fn change(
     let elsewhere: BTreeSet<_> = made.iter().flat_map(RevisionPods::set_elsewhere).collect();
     let elsewhere = elsewhere.into_iter();
     let mut notes: Vec<Note> = elsewhere
-        .map(|(container, resource)| Note::RequestSetElsewhere {
-            container,
-            resource,
+        .map(|(container, resource)| {
+            Note::new(format!(
+                "the {resource} request of {} stays as it is where it differs from the running template: what set it, \
+                 such as a VerticalPodAutoscaler, would set it again",
+                container.as_deref().unwrap_or("the pods")
+            ))
         })
         .collect();
     let mut requests: Vec<NewRequest> = Vec::new();
@@ -251,11 +245,10 @@ fn change(
         ContainerChange::Add(_, container) => Some(container.name.to_string()),
         _ => None,
     });
-    let unmeasured: Vec<String> = unmeasured.collect();
-    if !unmeasured.is_empty() {
-        notes.push(Note::UsageUnknown {
-            containers: unmeasured,
-        });
+    let containers: Vec<String> = unmeasured.collect();
+    if !containers.is_empty() {
+        let text = usage_unknown(&containers, &input.snapshot.hpa.spec.metrics);
+        notes.push(Note::about(Subject::UsageUnknown { containers }, text));
     }
     overrides.extend(changes.into_iter().map(ContainerChange::own));
     Ok(notes)
@@ -276,6 +269,28 @@ pub(crate) fn matters(
         .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
 }
 
+/// Says that containers have no usage yet, and which flags state it.
+fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
+    let first = containers.first().map_or("", |first| first);
+    let flags = ["cpu", "memory"].into_iter().filter(|resource| {
+        metrics
+            .iter()
+            .any(|spec| spec.is_resource() && spec.name() == *resource)
+    });
+    let flags = flags.map(|resource| format!("--{resource} {first}=VALUE"));
+    let flags: Vec<String> = flags.collect();
+    let states = match flags.len() {
+        0 => String::new(),
+        1 => format!("; {} states it", flags[0]),
+        _ => format!("; {} state it", flags.join(" and ")),
+    };
+    format!(
+        "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if \
+         any{states}",
+        listed(containers)
+    )
+}
+
 /// Drops from the notes which containers have no usage those whose usage is stated, also by the columns of a
 /// trace, or does not matter.
 pub(crate) fn drop_known(
@@ -291,13 +306,11 @@ pub(crate) fn drop_known(
         measured.any(|own| *own.name == **container) || is_stated(container)
     };
     notes.retain_mut(|note| {
-        let Note::OfManifest { note, .. } = note else {
-            return true;
-        };
-        let Note::UsageUnknown { containers } = &mut **note else {
+        let Subject::UsageUnknown { containers } = &mut note.subject else {
             return true;
         };
         containers.retain(|container| !is_measured(container));
+        note.text = usage_unknown(containers, &snapshot.hpa.spec.metrics);
         !containers.is_empty()
     });
 }
@@ -482,7 +495,7 @@ fn without_revision(mut pod: Pod) -> Pod {
 
 /// What pods keep whose template is unknown, beside what is in another one.
 fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
-    let (mut kept, mut requests) = (Vec::new(), Vec::new());
+    let (mut kept, mut requests) = (Vec::<String>::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
     for pod in unknown.flat_map(|own| own.pods.values()) {
         for (list, container) in containers(pod) {
@@ -497,16 +510,21 @@ fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]
             }
         }
     }
-    let is_any = !kept.is_empty() || !requests.is_empty();
-    is_any.then_some(Note::KeptBesideTemplate {
-        containers: kept,
-        requests,
-    })
+    let requests = requests.into_iter();
+    kept.extend(
+        requests.map(|(container, resource)| format!("the {resource} request of {container}")),
+    );
+    let text = format!(
+        "the running template is unknown, so what the pods have in addition is kept as if \
+         it were injected: {}",
+        listed(&kept)
+    );
+    (!kept.is_empty()).then(|| Note::new(text))
 }
 
-/// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
+/// Says who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
 /// not state them any more. The API server keeps what it applied if someone else owns it as well.
-fn resets_replicas(running: &Metadata) -> Option<StatedReplicas> {
+fn resets_replicas(running: &Metadata) -> Option<String> {
     let owners = || {
         running
             .managed_fields
@@ -524,12 +542,14 @@ fn resets_replicas(running: &Metadata) -> Option<StatedReplicas> {
                 is_of_manifest
             }
     };
-    let manager = owners()
-        .find(resets)
-        .map(|it| StatedReplicas::Manager(it.manager.as_str().into()));
+    let manager = owners().find(resets).map(|it| {
+        let manager = &it.manager;
+        format!("and {manager} has stated them so far: applied, they are reset to 1")
+    });
     // Who scales takes the field from its owner, but not from what was applied last.
     let is_applied = running.annotations.last_applied_states_replicas();
-    manager.or(is_applied.then_some(StatedReplicas::LastApplied))
+    let applied = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
+    manager.or(is_applied.then(|| applied.to_owned()))
 }
 
 /// Whether the input says what the target is like that runs, rather than the candidate.
@@ -820,7 +840,6 @@ mod tests {
 
     use super::resets_replicas;
     use crate::apimachinery::metadata::Metadata;
-    use crate::snapshot::note::StatedReplicas;
 
     #[test]
     fn replicas_that_a_manifest_no_longer_states_are_reset_by_who_stated_them() {
@@ -846,7 +865,9 @@ mod tests {
             (vec![controller, entry("kubectl-edit", "Update", "")], None),
             (vec![], None),
         ] {
-            let resets = resets.map(|manager| StatedReplicas::Manager(manager.into()));
+            let resets = resets.map(|manager| {
+                format!("and {manager} has stated them so far: applied, they are reset to 1")
+            });
             let metadata = json!({"name": "web", "managedFields": entries});
             let metadata: Metadata = serde_json::from_value(metadata).unwrap();
             assert_eq!(resets_replicas(&metadata), resets, "{entries:?}");
@@ -861,7 +882,8 @@ mod tests {
             resets_replicas(&serde_json::from_value(metadata).unwrap())
         };
         let stated = r#"{"kind":"Deployment","spec":{"replicas":3,"template":{}}}"#;
-        assert_eq!(applied(stated), Some(StatedReplicas::LastApplied));
+        let resets = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
+        assert_eq!(applied(stated).as_deref(), Some(resets));
         assert_eq!(
             applied(r#"{"kind":"Deployment","spec":{"template":{}}}"#),
             None

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::player::wait;
 use super::{JoinTimes, Trace};
+use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::memory::Memory;
 use crate::snapshot::clock::newest_sample;
@@ -26,8 +27,15 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     input.stated_memory = Some(Memory::default());
     input.evidence = Evidence::default();
     input.clock_doubt = None;
-    let read = input.knows_time().then_some(read);
-    input.notes.push(Note::BegunWithLoad { read });
+    let read = if input.knows_time() {
+        SecondsTime(read).to_string()
+    } else {
+        "the input, which lacks its time".to_owned()
+    };
+    input.notes.push(Note::new(format!(
+        "the HPA and the pods are those of {read}, used as the state at the start of the \
+         load, and the controller for one that has just started"
+    )));
     true
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
 }
 
 /// Returns the text about a code in a state.
-pub(crate) fn said(code: Code, items: &[Value]) -> Text<String> {
+pub(crate) fn said(code: Code, items: &[Value]) -> Text {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);

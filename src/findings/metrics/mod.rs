@@ -172,15 +172,12 @@ fn points_at(ServedBy { api, service }: &ServedBy) -> String {
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
-fn point_at_keda(ServedBy { api, service }: &ServedBy) -> (Advice, Command) {
+fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
     let advice = Remedy::PointApiService.says(format!(
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
          metrics in an HPA of their own."
     ));
-    (
-        advice,
-        format!("kubectl get apiservice {} -o yaml", shell_word(api)).into(),
-    )
+    advice.with([format!("kubectl get apiservice {} -o yaml", shell_word(api)).into()])
 }
 
 impl About<'_> {

@@ -138,9 +138,9 @@ pub(crate) fn leave(field: &str) -> Advice {
 }
 
 /// Returns what to do about a bound if something speaks against the metric.
-pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
+pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
     let Some(metric) = bound.metric else {
-        return (Advice::default(), Vec::new());
+        return Advice::default();
     };
     let label = about.label(metric);
     let advice = match bound.suspicion {
@@ -153,7 +153,7 @@ pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Comman
         )),
         None => Advice::default(),
     };
-    (advice, vec![about.ask(metric)])
+    advice.with([about.ask(metric)])
 }
 
 impl About<'_> {

@@ -93,11 +93,16 @@ impl Advice {
     /// Adds a sentence.
     pub(crate) fn and(self, more: &str) -> Self {
         let act = format!("{} {more}", self.text());
-        self.remedy.says(act).with(self.commands)
+        self.remedy.says(act).with_all(self.commands)
+    }
+
+    /// Adds a command to paste.
+    pub(crate) fn with(self, command: impl Into<Command>) -> Self {
+        self.with_all([command.into()])
     }
 
     /// Adds commands to paste.
-    pub(crate) fn with(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
+    pub(crate) fn with_all(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
         self.commands.extend(commands);
         self
     }
@@ -186,6 +191,16 @@ impl<'a> About<'a> {
         vec![format!("hpa/{}", self.hpa().name)]
     }
 
+    /// Returns the target as `Kind/name`.
+    pub(crate) fn reference(&self) -> String {
+        self.hpa().reference()
+    }
+
+    /// Returns the ScaledObject that KEDA creates the HPA from.
+    pub(crate) fn owner(&self) -> Option<&'a OwnerReference> {
+        self.hpa().scaled_object()
+    }
+
     /// Returns the HPA and its target.
     pub(crate) fn own_and_target(&self) -> Vec<String> {
         [self.own(), vec![self.target()]].concat()
@@ -239,7 +254,7 @@ impl<'a> About<'a> {
             let patch = json!({ "spec": spec }).to_string();
             format!("--type=merge -p {}", shell_word(&patch))
         };
-        let Some(owner) = self.hpa().scaled_object() else {
+        let Some(owner) = self.owner() else {
             return Some(self.kubectl("patch hpa", &patch(spec)).editing(Edited::Hpa));
         };
         let mut own = Map::new();
@@ -274,7 +289,7 @@ impl<'a> About<'a> {
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
     /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
     pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
-        (!self.assumes("metrics")).then(|| match self.hpa().scaled_object() {
+        (!self.assumes("metrics")).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
             None => {
                 let patch = shell_word(&patch.to_string());
@@ -368,7 +383,7 @@ impl<'a> About<'a> {
             self.label(metric),
             percent(share)
         ));
-        Some(advice.with([self.ask(metric)]))
+        Some(advice.with(self.ask(metric)))
     }
 
     /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
@@ -379,8 +394,7 @@ impl<'a> About<'a> {
             _ => return None,
         };
         let owner = self
-            .hpa()
-            .scaled_object()
+            .owner()
             .filter(|_| self.pass.input.observed.is_none())?;
         let object = self.object_of(owner)?;
         let stated = object.withheld_bound(field, &self.hpa().spec)?;
@@ -390,7 +404,7 @@ impl<'a> About<'a> {
                 "Find out why KEDA does not pass on {own} {stated} of ScaledObject/{name}."
             ))
         });
-        Some(advice.with([self.describe_scaled_object(owner)]))
+        Some(advice.with(self.describe_scaled_object(owner)))
     }
 
     /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
@@ -450,7 +464,7 @@ impl<'a> About<'a> {
                 .commands
                 .iter()
                 .any(|it| it.edits == Some(Edited::ScaledObject));
-        let owner = self.hpa().scaled_object().filter(|_| is_of_object);
+        let owner = self.owner().filter(|_| is_of_object);
         evidence.extend(owner.and_then(|owner| self.unready(owner)));
         advice
     }
@@ -458,7 +472,7 @@ impl<'a> About<'a> {
     /// Returns the object that a kind of advice changes, even if no command does.
     pub(crate) fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
         match remedy.changes()? {
-            Edited::Hpa if self.hpa().scaled_object().is_some() => Some(Edited::ScaledObject),
+            Edited::Hpa if self.owner().is_some() => Some(Edited::ScaledObject),
             own => Some(own),
         }
     }
@@ -511,7 +525,7 @@ impl<'a> About<'a> {
     /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
     /// `maxReplicaCount of ScaledObject/queue`.
     pub(crate) fn field(&self, path: &str) -> String {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             Some(owner) => format!("{} of ScaledObject/{}", self.field_name(path), owner.name),
             None => path.to_owned(),
         }
@@ -520,7 +534,7 @@ impl<'a> About<'a> {
     /// Returns the name of a field where it must be changed, without the path to it: a ScaledObject has one
     /// `behavior`.
     pub(crate) fn field_name<'p>(&self, path: &'p str) -> &'p str {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             Some(_) => in_scaled_object(path),
             None => path,
         }
@@ -528,7 +542,7 @@ impl<'a> About<'a> {
 
     /// Returns what gives a metric a target of type AverageValue, to follow `Use`.
     pub(crate) fn average_value(&self, metric: usize, value: &str) -> String {
-        let Some(owner) = self.hpa().scaled_object() else {
+        let Some(owner) = self.owner() else {
             return format!("averageValue: {value}");
         };
         let object = format!("ScaledObject/{}", owner.name);
@@ -550,7 +564,7 @@ impl<'a> About<'a> {
 
     /// Returns what makes a metric one of a container, to follow `Use`.
     pub(crate) fn container_metric(&self, metric: usize, container: &str) -> String {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             None => format!("a ContainerResource metric for {container}"),
             Some(owner) => format!(
                 "metadata.containerName: {container} for {} in spec.triggers of ScaledObject/{}",
@@ -563,7 +577,7 @@ impl<'a> About<'a> {
     /// Whether KEDA computes a metric with the formula of a ScaledObject instead of from one trigger
     /// (`CompositeMetricName`).
     pub(crate) fn is_formula(&self, metric: usize) -> bool {
-        self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
+        self.owner().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
     /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.

@@ -31,7 +31,7 @@ pub mod writer;
 
 use serde::{Serialize, Serializer};
 
-pub(crate) use about::{About, Advice, Text};
+pub(crate) use about::{About, Advice};
 pub(crate) use case::Case;
 pub use case::NextChange;
 pub(crate) use causes::Others;

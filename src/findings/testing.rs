@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Code, Facts, Finding, Severity, Text, find, views};
+use super::about::Text;
+use super::{Code, Facts, Finding, Severity, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;

@@ -113,7 +113,7 @@ impl Kind for BlockedByFailedMetric {
         let removal =
             |metric: &usize| json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
         let patch: serde_json::Value = self.failed.iter().rev().map(removal).collect();
-        advice.with(about.patch_metrics(&patch))
+        advice.with_all(about.patch_metrics(&patch))
     }
 }
 
@@ -125,7 +125,7 @@ impl BlockedByFailedMetric {
     /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {
-        let Some(owner) = about.hpa().scaled_object() else {
+        let Some(owner) = about.owner() else {
             return format!("remove {} from the HPA", self.one_or_many("it", "them"));
         };
         let object = format!("ScaledObject/{}", owner.name);

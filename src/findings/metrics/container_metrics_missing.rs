@@ -163,18 +163,18 @@ impl Kind for ContainerMetricsMissing {
                     "Find out why {container} does not run in {}.",
                     names(&self.names())
                 ))
-                .with(first.map(|pod| pod.logs(about, container)));
+                .with_all(first.map(|pod| pod.logs(about, container)));
         }
         // No rollout of the target changes them.
         if lacking.iter().all(|it| it.is_foreign) {
             return Remedy::LabelApart
                 .says(APART)
-                .with(about.list_pods("--show-labels"));
+                .with_all(about.list_pods("--show-labels"));
         }
         match &self.template {
             None => Remedy::NameContainer
                 .says("Use a container that all pods have.")
-                .with(about.list_pods("")),
+                .with_all(about.list_pods("")),
             Some(template) if !template.iter().any(|it| **it == **container) => {
                 self.use_another(about, template)
             }
@@ -182,13 +182,13 @@ impl Kind for ContainerMetricsMissing {
                 .says(format!(
                     "Resume the rollout: the template has the container {container}."
                 ))
-                .with(about.resume()),
+                .with_all(about.resume()),
             Some(_) => {
                 let pods: Vec<&str> = lacking.iter().map(|it| &*it.pod).collect();
                 let because = format!(": the template has the container {container}");
                 about
                     .after_rollout(&pods, &because, "")
-                    .with(about.rollout_status(&pods))
+                    .with_all(about.rollout_status(&pods))
             }
         }
     }
@@ -221,7 +221,7 @@ impl ContainerMetricsMissing {
                     "Use {}.",
                     about.container_metric(self.metric, only)
                 ))
-                .with(about.replace_container(self.metric, only)),
+                .with_all(about.replace_container(self.metric, only)),
             several => Remedy::NameContainer.says(format!(
                 "Use a container of the template: {}.",
                 names(several)
@@ -253,7 +253,7 @@ impl Unmeasured {
         match &self.waiting {
             _ if !self.has_container && self.is_foreign => format!(
                 "{name}, which is not of {}, has no container {container}.",
-                about.hpa().reference()
+                about.reference()
             ),
             _ if !self.has_container => format!("{name} has no container {container}."),
             Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),

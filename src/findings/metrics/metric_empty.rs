@@ -107,9 +107,9 @@ impl Kind for MetricEmpty {
             let is_served = !self.selector.contains(keda::OWNER) && !spec.is_resource();
             return Remedy::StateInput
                 .says(format!("{}.", sentence(&state)))
-                .with(is_served.then_some(ask));
+                .with_all(is_served.then_some(ask));
         }
-        let advice = match about.hpa().scaled_object() {
+        let advice = match about.owner() {
             _ if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
                 Remedy::UseOtherType.says(
                     "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
@@ -128,7 +128,7 @@ impl Kind for MetricEmpty {
                 about.hpa().namespace
             )),
         };
-        advice.with([ask])
+        advice.with(ask)
     }
 }
 
@@ -169,7 +169,7 @@ impl MetricEmpty {
                 owner.name
             ),
         });
-        advice.with([about.describe_scaled_object(owner)])
+        advice.with(about.describe_scaled_object(owner))
     }
 
     /// Returns a finding about it. While no pod can have been measured, nothing is wrong.

@@ -93,13 +93,13 @@ impl Kind for MetricFailing {
                     "Find out why its trigger in ScaledObject/{} fails.",
                     owner.name
                 ))
-                .with([about.describe_scaled_object(owner)]),
+                .with(about.describe_scaled_object(owner)),
             Why::Refused(RefusedRight { user, .. }) => {
                 // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
                 let ask = about.ask(self.metric).line;
                 Remedy::Grant
                     .says("Grant it the right with a role and a binding.")
-                    .with([format!("{ask} --as={}", shell_word(user)).into()])
+                    .with(format!("{ask} --as={}", shell_word(user)))
             }
             Why::Unmapped(unmapped) => unmapped.advice(about, self.metric),
             Why::NotKeda(served_by) => point_at_keda(served_by),
@@ -109,7 +109,7 @@ impl Kind for MetricFailing {
                     owner.name,
                     about.or_fallback(owner, &[self.metric], "spec.fallback there")
                 ))
-                .with([about.describe_scaled_object(owner)]),
+                .with(about.describe_scaled_object(owner)),
             Why::Backend => look_at_backend(about, self.metric),
         }
     }
@@ -140,7 +140,7 @@ enum Why<'a> {
 
 impl MetricFailing {
     fn why<'a>(&'a self, about: &About<'a>) -> Why<'a> {
-        let owner = about.hpa().scaled_object();
+        let owner = about.owner();
         if let (Some(replicas), Some(owner)) = (self.fallback, owner) {
             return Why::Fallback(replicas, owner);
         }
@@ -163,11 +163,13 @@ fn look_at_backend(about: &About<'_>, metric: usize) -> Advice {
         let api = api(spec.api_group());
         return Remedy::LookAtBackend
             .says(format!("Look at the backend of {api}."))
-            .with([about.ask(metric)]);
+            .with(about.ask(metric));
     };
     let advice = Remedy::LookAtBackend.says(format!("Look at DatadogMetric {namespace}/{name}."));
     let (namespace, name) = (shell_word(namespace), shell_word(name));
-    advice.with([format!("kubectl describe datadogmetric {name} -n {namespace}").into()])
+    advice.with(format!(
+        "kubectl describe datadogmetric {name} -n {namespace}"
+    ))
 }
 
 /// A kind that no API has.
@@ -190,7 +192,7 @@ impl Unmapped {
         else {
             return Remedy::DescribeObject
                 .says("Correct describedObject of the metric.")
-                .with(["kubectl api-resources".into()]);
+                .with("kubectl api-resources");
         };
         let path = format!("/spec/metrics/{metric}/object/describedObject");
         let value = json!({ "apiVersion": api_version, "kind": kind, "name": name });
@@ -199,7 +201,7 @@ impl Unmapped {
             .says(format!(
                 "State apiVersion: {api_version} and kind: {kind} in describedObject."
             ))
-            .with([replaced.unwrap_or_else(|| "kubectl api-resources".into())])
+            .with(replaced.unwrap_or_else(|| "kubectl api-resources".into()))
     }
     /// Recognizes the error of the controller's mapper about the object that a metric describes.
     fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {

@@ -81,12 +81,12 @@ impl Kind for MetricNotFound {
         // KEDA names the metrics that it serves itself.
         let advice = if let Some(served_by) = &self.served_by {
             point_at_keda(served_by)
-        } else if let Some(owner) = about.hpa().scaled_object() {
+        } else if let Some(owner) = about.owner() {
             let advice = Remedy::LookAtScaledObject.says(format!(
                 "Find out why KEDA does not serve it for ScaledObject/{}.",
                 owner.name
             ));
-            advice.with([about.describe_scaled_object(owner)])
+            advice.with(about.describe_scaled_object(owner))
         } else if let Some(near) = &self.near {
             let type_ = spec.type_.to_lowercase();
             let path = format!("/spec/metrics/{}/{type_}/metric/name", self.metric);
@@ -94,7 +94,7 @@ impl Kind for MetricNotFound {
             let other = other.as_deref().unwrap_or("add a rule to the adapter");
             Remedy::UseName
                 .says(format!("Use the name {near} if that is meant, or {other}."))
-                .with(about.replace(&path, &**near))
+                .with_all(about.replace(&path, &**near))
         } else {
             Remedy::CorrectName.says(match self.described() {
                 Some(described) => format!(
@@ -106,7 +106,7 @@ impl Kind for MetricNotFound {
             })
         };
         let path = about.path_of(spec.api_group());
-        advice.with([format!("kubectl get --raw {path}").into()])
+        advice.with(format!("kubectl get --raw {path}"))
     }
 }
 

@@ -113,7 +113,7 @@ impl Kind for MetricsApiUnavailable {
                     }
                     None => format!("Correct the name, or install {}.", self.serves(about)),
                 })
-                .with([format!("kubectl get --raw {}", about.path_of(self.group)).into()]),
+                .with(format!("kubectl get --raw {}", about.path_of(self.group))),
             (Unavailable::Unserved, _) if !is_of_keda => Remedy::InstallApi
                 .says(match &self.adapter {
                     Some(ServedBy { service, .. }) => format!(
@@ -129,7 +129,7 @@ impl Kind for MetricsApiUnavailable {
                     }
                     None => format!("Install {}.", self.serves(about)),
                 })
-                .with(["kubectl get apiservices".into()]),
+                .with("kubectl get apiservices"),
             _ => {
                 let show = match self.name() {
                     Some(name) => format!("kubectl describe apiservice {}", shell_word(&name)),
@@ -140,7 +140,7 @@ impl Kind for MetricsApiUnavailable {
                         "Look at {} and its APIService.",
                         self.serves(about)
                     ))
-                    .with([show.into()])
+                    .with(show)
             }
         }
     }
@@ -168,14 +168,14 @@ impl MetricsApiUnavailable {
 
     /// Whether KEDA should serve it.
     fn is_of_keda(&self, about: &About<'_>) -> bool {
-        about.hpa().scaled_object().is_some() && self.group != RESOURCE
+        about.owner().is_some() && self.group != RESOURCE
     }
 
     /// Names what should serve it.
     fn serves(&self, about: &About<'_>) -> &'static str {
         match self.group {
             RESOURCE => "metrics-server",
-            EXTERNAL if about.hpa().scaled_object().is_some() => "KEDA's metrics server",
+            EXTERNAL if about.owner().is_some() => "KEDA's metrics server",
             EXTERNAL => "an adapter such as KEDA",
             _ => "an adapter such as prometheus-adapter",
         }
@@ -292,7 +292,7 @@ impl Server {
             .map_or_else(String::new, |(_, reason)| format!(": {reason}"));
         let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
         let (name, namespace) = (shell_word(name), shell_word(namespace));
-        advice.with([format!("kubectl describe pod {name} -n {namespace}").into()])
+        advice.with(format!("kubectl describe pod {name} -n {namespace}"))
     }
 }
 

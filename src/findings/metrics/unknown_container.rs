@@ -76,15 +76,15 @@ impl Kind for UnknownContainer {
         let Some(near) = &self.near else {
             return Remedy::NameContainer
                 .says("Use the name of one of the containers.")
-                .with(about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"));
+                .with_all(about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"));
         };
-        let used = match about.hpa().scaled_object() {
+        let used = match about.owner() {
             Some(_) => about.container_metric(self.metric, near),
             None => format!("the container {near}"),
         };
         Remedy::UseContainer
             .says(format!("Use {used}."))
-            .with(about.replace_container(self.metric, near))
+            .with_all(about.replace_container(self.metric, near))
     }
 }
 

@@ -199,21 +199,21 @@ impl Kind for ControllerSilent {
         match self {
             Self::Lapsed { .. } => Remedy::LookAtController
                 .says("Look at the controller manager: no instance holds the lease.")
-                .with([lease, pods]),
+                .with_all([lease, pods]),
             Self::NeverPassed { .. } => Remedy::LookAtController
                 .says("Look at the controller manager: is it running, and is the HPA controller on?")
-                .with([lease, pods]),
+                .with_all([lease, pods]),
             // The reason is not known.
             Self::Replicas { .. } | Self::Usage { .. } | Self::Steady { .. } => {
                 Remedy::LookAtController
                     .says("Look at the controller manager: is the HPA controller blocked, slow or off?")
-                    .with([pods, lease])
+                    .with_all([pods, lease])
             }
             Self::Off { pod } => {
                 let pod = shell_word(pod);
                 Remedy::LookAtController
                     .says("Take the HPA controller out of --controllers of the controller manager.")
-                    .with([format!("kubectl get pod {pod} -n {LEASE_NAMESPACE} -o yaml").into()])
+                    .with(format!("kubectl get pod {pod} -n {LEASE_NAMESPACE} -o yaml"))
             }
         }
     }

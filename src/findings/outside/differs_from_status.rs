@@ -108,7 +108,7 @@ impl Kind for DiffersFromStatus {
         let settings = self.would_explain.iter();
         Remedy::StateFlags
             .says("State the flags and the version of the controller.")
-            .with(settings.map(|it| about.kubectl("hpa explain", &it.flag())))
+            .with_all(settings.map(|it| about.kubectl("hpa explain", &it.flag())))
     }
 }
 

@@ -167,7 +167,7 @@ impl Kind for FieldIgnored {
             1 => ("the field", "it"),
             _ => ("the fields", "them"),
         };
-        let fields = match about.hpa().scaled_object() {
+        let fields = match about.owner() {
             Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
             None => fields.to_owned(),
         };
@@ -188,7 +188,7 @@ impl Kind for FieldIgnored {
         });
         let flags = format!("--feature-gates {}=true", self.gate);
         let settable = self.settable;
-        advice.with(settable.then(|| about.kubectl("hpa explain", &flags)))
+        advice.with_all(settable.then(|| about.kubectl("hpa explain", &flags)))
     }
 }
 

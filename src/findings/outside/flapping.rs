@@ -167,7 +167,7 @@ impl Kind for Flapping {
         let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": longer } });
         Remedy::LengthenDownWindow
             .says(format!("Set {} to {longer}.", about.field(field)))
-            .with(tried(
+            .with_all(tried(
                 about,
                 &format!("--set {field}={longer}"),
                 &json!({ "behavior": rules }),

@@ -91,7 +91,7 @@ impl Kind for OtherWriter {
         let now = about.now();
         let mut evidence = Vec::new();
         if let Some(owner) = &self.owner {
-            let target = about.hpa().reference();
+            let target = about.reference();
             evidence.push(format!("{owner} owns {target} and sets its replicas."));
         }
         let writer = self.writer.as_ref();
@@ -123,26 +123,26 @@ impl Kind for OtherWriter {
                     .says("Take replicas out of the manifest, and leave them to the HPA alone."),
                 None => Remedy::TakeOut
                     .says("Find out what sets the replicas, and take replicas out of manifests.")
-                    .with([fields]),
+                    .with(fields),
             };
         };
         match writer.by {
             By::Scale | By::Hand => self.change_bounds(about),
             By::ArgoCd => writer
                 .take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas")
-                .with([fields]),
+                .with(fields),
             By::Helm => writer
                 .take_out("replicas out of the chart's manifest where an HPA scales it")
-                .with([fields]),
+                .with(fields),
             By::Flux => writer
                 .take_out("replicas out of the manifest that Flux applies")
-                .with([fields]),
+                .with(fields),
             By::ServerSide => writer
                 .take_out(&format!(
                     "replicas out of the manifest that {} applies",
                     writer.manager
                 ))
-                .with([fields]),
+                .with(fields),
             By::Autoscaler | By::Program => match self.of_keda(about) {
                 Some(owner) => look_at_keda(about, owner),
                 None => Remedy::LeaveReplicas
@@ -150,14 +150,14 @@ impl Kind for OtherWriter {
                         "Have {} leave the replicas to the HPA.",
                         self.who()
                     ))
-                    .with([fields]),
+                    .with(fields),
             },
             By::Apply => {
                 let (target, namespace) = (about.target(), about.namespace());
                 let edit = format!("kubectl apply edit-last-applied {target} {namespace}");
                 writer
                     .take_out("replicas out of the last applied manifest, then out of the manifest")
-                    .with([edit.into(), fields])
+                    .with_all([edit.into(), fields])
             }
         }
     }
@@ -214,7 +214,7 @@ fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
             "Point {} at {owner}.",
             about.field("scaleTargetRef")
         ))
-        .with(about.patch_spec(&json!({ "scaleTargetRef": reference })))
+        .with_all(about.patch_spec(&json!({ "scaleTargetRef": reference })))
 }
 
 /// Returns the advice to look at what KEDA scales itself.
@@ -226,7 +226,7 @@ fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
         ))
     };
     let advice = about.conflict(owner).unwrap_or_else(look);
-    advice.with([about.describe_scaled_object(owner)])
+    advice.with(about.describe_scaled_object(owner))
 }
 
 /// Scaling to the same count over and over, without other scaling by the controller in between.
@@ -417,17 +417,14 @@ impl OtherWriter {
         };
         Remedy::ChangeBounds
             .says(format!("Change {fields} instead."))
-            .with(about.predict_for("10m", ""))
-            .with(bounds.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(about.predict_for("10m", ""))
+            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
         let manager = &self.writer.as_ref()?.manager;
-        about
-            .hpa()
-            .scaled_object()
-            .filter(|_| manager.contains("keda"))
+        about.owner().filter(|_| manager.contains("keda"))
     }
 
     /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.

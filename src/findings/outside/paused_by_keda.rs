@@ -156,7 +156,7 @@ impl Kind for PausedByKeda {
         if self.by_flagger {
             return Remedy::LeaveToFlagger
                 .says("Leave it: Flagger pauses it between releases, and runs the primary instead.")
-                .with([format!("kubectl get canaries.flagger.app {namespace}").into()]);
+                .with(format!("kubectl get canaries.flagger.app {namespace}"));
         }
         if self.annotations.is_empty() {
             let directions = self.directions();
@@ -167,7 +167,9 @@ impl Kind for PausedByKeda {
                     "Remove autoscaling.keda.sh/{}, if set.",
                     keys.join(" and ")
                 ))
-                .with([format!("kubectl get scaledobject {object} {namespace} -o yaml").into()]);
+                .with(format!(
+                    "kubectl get scaledobject {object} {namespace} -o yaml"
+                ));
         }
         let advice = Remedy::EndPause.says(match self.annotations.len() {
             1 if !self.is_whole() => format!(
@@ -178,7 +180,7 @@ impl Kind for PausedByKeda {
             _ => format!("Remove the annotations from ScaledObject/{}.", self.object),
         });
         let annotations = self.annotations.iter();
-        advice.with(annotations.map(|annotation| {
+        advice.with_all(annotations.map(|annotation| {
             let line = format!("kubectl annotate scaledobject {object} {namespace} {annotation}-");
             Command::from(line).editing(Edited::ScaledObject)
         }))

@@ -95,7 +95,7 @@ impl Kind for ScaleNotWritten {
 
     fn summary(&self, about: &About<'_>) -> String {
         let now = about.now();
-        let target = about.hpa().reference();
+        let target = about.reference();
         let error = end(&self.error);
         let first = self.failures.and_then(|it| it.first);
         match (self.failed, first) {
@@ -137,7 +137,7 @@ impl Kind for ScaleNotWritten {
         let to = self.to;
         Remedy::PermitWrite
             .says("Change the webhook, quota or right that is the reason.")
-            .with([
+            .with_all([
                 format!("kubectl scale {target} {namespace} --replicas={to} --dry-run=server")
                     .into(),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),

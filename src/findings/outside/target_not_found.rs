@@ -136,13 +136,13 @@ impl Kind for TargetNotFound {
             (None, Some(meant)) => point_at(about, meant),
             (None, None) => self.correct(about),
         };
-        advice.with([match self.missing {
-            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
+        advice.with(match self.missing {
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
             Missing::Object | Missing::ObjectOrScale => {
                 let resource = shell_word(&resource_of(target.group(), &target.kind));
-                format!("kubectl get {resource} {}", about.namespace()).into()
+                format!("kubectl get {resource} {}", about.namespace())
             }
-        }])
+        })
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
@@ -209,7 +209,7 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
             "Point {} at {meant}{version}, if that is meant.",
             about.field("scaleTargetRef")
         ))
-        .with(about.patch_spec(&patch))
+        .with_all(about.patch_spec(&patch))
 }
 
 /// What is missing about a target.

@@ -83,7 +83,7 @@ impl Kind for ForeignPods {
             "{} {} {counted} for {}{}",
             count(pods, "pod"),
             list(&owners),
-            about.hpa().reference(),
+            about.reference(),
             about.cost()
         )
     }
@@ -97,7 +97,7 @@ impl Kind for ForeignPods {
         {
             evidence.push(format!(
                 "{} does not count {}: its status.replicas is {}.",
-                about.hpa().reference(),
+                about.reference(),
                 them(pods),
                 scale.status_replicas
             ));
@@ -119,7 +119,7 @@ impl Kind for ForeignPods {
             None => Remedy::LabelApart.says(APART),
             Some(referred) => referred.advice(about),
         };
-        advice.with(about.list_pods("--show-labels"))
+        advice.with_all(about.list_pods("--show-labels"))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {

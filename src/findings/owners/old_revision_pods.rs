@@ -143,12 +143,12 @@ impl Kind for OldRevisionPods {
         if about.is_paused() {
             return Remedy::Resume
                 .says("Resume the rollout, which is paused.")
-                .with(about.resume());
+                .with_all(about.resume());
         }
         if about.target().starts_with("deployment/") {
             return about
                 .after_rollout(&[], "", "set a smaller maxSurge")
-                .with(about.rollout_status(&[]));
+                .with_all(about.rollout_status(&[]));
         }
         let smaller = if self.keeps_stable {
             "set dynamicStableScale of the canary"
@@ -157,7 +157,7 @@ impl Kind for OldRevisionPods {
         };
         about
             .after_rollout(&names_of(&self.beyond), "", smaller)
-            .with(about.list_pods("--show-labels"))
+            .with_all(about.list_pods("--show-labels"))
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

@@ -83,7 +83,7 @@ impl Kind for SelectorMatchesNothing {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let target = about.hpa().reference();
+        let target = about.reference();
         if self.others.is_empty() {
             let replicas = count(self.replicas, "replica");
             format!("the selector of {target} matches no pod, although it says it has {replicas}")
@@ -95,7 +95,7 @@ impl Kind for SelectorMatchesNothing {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = vec![format!("Selector: {}.", self.selector)];
         if !self.own.is_empty() {
-            let target = about.hpa().reference();
+            let target = about.reference();
             evidence.push(format!("Pods of {target}: {}.", names(&self.own)));
         }
         for UnmatchedLabel { key, wanted, found } in &self.lacking {
@@ -114,7 +114,7 @@ impl Kind for SelectorMatchesNothing {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        selector_advice(about).with([
+        selector_advice(about).with_all([
             about.show_selector(),
             format!("kubectl get pods {} --show-labels", about.namespace()).into(),
         ])

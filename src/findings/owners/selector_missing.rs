@@ -36,7 +36,7 @@ impl Kind for SelectorMissing {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let target = about.hpa().reference();
+        let target = about.reference();
         match &*self.selector {
             "" => format!("the scale of {target} has no selector, so the HPA cannot find its pods"),
             selector => format!("the selector of {target} cannot be read: {selector}"),
@@ -52,7 +52,7 @@ impl Kind for SelectorMissing {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        selector_advice(about).with([about.show_selector()])
+        selector_advice(about).with(about.show_selector())
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

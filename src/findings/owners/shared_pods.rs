@@ -108,7 +108,7 @@ impl Kind for SharedPods {
         let mut evidence = Vec::new();
         if let Ok(scale) = &about.pass.input.snapshot.scale {
             let selector = scale.selector.as_str();
-            evidence.push(format!("{}: {selector}.", about.hpa().reference()));
+            evidence.push(format!("{}: {selector}.", about.reference()));
         }
         evidence.extend(self.others.iter().map(SharingHpa::sentence));
         let all = if self.others.len() == 1 {
@@ -136,7 +136,7 @@ impl Kind for SharedPods {
             None => Remedy::KeepOneHpa
                 .says("Keep one HPA for the target, and give it the metrics of the others."),
         };
-        advice.with(about.list_pods("--show-labels"))
+        advice.with_all(about.list_pods("--show-labels"))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -153,7 +153,7 @@ impl SharedPods {
 
     /// Whether another HPA scales the same target.
     fn is_one_target(&self, about: &About<'_>) -> bool {
-        let target = about.hpa().reference();
+        let target = about.reference();
         self.others.iter().any(|other| other.target == target)
     }
 }

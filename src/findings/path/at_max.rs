@@ -127,7 +127,7 @@ impl Kind for AtMax {
                     "Look at the counted pods first: {} is not above its target.",
                     about.label(metric)
                 ))
-                .with(about.list_pods("")),
+                .with_all(about.list_pods("")),
             None if self.bound.suspicion.is_some() => suspected(about, &self.bound),
             None => self.raise(about),
         }
@@ -360,7 +360,7 @@ impl AtMax {
                 about.field_name("behavior")
             );
         }
-        Remedy::RaiseMax.says(text).with(commands)
+        Remedy::RaiseMax.says(text).with_all(commands)
     }
 }
 

@@ -65,7 +65,7 @@ impl Kind for AtMin {
         let Bound {
             asked, bound: min, ..
         } = *bound;
-        match about.hpa().scaled_object() {
+        match about.owner() {
             _ if bound.is_disabled => leave("minReplicas"),
             _ if bound.suspicion.is_some() => suspected(about, bound),
             _ if about.hpa().spec.max_replicas == min => Remedy::Nothing.says(format!(
@@ -98,7 +98,7 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
             "Nothing to do: KEDA itself scales to 0 while no trigger is active, if minReplicaCount is 0.",
         ),
     };
-    advice.with([about.scaled_object(owner)])
+    advice.with(about.scaled_object(owner))
 }
 
 /// How many seconds after a trigger was active KEDA scales to 0, by default (`defaultCooldownPeriod`).

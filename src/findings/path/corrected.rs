@@ -426,8 +426,8 @@ impl CorrectedBefore {
         });
         let is_unowned = about.hpa().written.last_writer(words.owned).is_none();
         advice
-            .with(earlier.into_iter().flat_map(|it| words.tried(about, it)))
-            .with(is_unowned.then(|| about.kubectl("get hpa", "-o yaml --show-managed-fields")))
+            .with_all(earlier.into_iter().flat_map(|it| words.tried(about, it)))
+            .with_all(is_unowned.then(|| about.kubectl("get hpa", "-o yaml --show-managed-fields")))
     }
 }
 
@@ -453,7 +453,7 @@ impl Corrected {
             }
             BeyondBoundCause::AssumedReplicas(own) => evidence.push(format!(
                 "{} has {}.",
-                about.hpa().reference(),
+                about.reference(),
                 count(own, "replica")
             )),
             BeyondBoundCause::NewHpa => evidence.push("The HPA has no status yet.".to_owned()),
@@ -480,7 +480,7 @@ impl Corrected {
                 let advice = Remedy::AssumeBound.says(format!(
                     "Add {flag} {current} to see what the metrics propose."
                 ));
-                return advice.with([about.predict(&flags)]);
+                return advice.with(about.predict(&flags));
             }
             // The HPA itself allows the replicas.
             BeyondBoundCause::Assumed(_) => {
@@ -495,7 +495,7 @@ impl Corrected {
                 about.field(field)
             )),
         };
-        advice.with(words.tried(about, current))
+        advice.with_all(words.tried(about, current))
     }
 }
 

@@ -112,7 +112,7 @@ impl Kind for DirectionDisabled {
         }
         Remedy::EnableDirection
             .says(format!("If that is not meant, remove {removed}."))
-            .with(tried(about, &flags, &patch.into()))
+            .with_all(tried(about, &flags, &patch.into()))
     }
 }
 

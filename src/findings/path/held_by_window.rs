@@ -224,7 +224,7 @@ impl Kind for HeldByWindow {
         Remedy::ShortenWindow
             .waits(until)
             .or(sooner)
-            .with(about.predict_for("10m", &flags))
+            .with_all(about.predict_for("10m", &flags))
     }
 }
 
@@ -328,13 +328,13 @@ impl HeldByWindow {
                 "Set any {}, such as a scaleDown window of {seconds}s.",
                 about.field("behavior")
             ))
-            .with(tried(about, &flags, &json!({ "behavior": rules })))
+            .with_all(tried(about, &flags, &json!({ "behavior": rules })))
     }
 }
 
 /// Returns how pods that have work of their own end it.
 fn keep_busy(about: &About<'_>, until: String) -> Advice {
-    let jobs = match about.hpa().scaled_object() {
+    let jobs = match about.owner() {
         Some(_) => "a ScaledJob",
         None => "Jobs",
     };

@@ -91,7 +91,7 @@ impl AlikeMemory {
                 "Pods seldom free memory: {}, {act}, or {instead}.",
                 about.for_fewer(&self.room)
             ))
-            .with(commands)
+            .with_all(commands)
     }
 }
 

@@ -127,8 +127,8 @@ impl Kind for RateLimited {
         Remedy::ChangePolicies
             .waits("for the next passes")
             .or(format!("{set} {field}"))
-            .with(about.predict_for("5m", ""))
-            .with(allows_more.then(|| about.predict(&max)))
+            .with_all(about.predict_for("5m", ""))
+            .with_all(allows_more.then(|| about.predict(&max)))
     }
 }
 

@@ -95,7 +95,7 @@ impl Kind for SwitchedOff {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let target = about.hpa().reference();
+        let target = about.reference();
         let mut evidence = vec![match self.observed {
             Some(observed) => format!(
                 "{target} has {}; with 0, the controller does nothing (ScalingDisabled).",
@@ -150,7 +150,7 @@ impl Kind for SwitchedOff {
 impl SwitchedOff {
     /// Returns the ScaledObject that is to scale the target up, unless something else keeps it at 0.
     fn scaled_object<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
-        let owner = about.hpa().scaled_object()?;
+        let owner = about.owner()?;
         match self.keeper {
             Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger { .. }) => None,
             _ => Some(owner).filter(|_| self.observed.is_none()),
@@ -172,7 +172,7 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
         _ => Remedy::LeaveToKeda
             .waits("for a trigger to become active; KEDA then scales the target up"),
     };
-    advice.with([about.scaled_object(owner)])
+    advice.with(about.scaled_object(owner))
 }
 
 impl Keeper {
@@ -193,23 +193,23 @@ impl Keeper {
                     "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
                     about.field("scaleTargetRef")
                 ))
-                .with([format!("kubectl get rollouts.argoproj.io {namespace}").into()]),
+                .with(format!("kubectl get rollouts.argoproj.io {namespace}")),
             Self::Keda => Remedy::LeaveToKeda
                 .says("Leave it: KEDA keeps it at 0 while no trigger is active.")
-                .with([format!("kubectl get scaledobjects {namespace}").into()]),
+                .with(format!("kubectl get scaledobjects {namespace}")),
             Self::Owner(owner) => Remedy::LookAtOwner
                 .says(format!(
                     "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
-                    about.hpa().reference()
+                    about.reference()
                 ))
-                .with([format!("kubectl get {target} {namespace} -o yaml").into()]),
+                .with(format!("kubectl get {target} {namespace} -o yaml")),
             Self::Flagger { primary } => {
-                let usual = || format!("{}-primary", about.hpa().reference());
+                let usual = || format!("{}-primary", about.reference());
                 let primary = primary.clone().unwrap_or_else(usual);
                 let advice = Remedy::LeaveToFlagger.says(format!(
                     "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
                 ));
-                advice.with([format!("kubectl get canaries.flagger.app {namespace}").into()])
+                advice.with(format!("kubectl get canaries.flagger.app {namespace}"))
             }
             Self::Manifest | Self::Other => Remedy::ScaleToOne
                 .says(match self {
@@ -220,7 +220,7 @@ impl Keeper {
                         "If it is meant to run, scale the target to 1; the HPA takes over from there."
                     }
                 })
-                .with([format!("kubectl scale {target} {namespace} --replicas=1").into()]),
+                .with(format!("kubectl scale {target} {namespace} --replicas=1")),
         }
     }
 }
@@ -236,7 +236,7 @@ fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice 
             about.field("scaleTargetRef"),
             rollout.api_version
         ))
-        .with(about.patch_spec(&patch))
+        .with_all(about.patch_spec(&patch))
 }
 
 /// What keeps a target at 0 on purpose.

@@ -115,7 +115,7 @@ impl Kind for WithinTolerance {
                     "Nothing to do; to have it react, set {} to {narrower}.",
                     about.field(field)
                 ));
-                advice.with([about.predict(&format!("--set {field}={narrower}"))])
+                advice.with(about.predict(&format!("--set {field}={narrower}")))
             }
             (None, Some(OtherTarget { target, proposal })) => {
                 let to = exact(target);
@@ -124,7 +124,7 @@ impl Kind for WithinTolerance {
                     .says(format!(
                         "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
                     ))
-                    .with(flags.map(|flags| about.predict(&flags)))
+                    .with_all(flags.map(|flags| about.predict(&flags)))
             }
             (None, None) => Remedy::Nothing.says(NOTHING_TO_DO),
         }

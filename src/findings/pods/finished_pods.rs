@@ -131,7 +131,7 @@ impl Kind for FinishedPods {
             let advice = Remedy::DeleteByOwner.says(format!(
                 "Give the pods of {owner} labels that the selector does not match."
             ));
-            return advice.with(about.list_pods("--show-labels"));
+            return advice.with_all(about.list_pods("--show-labels"));
         }
         let pods = self.pods();
         let advice = Remedy::DeleteFinished.says(format!(
@@ -144,7 +144,7 @@ impl Kind for FinishedPods {
                 "they do"
             }
         ));
-        advice.with([format!("kubectl delete pod {}", about.pods(&pods)).into()])
+        advice.with(format!("kubectl delete pod {}", about.pods(&pods)))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {

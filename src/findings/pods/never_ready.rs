@@ -98,8 +98,8 @@ impl Kind for NeverReady {
         };
         let restarted = pod.container.as_deref().filter(|_| pod.restarts > 0);
         advice
-            .with([about.describe(&pod.name)])
-            .with(restarted.map(|container| {
+            .with(about.describe(&pod.name))
+            .with_all(restarted.map(|container| {
                 let (pod, container) = (shell_word(&pod.name), shell_word(container));
                 let namespace = about.namespace();
                 format!("kubectl logs {pod} {namespace} -c {container} --previous").into()

@@ -136,7 +136,7 @@ impl Kind for ReplicasWithoutPods {
         };
         format!(
             "{} has {} for {}{effect}{}",
-            about.hpa().reference(),
+            about.reference(),
             count(self.pods, "pod"),
             count(self.replicas, "replica"),
             about.cost()
@@ -150,7 +150,7 @@ impl Kind for ReplicasWithoutPods {
             reason, message, ..
         }) = &self.failure
         {
-            evidence.push(format!("{}: {reason}: {message}.", about.hpa().reference()));
+            evidence.push(format!("{}: {reason}: {message}.", about.reference()));
         }
         if let Some(since) = self.since {
             let since = future(about.now(), since);
@@ -184,15 +184,15 @@ impl Kind for ReplicasWithoutPods {
             let resource = shell_word(&resource_of(owned.group(), &owned.kind));
             let advice = Remedy::LookAtOwner.says(format!(
                 "Find out why {} sets {owned} to {}: its operator does not pass on spec.replicas.",
-                about.hpa().reference(),
+                about.reference(),
                 count(*replicas, "replica")
             ));
-            return advice.with([about.kubectl_for(&owned.name, &format!("get {resource}"), "")]);
+            return advice.with(about.kubectl_for(&owned.name, &format!("get {resource}"), ""));
         }
         if let (Some(pod), None) = (&self.waits_for, &self.failure) {
             return Remedy::FindUnready
                 .says(format!("Find out why {pod} is not ready."))
-                .with([about.describe(pod)]);
+                .with(about.describe(pod));
         }
         let advice = if self.is_held_up {
             Remedy::FindQuota
@@ -201,7 +201,7 @@ impl Kind for ReplicasWithoutPods {
             Remedy::WaitForPods.waits("until the pods are created")
         };
         let namespace = about.namespace();
-        advice.with([
+        advice.with_all([
             format!("kubectl describe resourcequota {namespace}").into(),
             format!("kubectl get events {namespace} --field-selector=reason=FailedCreate").into(),
         ])

@@ -108,16 +108,16 @@ impl Kind for StartingPods {
             (Starting::NotReady { assumed: 1.. }, _) => Remedy::WaitForPods
                 .waits("until the pods are ready")
                 .or("have them start faster")
-                .with(about.list_pods("")),
+                .with_all(about.list_pods("")),
             (Starting::NotReady { .. }, Some(command)) => Remedy::LengthenUpWindow
                 .says("Lengthen the scale-up window to cover the start of the pods.")
-                .with([command]),
+                .with(command),
             (Starting::NotReady { .. }, None) => Remedy::FindUnready
                 .says("Find out why the pods take so long to become ready.")
-                .with(self.pods.first().map(|name| about.describe(name))),
+                .with_all(self.pods.first().map(|name| about.describe(name))),
             (Starting::Hot { .. }, Some(command)) => Remedy::LengthenUpWindow
                 .says("Add a startup probe for the warm-up, or lengthen the scale-up window.")
-                .with([command]),
+                .with(command),
             (Starting::Hot { .. }, None) => {
                 Remedy::AddStartupProbe.says("Add a startup probe for the warm-up.")
             }

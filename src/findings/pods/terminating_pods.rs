@@ -72,7 +72,7 @@ impl Kind for TerminatingPods {
     fn advice(&self, about: &About<'_>) -> Advice {
         Remedy::EndSooner
             .says("Use an AverageValue target, which does not depend on pods.")
-            .with(about.list_pods(""))
+            .with_all(about.list_pods(""))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {

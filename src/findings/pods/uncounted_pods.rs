@@ -126,7 +126,7 @@ impl Kind for UncountedPods {
             )),
             None => self.by_clause(about, first.row.clause, pod),
         };
-        advice.with(if self.unscraped {
+        advice.with_all(if self.unscraped {
             about.list_pods("-o wide")
         } else {
             Some(about.describe(&pod.name))

@@ -120,7 +120,7 @@ impl Kind for UnschedulablePods {
         } else {
             Remedy::AddNodes.says(ADD_NODES)
         };
-        advice.with(self.pods.first().map(|name| about.describe(name)))
+        advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {

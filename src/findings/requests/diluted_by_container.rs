@@ -104,7 +104,7 @@ impl Kind for DilutedByContainer {
         if has_container_metrics(about) {
             Remedy::UseContainer
                 .says(format!("Use {used}."))
-                .with(about.use_container(self.metric, self.busiest()))
+                .with_all(about.use_container(self.metric, self.busiest()))
         } else {
             Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
         }

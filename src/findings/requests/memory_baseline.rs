@@ -171,7 +171,7 @@ impl Kind for MemoryBaseline {
         let fewer = sentence(&about.for_fewer(&self.room));
         Remedy::LeaveRoom
             .says(format!("{fewer}, {act}, or {instead}."))
-            .with(commands)
+            .with_all(commands)
     }
 }
 

@@ -156,7 +156,7 @@ impl Kind for MissingRequest {
         if matches!(first.source, ContainerOrigin::Foreign { .. }) {
             commands.extend(about.list_pods("--show-labels"));
         }
-        self.remedy(about, first).with(commands)
+        self.remedy(about, first).with_all(commands)
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -352,7 +352,7 @@ impl MissingRequest {
         let usage = lacking.usage.map_or_else(String::new, |usage| {
             format!(", which uses up to {}", milli(usage, &self.resource))
         });
-        let target = about.hpa().reference();
+        let target = about.reference();
         let holder = about.template_reference();
         let origin = match &lacking.source {
             ContainerOrigin::Template => format!(": it is in the template of {holder}"),
@@ -390,7 +390,7 @@ impl MissingRequest {
             ContainerOrigin::Injected => self.remedy_of_injected(about, &first.container),
             ContainerOrigin::Earlier if about.is_paused() => Remedy::Resume.says(format!(
                 "Resume {}, so that its pods get the requests of its template.",
-                about.hpa().reference()
+                about.reference()
             )),
             ContainerOrigin::Earlier => {
                 let containers = self.containers.iter();

@@ -124,7 +124,7 @@ impl Kind for RequestTooSmall {
                 milli(self.request, resource),
                 about.try_it(&flags)
             ))
-            .with([about.predict(&flags)])
+            .with(about.predict(&flags))
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

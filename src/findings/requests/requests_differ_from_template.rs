@@ -187,7 +187,7 @@ impl Kind for RequestsDifferFromTemplate {
             let keep = if self.is_seen { "keep" } else { "may keep" };
             return format!(
                 "{} is paused, so its pods {keep} earlier requests, of which {label} is a share: {instead}",
-                about.hpa().reference()
+                about.reference()
             );
         }
         let who = if self.is_from_vpa() {
@@ -213,7 +213,7 @@ impl Kind for RequestsDifferFromTemplate {
         if let Some(vpa) = &self.vpa {
             evidence.push(format!(
                 "The VerticalPodAutoscaler {vpa} sets requests of {}.",
-                about.hpa().reference()
+                about.reference()
             ));
         }
         if self.updated > 0 {
@@ -235,10 +235,10 @@ impl Kind for RequestsDifferFromTemplate {
             } else {
                 "which may give its pods the template's requests"
             };
-            let target = about.hpa().reference();
+            let target = about.reference();
             return Remedy::Resume
                 .says(format!("Resume {target}, {so}."))
-                .with(about.resume());
+                .with_all(about.resume());
         }
         let other = if self.is_from_vpa() {
             format!(", or let the VerticalPodAutoscaler leave {resource} alone")
@@ -252,7 +252,7 @@ impl Kind for RequestsDifferFromTemplate {
         let used = about.average_value(self.metric, &average.to_string());
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))
-            .with(about.patch_target(self.metric, |target| {
+            .with_all(about.patch_target(self.metric, |target| {
                 *target = MetricTarget {
                     type_: "AverageValue".to_owned(),
                     average_value: Some(average),
@@ -267,7 +267,7 @@ impl Kind for RequestsDifferFromTemplate {
         }
         let vpa = self.vpa.iter();
         let vpa = vpa.map(|vpa| format!("verticalpodautoscaler/{vpa}"));
-        std::iter::once(about.hpa().reference().to_lowercase())
+        std::iter::once(about.reference().to_lowercase())
             .chain(vpa)
             .collect()
     }

@@ -131,7 +131,7 @@ impl Kind for ResizeInProgress {
                 .waits("until the resize is done")
                 .or("use an AverageValue target")
         };
-        advice.with(self.pods().first().map(|pod| about.describe(pod)))
+        advice.with_all(self.pods().first().map(|pod| about.describe(pod)))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {

@@ -137,7 +137,7 @@ impl Kind for UnreachableTarget {
                     .says(format!(
                         "Lower the target to {target} or less{hint}, or raise the limits."
                     ))
-                    .with(flags.map(|flags| about.predict(&flags)))
+                    .with_all(flags.map(|flags| about.predict(&flags)))
             }
             AtLimits::All { .. } => {
                 Remedy::LowerTarget.says("Lower the target, or raise the limits.")
@@ -151,7 +151,7 @@ impl Kind for UnreachableTarget {
                     .says(
                         "Spread the work: look for sticky sessions, long connections, one consumer.",
                     )
-                    .with(top)
+                    .with_all(top)
             }
         }
     }

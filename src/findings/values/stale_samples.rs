@@ -164,10 +164,10 @@ impl Kind for StaleSamples {
             )),
             "metrics.k8s.io" => Remedy::FindSamples
                 .says("Find out why metrics-server has no newer samples.")
-                .with(["kubectl describe apiservice v1beta1.metrics.k8s.io".into()]),
+                .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
             _ => Remedy::FindSamples
                 .says("Find out why the adapter has no newer values.")
-                .with(["kubectl get apiservices".into()]),
+                .with("kubectl get apiservices"),
         }
     }
 

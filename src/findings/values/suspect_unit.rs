@@ -129,7 +129,7 @@ impl Kind for SuspectUnit {
                 "Set the target to {}, if that is what is meant{hint}.",
                 about.amount(self.metric, &self.meant)
             ))
-            .with(flags.map(|flags| about.predict(&flags)))
+            .with_all(flags.map(|flags| about.predict(&flags)))
     }
 }
 
@@ -189,7 +189,7 @@ impl SuspectUnit {
 
     /// Returns the advice to use a target that is not divided by the replicas.
     fn use_value(&self, about: &About<'_>) -> Advice {
-        let used = match about.hpa().scaled_object() {
+        let used = match about.owner() {
             Some(owner) => {
                 let label = about.spec(self.metric).short_label();
                 format!(
@@ -201,7 +201,7 @@ impl SuspectUnit {
         };
         Remedy::UseValue
             .says(format!("Use {used}."))
-            .with(about.patch_target(self.metric, |target| {
+            .with_all(about.patch_target(self.metric, |target| {
                 target.type_ = "Value".to_owned();
                 target.value = target.average_value.take();
             }))

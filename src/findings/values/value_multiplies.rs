@@ -141,14 +141,14 @@ impl Kind for ValueMultiplies {
         if self.is_average {
             return Remedy::Nothing
                 .says("Nothing to do if it falls as replicas are added, as a time or an average should.")
-                .with([about.ask(self.metric)]);
+                .with(about.ask(self.metric));
         }
         let used = about.average_value(self.metric, &self.target.to_string());
         Remedy::UseAverageValue
             .says(format!(
                 "Use {used} if the metric does not fall with the replicas."
             ))
-            .with(about.patch_target(self.metric, |target| {
+            .with_all(about.patch_target(self.metric, |target| {
                 target.type_ = "AverageValue".to_owned();
                 target.average_value = target.value.take();
             }))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::command::{Command, Edited};
 use super::remedy::Remedy;
 use super::{Alternative, Case, Code, Finding, NextChange};
-use crate::apimachinery::metadata::OwnerReference;
+use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
@@ -18,7 +18,6 @@ use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::Snapshot;
-use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
@@ -26,54 +25,21 @@ use crate::snapshot::note::Subject;
 use crate::snapshot::surroundings::{ScaledObject, ScaledObjectSpec};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
-use crate::words::{count, future, list, percent, quantity, sentence};
+use crate::words::{count, future, list, percent, quantity, sentence, time};
 
-/// The texts of a finding, with commands that are printed as they are if they are `String`s.
+/// The published texts of a finding.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Text<C = Command> {
+pub(crate) struct Text {
     /// One sentence: what is wrong, and how it affects the answer.
     pub(crate) summary: String,
     /// Sentences with numbers, names and times of this HPA.
     pub(crate) evidence: Vec<String>,
     /// One remedy.
     pub(crate) advice: Advice,
-    /// Lines to paste, each of which works for this HPA.
-    pub(crate) commands: Vec<C>,
+    /// Lines to paste, each of which works for this HPA and reaches the same state.
+    pub(crate) commands: Vec<String>,
     /// The objects concerned, as `kind/name`.
     pub(crate) objects: Vec<String>,
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self {
-            summary: String::new(),
-            evidence: Vec::new(),
-            advice: Advice::default(),
-            commands: Vec::new(),
-            objects: Vec::new(),
-        }
-    }
-}
-
-impl Text {
-    /// Returns it with commands that reach the same state.
-    pub(crate) fn with_flags(self, flags: &CommandFlags) -> Text<String> {
-        let Self {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects,
-        } = self;
-        let commands = commands.iter().map(|it| flags.add_to(&it.line)).collect();
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects,
-        }
-    }
 }
 
 /// A remedy, in the imperative: what to do, what to wait for, or either of them.
@@ -85,6 +51,8 @@ pub(crate) struct Advice {
     wait: Option<String>,
     /// What to do: a sentence, or how one ends if waiting is the alternative.
     act: String,
+    /// Lines to paste.
+    pub(crate) commands: Vec<Command>,
 }
 
 impl Remedy {
@@ -94,15 +62,15 @@ impl Remedy {
             remedy: self,
             wait: None,
             act: act.into(),
+            commands: Vec::new(),
         }
     }
 
     /// Returns the advice to wait.
     pub(crate) fn waits(self, until: impl Into<String>) -> Advice {
         Advice {
-            remedy: self,
             wait: Some(until.into()),
-            act: String::new(),
+            ..self.says("")
         }
     }
 }
@@ -124,15 +92,28 @@ impl Advice {
 
     /// Adds a sentence.
     pub(crate) fn and(self, more: &str) -> Self {
-        self.remedy.says(format!("{} {more}", self.text()))
+        let act = format!("{} {more}", self.text());
+        self.remedy.says(act).with_all(self.commands)
     }
 
-    /// Returns what of it holds for a past pass, which no one waits for.
+    /// Adds a command to paste.
+    pub(crate) fn with(self, command: impl Into<Command>) -> Self {
+        self.with_all([command.into()])
+    }
+
+    /// Adds commands to paste.
+    pub(crate) fn with_all(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
+        self.commands.extend(commands);
+        self
+    }
+
+    /// Returns what of it holds for a past pass, which no one waits for and whose commands would act on the HPA of
+    /// today.
     pub(crate) fn of_past(self) -> Self {
         match self.wait {
             Some(_) if self.act.is_empty() => Self::default(),
             Some(_) => self.remedy.says(format!("{}.", sentence(&self.act))),
-            None => self,
+            None => self.remedy.says(self.act),
         }
     }
 
@@ -210,6 +191,21 @@ impl<'a> About<'a> {
         vec![format!("hpa/{}", self.hpa().name)]
     }
 
+    /// Returns the target as `Kind/name`.
+    pub(crate) fn reference(&self) -> String {
+        self.hpa().reference()
+    }
+
+    /// Returns the ScaledObject that KEDA creates the HPA from.
+    pub(crate) fn owner(&self) -> Option<&'a OwnerReference> {
+        self.hpa().scaled_object()
+    }
+
+    /// Returns the HPA and its target.
+    pub(crate) fn own_and_target(&self) -> Vec<String> {
+        [self.own(), vec![self.target()]].concat()
+    }
+
     pub(crate) fn step(&self, metric: usize) -> Option<&'a MetricStep> {
         self.pass.decision.metric(metric)
     }
@@ -258,7 +254,7 @@ impl<'a> About<'a> {
             let patch = json!({ "spec": spec }).to_string();
             format!("--type=merge -p {}", shell_word(&patch))
         };
-        let Some(owner) = self.hpa().scaled_object() else {
+        let Some(owner) = self.owner() else {
             return Some(self.kubectl("patch hpa", &patch(spec)).editing(Edited::Hpa));
         };
         let mut own = Map::new();
@@ -293,7 +289,7 @@ impl<'a> About<'a> {
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
     /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
     pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
-        (!self.assumes("metrics")).then(|| match self.hpa().scaled_object() {
+        (!self.assumes("metrics")).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
             None => {
                 let patch = shell_word(&patch.to_string());
@@ -373,7 +369,7 @@ impl<'a> About<'a> {
     }
 
     /// Returns what to do about a metric that is exactly 0 while the pods are busy, before fewer pods are made easier.
-    pub(crate) fn zero(&self) -> Option<(Advice, Command)> {
+    pub(crate) fn zero(&self) -> Option<Advice> {
         match self.finding.code() {
             Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
             _ => return None,
@@ -384,19 +380,18 @@ impl<'a> About<'a> {
             self.label(metric),
             percent(share)
         ));
-        Some((advice, self.ask(metric)))
+        Some(advice.with(self.ask(metric)))
     }
 
     /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
-    pub(crate) fn withheld(&self) -> Option<(Advice, Command)> {
+    pub(crate) fn withheld(&self) -> Option<Advice> {
         let field = match self.finding.code() {
             Code::AtMax | Code::AboveMax => "maxReplicas",
             Code::AtMin | Code::BelowMin => "minReplicas",
             _ => return None,
         };
         let owner = self
-            .hpa()
-            .scaled_object()
+            .owner()
             .filter(|_| self.pass.input.observed.is_none())?;
         let object = self.object_of(owner)?;
         let stated = object.withheld_bound(field, &self.hpa().spec)?;
@@ -406,7 +401,7 @@ impl<'a> About<'a> {
                 "Find out why KEDA does not pass on {own} {stated} of ScaledObject/{name}."
             ))
         });
-        Some((advice, self.kubectl_for(name, "describe scaledobject", "")))
+        Some(advice.with(self.describe_scaled_object(owner)))
     }
 
     /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
@@ -433,6 +428,11 @@ impl<'a> About<'a> {
             .editing(Edited::ScaledObject)
     }
 
+    /// Returns a command that describes a ScaledObject, with its conditions and events.
+    pub(crate) fn describe_scaled_object(&self, owner: &OwnerReference) -> Command {
+        self.kubectl_for(&owner.name, "describe scaledobject", "")
+    }
+
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
     pub(crate) fn scaled_object(&self, owner: &OwnerReference) -> Command {
         self.kubectl_for(&owner.name, "get scaledobject", "")
@@ -440,37 +440,36 @@ impl<'a> About<'a> {
 
     /// Has advice change what lasts: what KEDA does not pass on is mended first, and what a tool or an owner writes
     /// again is changed there.
-    pub(crate) fn correct(&self, text: &mut Text) {
-        if let Some((advice, command)) = self.withheld().or_else(|| self.zero()) {
-            (text.advice, text.commands) = (advice, vec![command]);
-        }
+    pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
+        let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let is_due = self.finding.severity < Severity::Info;
-        let edited = text.commands.iter().filter_map(|it| it.edits);
-        let mut edited = edited.chain(self.edited_by(text.advice.remedy).filter(|_| is_due));
+        let edited = advice.commands.iter().filter_map(|it| it.edits);
+        let mut edited = edited.chain(self.edited_by(advice.remedy).filter(|_| is_due));
         if let Some(source) = edited.find_map(|it| self.source(it)) {
-            text.commands
+            advice
+                .commands
                 .retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
             if is_due {
-                text.advice = std::mem::take(&mut text.advice).and(&source);
+                advice = advice.and(&source);
             } else {
                 // Nobody has to act on it.
-                text.evidence.push(source);
+                evidence.push(source);
             }
         }
-        let is_of_object = text.advice.remedy == Remedy::LookAtScaledObject
-            || text
+        let is_of_object = advice.remedy == Remedy::LookAtScaledObject
+            || advice
                 .commands
                 .iter()
                 .any(|it| it.edits == Some(Edited::ScaledObject));
-        let owner = self.hpa().scaled_object().filter(|_| is_of_object);
-        text.evidence
-            .extend(owner.and_then(|owner| self.unready(owner)));
+        let owner = self.owner().filter(|_| is_of_object);
+        evidence.extend(owner.and_then(|owner| self.unready(owner)));
+        advice
     }
 
     /// Returns the object that a kind of advice changes, even if no command does.
     pub(crate) fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
         match remedy.changes()? {
-            Edited::Hpa if self.hpa().scaled_object().is_some() => Some(Edited::ScaledObject),
+            Edited::Hpa if self.owner().is_some() => Some(Edited::ScaledObject),
             own => Some(own),
         }
     }
@@ -523,7 +522,7 @@ impl<'a> About<'a> {
     /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
     /// `maxReplicaCount of ScaledObject/queue`.
     pub(crate) fn field(&self, path: &str) -> String {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             Some(owner) => format!("{} of ScaledObject/{}", self.field_name(path), owner.name),
             None => path.to_owned(),
         }
@@ -532,7 +531,7 @@ impl<'a> About<'a> {
     /// Returns the name of a field where it must be changed, without the path to it: a ScaledObject has one
     /// `behavior`.
     pub(crate) fn field_name<'p>(&self, path: &'p str) -> &'p str {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             Some(_) => in_scaled_object(path),
             None => path,
         }
@@ -540,7 +539,7 @@ impl<'a> About<'a> {
 
     /// Returns what gives a metric a target of type AverageValue, to follow `Use`.
     pub(crate) fn average_value(&self, metric: usize, value: &str) -> String {
-        let Some(owner) = self.hpa().scaled_object() else {
+        let Some(owner) = self.owner() else {
             return format!("averageValue: {value}");
         };
         let object = format!("ScaledObject/{}", owner.name);
@@ -562,7 +561,7 @@ impl<'a> About<'a> {
 
     /// Returns what makes a metric one of a container, to follow `Use`.
     pub(crate) fn container_metric(&self, metric: usize, container: &str) -> String {
-        match self.hpa().scaled_object() {
+        match self.owner() {
             None => format!("a ContainerResource metric for {container}"),
             Some(owner) => format!(
                 "metadata.containerName: {container} for {} in spec.triggers of ScaledObject/{}",
@@ -575,7 +574,7 @@ impl<'a> About<'a> {
     /// Whether KEDA computes a metric with the formula of a ScaledObject instead of from one trigger
     /// (`CompositeMetricName`).
     pub(crate) fn is_formula(&self, metric: usize) -> bool {
-        self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
+        self.owner().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
     /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
@@ -584,6 +583,14 @@ impl<'a> About<'a> {
             self.pass.decision.path(),
             Some(Path::AboveMax | Path::BelowMin)
         )
+    }
+
+    /// Words since when a condition has its status, to follow it; empty if that is not stated.
+    pub(crate) fn since(&self, condition: &Condition) -> String {
+        let since = condition.last_transition_time;
+        since.map_or_else(String::new, |since| {
+            format!(" since {}", time(self.now(), since))
+        })
     }
 
     /// Returns the time of the pass.
@@ -764,6 +771,11 @@ impl About<'_> {
         })
     }
 
+    /// Returns a sentence about the result of the pass with a change that ends the trouble.
+    pub(crate) fn result(&self, change: &str) -> Option<String> {
+        Some(format!("{change}: {}.", self.without()?))
+    }
+
     /// Returns a sentence about the result of the pass without the trouble.
     pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
@@ -857,6 +869,17 @@ impl About<'_> {
                 .map(|metric| self.label(*metric))
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// Returns a command that changes the target of a metric.
+    pub(crate) fn patch_target(
+        &self,
+        metric: usize,
+        change: impl FnOnce(&mut MetricTarget),
+    ) -> Option<Command> {
+        let mut metrics = self.hpa().spec.metrics.clone();
+        metrics[metric].target_mut().map(change);
+        self.patch_spec(&json!({ "metrics": metrics }))
     }
 
     /// Returns a command that replaces a part of a metric.

@@ -1,6 +1,6 @@
-//! A kind of finding: its documentation, where it looks, its words, and what it follows from.
+//! A kind of finding: its documentation, where it looks, what it says, and what it follows from.
 
-use super::about::{About, Text};
+use super::about::{About, Advice};
 use super::causes::Others;
 use super::scope::{Aspect, Rank};
 use super::{Case, Code, Finding};
@@ -42,6 +42,17 @@ pub(crate) trait Kind {
         self.failed_metrics()
     }
 
-    /// Words it.
-    fn text(&self, about: &About<'_>) -> Text;
+    /// Says what is wrong, and how it affects the answer, in one sentence.
+    fn summary(&self, about: &About<'_>) -> String;
+
+    /// Returns the evidence: sentences with numbers, names and times of this HPA.
+    fn evidence(&self, about: &About<'_>) -> Vec<String>;
+
+    /// Says what to do, with the commands to paste.
+    fn advice(&self, about: &About<'_>) -> Advice;
+
+    /// Returns the objects concerned, as `kind/name`.
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        about.own()
+    }
 }

@@ -31,7 +31,7 @@ pub mod writer;
 
 use serde::{Serialize, Serializer};
 
-pub(crate) use about::{About, Advice, Text};
+pub(crate) use about::{About, Advice};
 pub(crate) use case::Case;
 pub use case::NextChange;
 pub(crate) use causes::Others;
@@ -221,10 +221,31 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Words them.
-            fn text(&self, about: &About<'_>) -> Text {
+            /// Says what is wrong.
+            fn summary(&self, about: &About<'_>) -> String {
                 match self {
-                    $(Self::$name(facts) => facts.text(about),)*
+                    $(Self::$name(facts) => facts.summary(about),)*
+                }
+            }
+
+            /// Returns the evidence.
+            fn evidence(&self, about: &About<'_>) -> Vec<String> {
+                match self {
+                    $(Self::$name(facts) => facts.evidence(about),)*
+                }
+            }
+
+            /// Says what to do.
+            fn advice(&self, about: &About<'_>) -> Advice {
+                match self {
+                    $(Self::$name(facts) => facts.advice(about),)*
+                }
+            }
+
+            /// Returns the objects concerned.
+            fn objects(&self, about: &About<'_>) -> Vec<String> {
+                match self {
+                    $(Self::$name(facts) => facts.objects(about),)*
                 }
             }
         }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Code, Facts, Finding, Severity, Text, find, views};
+use super::about::Text;
+use super::{Code, Facts, Finding, Severity, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -132,7 +133,7 @@ pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
 }
 
 /// Returns the text about a code in a state.
-pub(crate) fn said(code: Code, items: &[Value]) -> Text<String> {
+pub(crate) fn said(code: Code, items: &[Value]) -> Text {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);

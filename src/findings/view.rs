@@ -25,12 +25,12 @@ pub struct FindingView {
     #[serde(skip)]
     pub(crate) ends: bool,
     #[serde(flatten)]
-    pub(super) text: Text<String>,
+    pub(super) text: Text,
 }
 
 impl FindingView {
     /// Returns its texts.
-    pub(crate) fn text(&self) -> &Text<String> {
+    pub(crate) fn text(&self) -> &Text {
         &self.text
     }
 
@@ -68,24 +68,26 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
 
 fn view(pass: &Pass, finding: &Finding) -> FindingView {
     let about = About { pass, finding };
-    let is_past = pass.input.evidence.past.is_some();
-    let mut text = finding.facts.text(&about);
-    if finding.follows.is_none() && !is_past {
-        about.correct(&mut text);
-    }
-    if let Some(cause) = finding.follows {
-        text.advice = Remedy::Follow.says(format!("Follow the advice of {}.", cause.as_str()));
-        text.commands.clear();
-    }
-    if is_past {
-        // They would act on the HPA of today.
-        text.commands.clear();
-        text.advice = text.advice.of_past();
-    }
+    let facts = &finding.facts;
+    let mut evidence = facts.evidence(&about);
+    let advice = match finding.follows {
+        Some(cause) => Remedy::Follow.says(format!("Follow the advice of {}.", cause.as_str())),
+        None if pass.input.evidence.past.is_some() => facts.advice(&about).of_past(),
+        None => about.correct(facts.advice(&about), &mut evidence),
+    };
+    let flags = &pass.input.command_flags;
+    let commands = advice.commands.iter();
+    let text = Text {
+        summary: facts.summary(&about),
+        evidence,
+        commands: commands.map(|it| flags.add_to(&it.line)).collect(),
+        advice,
+        objects: facts.objects(&about),
+    };
     let metrics = if finding.leaves_no_values() {
         pass.decision.metrics().map(|step| step.index).collect()
     } else {
-        finding.facts.concerns()
+        facts.concerns()
     };
     FindingView {
         code: finding.code(),
@@ -93,6 +95,6 @@ fn view(pass: &Pass, finding: &Finding) -> FindingView {
         metrics,
         follows: finding.follows,
         ends: finding.ends(pass.decision.block()),
-        text: text.with_flags(&pass.input.command_flags),
+        text,
     }
 }

@@ -283,7 +283,9 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "h01",
-            &["at 91.7% of its target, within the tolerance (90% to 110%), and keeps the replicas.\n\nMETRIC"],
+            &[
+                "at 91.7% of its target, within the tolerance (90% to 110%), and keeps the replicas.\n\nMETRIC",
+            ],
             &["Wait for"],
         ),
         (
@@ -325,10 +327,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // What comes after a window, and the number of its steps.
         (
             "T21",
-            &[
-                "in 4 steps",
-                "Wait until 12:39:45Z, or",
-            ],
+            &["in 4 steps", "Wait until 12:39:45Z, or"],
             &["more steps", "patch"],
         ),
         (

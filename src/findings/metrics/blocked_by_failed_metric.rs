@@ -61,76 +61,80 @@ impl Kind for BlockedByFailedMetric {
         others.first(|it| it.facts.failed_metrics().iter().any(is_failed))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            failed,
-            highest,
-            proposal,
-            replicas,
-        } = self;
-        let (labels, by) = (about.labels(failed), about.label(*highest));
-        let fails = if failed.len() == 1 { "fails" } else { "fail" };
-        let it = if failed.len() == 1 { "it" } else { "them" };
+    fn summary(&self, about: &About<'_>) -> String {
+        let fails = self.one_or_many("fails", "fail");
+        format!(
+            "{} {fails}, so the {} stay, although {} proposes {}",
+            about.labels(&self.failed),
+            count(self.replicas, "replica"),
+            about.label(self.highest),
+            self.proposal
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let it = self.one_or_many("it", "them");
         let mut evidence = vec![format!(
-            "{by} proposes {}, the highest of the metrics that can be read. The controller removes no \
+            "{} proposes {}, the highest of the metrics that can be read. The controller removes no \
              replicas while a metric fails.",
-            count(*proposal, "replica")
+            about.label(self.highest),
+            count(self.proposal, "replica")
         )];
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("Without {it}: {without}.")),
-        );
+        evidence.extend(about.result(&format!("Without {it}")));
         let controller = &about.pass.input.snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
         evidence.push(if rules.reports_failed_metrics {
             format!("The status has no value for {it}; the others are current.")
         } else {
+            let fails = self.one_or_many("fails", "fail");
             format!(
                 "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
             )
         });
-        let assumed: Option<Vec<String>> = failed
-            .iter()
-            .map(|metric| about.of_candidate(*metric))
-            .collect();
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let failed = self.failed.iter();
+        let assumed: Option<Vec<String>> =
+            failed.map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {
             Some(values) => Remedy::StateInput.says(format!(
-                "{}, or leave {it} out of the candidate.",
-                sentence(&list(&values))
+                "{}, or leave {} out of the candidate.",
+                sentence(&list(&values)),
+                self.one_or_many("it", "them")
             )),
-            None => Remedy::RepairMetric
-                .says(format!("Repair {labels}, or {}.", self.way_around(about))),
+            None => Remedy::RepairMetric.says(format!(
+                "Repair {}, or {}.",
+                about.labels(&self.failed),
+                self.way_around(about)
+            )),
         };
-        let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
-        let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
-        Text {
-            summary: format!(
-                "{labels} {fails}, so the {} stay, although {by} proposes {proposal}",
-                count(*replicas, "replica")
-            ),
-            evidence,
-            advice,
-            commands: about.patch_metrics(&patch).into_iter().collect(),
-            objects: about.own(),
-        }
+        let removal =
+            |metric: &usize| json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
+        let patch: serde_json::Value = self.failed.iter().rev().map(removal).collect();
+        advice.with_all(about.patch_metrics(&patch))
     }
 }
 
 impl BlockedByFailedMetric {
+    /// Returns the word for one failed metric or for several.
+    fn one_or_many(&self, one: &'static str, many: &'static str) -> &'static str {
+        if self.failed.len() == 1 { one } else { many }
+    }
     /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {
-        let one = self.failed.len() == 1;
-        let Some(owner) = about.hpa().scaled_object() else {
-            return format!("remove {} from the HPA", if one { "it" } else { "them" });
+        let Some(owner) = about.owner() else {
+            return format!("remove {} from the HPA", self.one_or_many("it", "them"));
         };
         let object = format!("ScaledObject/{}", owner.name);
         let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
-        let removal = match (is_formula, one) {
-            (true, _) => format!("change spec.advanced.scalingModifiers.formula of {object}"),
-            (false, true) => format!("remove its trigger from {object}"),
-            (false, false) => format!("remove their triggers from {object}"),
+        let removal = if is_formula {
+            format!("change spec.advanced.scalingModifiers.formula of {object}")
+        } else {
+            let triggers = self.one_or_many("its trigger", "their triggers");
+            format!("remove {triggers} from {object}")
         };
         removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
     }

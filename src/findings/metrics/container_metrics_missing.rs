@@ -118,124 +118,114 @@ impl Kind for ContainerMetricsMissing {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            container,
-            pods,
-            all,
-            fails,
-            template,
-        } = self;
-        let label = about.label(*metric);
-        if let Some(state) = about
-            .of_candidate(*metric)
-            .filter(|_| about.is_new(container))
-        {
-            let effect = about.effect(&label);
-            return Text {
-                summary: format!("no pod has run {container} yet, {effect}"),
-                advice: Remedy::StateInput.says(format!("{}.", sentence(&state))),
-                objects: about.own(),
-                ..Text::default()
-            };
+    fn summary(&self, about: &About<'_>) -> String {
+        let (label, pods) = (about.label(self.metric), self.pods.len());
+        if self.of_candidate(about).is_some() {
+            let (container, effect) = (&self.container, about.effect(&label));
+            return format!("no pod has run {container} yet, {effect}");
         }
-        let effect = if *fails {
+        let effect = if self.fails {
             "which fails the metric for all pods"
-        } else if pods.len() == 1 {
+        } else if pods == 1 {
             "so it counts as missing"
         } else {
             "so they count as missing"
         };
-        let why = |it: &Unmeasured| {
-            let name = &it.pod;
-            let restarts = count(it.restarts, "restart");
-            match &it.waiting {
-                _ if !it.has_container && it.is_foreign => format!(
-                    "{name}, which is not of {}, has no container {container}.",
-                    about.hpa().reference()
-                ),
-                _ if !it.has_container => format!("{name} has no container {container}."),
-                Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),
-                None if it.restarts > 0 => format!("{container} of {name} has had {restarts}."),
-                None => format!("{container} of {name} has not been measured."),
-            }
-        };
-        let mut evidence: Vec<String> = pods.iter().take(3).map(why).collect();
-        if *fails && pods.iter().all(|it| it.has_container) {
+        let have = if pods == 1 { "has" } else { "have" };
+        let all = count(self.all, "pod");
+        format!("{pods} of {all} {have} no metrics for {label}, {effect}")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        if self.of_candidate(about).is_some() {
+            return Vec::new();
+        }
+        let shown = self.pods.iter().take(3);
+        let mut evidence: Vec<String> = shown
+            .map(|pod| pod.sentence(about, &self.container))
+            .collect();
+        if self.fails && self.pods.iter().all(|it| it.has_container) {
             evidence.push("Since Kubernetes 1.33, such a pod does not fail the metric.".to_owned());
         }
-        let namespace = about.namespace();
-        let names_of: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
-        let logs = |it: &Unmeasured| {
-            let (pod, container) = (shell_word(&it.pod), shell_word(container));
-            let previous = if it.restarts > 0 { " --previous" } else { "" };
-            format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
-        };
-        let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
-        let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();
-        let (advice, command) = match template.as_deref() {
-            _ if lacking.peek().is_none() => (
-                Remedy::FindUnready.says(format!(
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let container = &self.container;
+        if let Some(state) = self.of_candidate(about) {
+            return Remedy::StateInput.says(format!("{}.", sentence(&state)));
+        }
+        let lacking: Vec<&Unmeasured> = self.pods.iter().filter(|it| !it.has_container).collect();
+        if lacking.is_empty() {
+            let first = self.pods.first();
+            return Remedy::FindUnready
+                .says(format!(
                     "Find out why {container} does not run in {}.",
-                    names(&names_of)
-                )),
-                pods.first().map(logs),
-            ),
-            // No rollout of the target changes them.
-            _ if lacking.all(|it| it.is_foreign) => (
-                Remedy::LabelApart.says(APART),
-                about.list_pods("--show-labels"),
-            ),
-            Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
-                Remedy::Resume.says(format!(
-                    "Resume the rollout: the template has the container {container}."
-                )),
-                about.resume(),
-            ),
-            Some(own) if own.iter().any(|it| **it == *container) => (
-                about.after_rollout(
-                    &without,
-                    &format!(": the template has the container {container}"),
-                    "",
-                ),
-                about.rollout_status(&without),
-            ),
-            Some(own) => {
-                let path = format!("/spec/metrics/{metric}/containerResource/container");
-                let own: Vec<&str> = own.iter().map(|it| &**it).collect();
-                let used = match own[..] {
-                    [only] => format!("Use {}.", about.container_metric(*metric, only)),
-                    _ => format!("Use a container of the template: {}.", names(&own)),
-                };
-                let replace = |only: &&str| about.replace(&path, *only);
-                let is_one = own.len() == 1;
-                let remedy = if is_one {
-                    Remedy::UseContainer
-                } else {
-                    Remedy::NameContainer
-                };
-                (
-                    remedy.says(used),
-                    own.first().filter(|_| own.len() == 1).and_then(replace),
-                )
+                    names(&self.names())
+                ))
+                .with_all(first.map(|pod| pod.logs(about, container)));
+        }
+        // No rollout of the target changes them.
+        if lacking.iter().all(|it| it.is_foreign) {
+            return Remedy::LabelApart
+                .says(APART)
+                .with_all(about.list_pods("--show-labels"));
+        }
+        match &self.template {
+            None => Remedy::NameContainer
+                .says("Use a container that all pods have.")
+                .with_all(about.list_pods("")),
+            Some(template) if !template.iter().any(|it| **it == **container) => {
+                self.use_another(about, template)
             }
-            None => (
-                Remedy::NameContainer.says("Use a container that all pods have."),
-                about.list_pods(""),
-            ),
-        };
-        Text {
-            summary: format!(
-                "{} of {} {} no metrics for {label}, {effect}",
-                pods.len(),
-                count(*all, "pod"),
-                have(pods.len())
-            ),
-            evidence,
-            advice,
-            commands: command.into_iter().collect(),
-            objects: pod_objects(&names_of),
+            Some(_) if about.is_paused() => Remedy::Resume
+                .says(format!(
+                    "Resume the rollout: the template has the container {container}."
+                ))
+                .with_all(about.resume()),
+            Some(_) => {
+                let pods: Vec<&str> = lacking.iter().map(|it| &*it.pod).collect();
+                let because = format!(": the template has the container {container}");
+                about
+                    .after_rollout(&pods, &because, "")
+                    .with_all(about.rollout_status(&pods))
+            }
+        }
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        match self.of_candidate(about) {
+            Some(_) => about.own(),
+            None => pod_objects(&self.names()),
+        }
+    }
+}
+
+impl ContainerMetricsMissing {
+    /// Returns how to state the usage of the container, if no pod has run it yet.
+    fn of_candidate(&self, about: &About<'_>) -> Option<String> {
+        let state = about.of_candidate(self.metric)?;
+        about.is_new(&self.container).then_some(state)
+    }
+
+    /// Returns the names of the pods.
+    fn names(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
+    }
+
+    /// Returns the advice to use a container that the template has.
+    fn use_another(&self, about: &About<'_>, template: &[Box<str>]) -> Advice {
+        match template {
+            [only] => Remedy::UseContainer
+                .says(format!(
+                    "Use {}.",
+                    about.container_metric(self.metric, only)
+                ))
+                .with_all(about.replace_container(self.metric, only)),
+            several => Remedy::NameContainer.says(format!(
+                "Use a container of the template: {}.",
+                names(several)
+            )),
         }
     }
 }
@@ -255,9 +245,30 @@ pub struct Unmeasured {
     pub restarts: i32,
 }
 
-/// `has`, `have`
-fn have(count: usize) -> &'static str {
-    if count == 1 { "has" } else { "have" }
+impl Unmeasured {
+    /// Words why the container has no metrics.
+    fn sentence(&self, about: &About<'_>, container: &str) -> String {
+        let name = &self.pod;
+        let restarts = count(self.restarts, "restart");
+        match &self.waiting {
+            _ if !self.has_container && self.is_foreign => format!(
+                "{name}, which is not of {}, has no container {container}.",
+                about.reference()
+            ),
+            _ if !self.has_container => format!("{name} has no container {container}."),
+            Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),
+            None if self.restarts > 0 => format!("{container} of {name} has had {restarts}."),
+            None => format!("{container} of {name} has not been measured."),
+        }
+    }
+
+    /// Returns a command that shows what the container logs, or logged before it was restarted.
+    fn logs(&self, about: &About<'_>, container: &str) -> Command {
+        let (pod, container) = (shell_word(&self.pod), shell_word(container));
+        let namespace = about.namespace();
+        let previous = if self.restarts > 0 { " --previous" } else { "" };
+        format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
+    }
 }
 
 #[cfg(test)]

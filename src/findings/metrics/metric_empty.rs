@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::miss::Miss;
 use super::{api, failed, short};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::keda;
 
@@ -47,34 +48,34 @@ impl Kind for MetricEmpty {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            selector,
-            pods,
-            age,
-            message,
-            nodes,
-        } = self;
-        let spec = about.spec(*metric);
-        let (label, api) = (about.label(*metric), api(spec.api_group()));
-        let mut evidence = Vec::new();
-        evidence.extend(
-            message
-                .as_ref()
-                .map(|text| format!("The API says: {}.", short(text))),
+    fn summary(&self, about: &About<'_>) -> String {
+        let (label, group) = (
+            about.label(self.metric),
+            about.spec(self.metric).api_group(),
         );
-        if !selector.is_empty() {
+        format!(
+            "there is no value for {label} from {}, {}",
+            api(group),
+            about.effect("it")
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        if let Some(message) = &self.message {
+            evidence.push(format!("The API says: {}.", short(message)));
+        }
+        if !self.selector.is_empty() {
             evidence.push(format!(
-                "The selector that is sent for the metric: {selector}."
+                "The selector that is sent for the metric: {}.",
+                self.selector
             ));
         }
-        evidence.extend(
-            pods.as_ref()
-                .map(|pods| format!("The selector that is sent for the pods: {pods}.")),
-        );
-        let assumed = about.of_candidate(*metric);
-        evidence.extend(about.looked_up(*metric).filter(|_| assumed.is_none()));
+        if let Some(pods) = &self.pods {
+            evidence.push(format!("The selector that is sent for the pods: {pods}."));
+        }
+        let is_of_candidate = about.of_candidate(self.metric).is_some();
+        evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
         let mut conditions = about.hpa().status.conditions.iter();
         let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
         if about.finding.explains && was_active {
@@ -83,67 +84,51 @@ impl Kind for MetricEmpty {
                     .to_owned(),
             );
         }
-        if !nodes.is_empty() {
-            let on = if nodes.len() == 1 { "node" } else { "nodes" };
-            evidence.push(format!("The pods are on the {on} {}.", names(nodes)));
+        if !self.nodes.is_empty() {
+            let on = if self.nodes.len() == 1 {
+                "node"
+            } else {
+                "nodes"
+            };
+            evidence.push(format!("The pods are on the {on} {}.", names(&self.nodes)));
         }
-        evidence.extend(
-            age.filter(|_| assumed.is_none())
-                .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
-        );
-        let advice: Advice = match assumed {
-            Some(state) => Remedy::StateInput.says(format!("{}.", sentence(&state))),
-            None if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
+        if let Some(age) = self.age.filter(|_| !is_of_candidate) {
+            let age = duration(age);
+            evidence.push(format!("The oldest of the pods started {age} ago."));
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let spec = about.spec(self.metric);
+        let ask = about.ask(self.metric);
+        if let Some(state) = about.of_candidate(self.metric) {
+            // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
+            let is_served = !self.selector.contains(keda::OWNER) && !spec.is_resource();
+            return Remedy::StateInput
+                .says(format!("{}.", sentence(&state)))
+                .with_all(is_served.then_some(ask));
+        }
+        let advice = match about.owner() {
+            _ if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
                 Remedy::UseOtherType.says(
                     "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
                 )
             }
-            None if age.is_some() => Remedy::WaitForPods
+            _ if self.age.is_some() => Remedy::WaitForPods
                 .waits("for the first sample of a pod, which takes up to a minute"),
-            None if spec.is_resource() => Remedy::FindSamples
+            _ if spec.is_resource() => Remedy::FindSamples
                 .says("Make sure that metrics-server scrapes the nodes of these pods."),
-            None => match about.hpa().scaled_object() {
-                Some(owner) if message.is_some() => Remedy::LookAtScaledObject.says(format!(
-                    "Look at its trigger in the ScaledObject{}.",
-                    about.or_fallback(owner, &[*metric], "spec.fallback there")
-                )),
-                Some(owner) => Remedy::LookAtScaledObject.says(format!(
-                    "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
-                     return 0.",
-                    owner.name
-                )),
-                None if !spec.is_total() => Remedy::FindSeries.says(
-                    "Compare the labels namespace and pod of its series with the pods of the target.",
-                ),
-                None => {
-                    let namespace = &about.hpa().namespace;
-                    Remedy::FindSeries.says(format!(
-                        "Try the adapter's query in the namespace {namespace}, or let it return 0 if empty."
-                    ))
-                }
-            },
-        };
-        // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
-        let is_served = !selector.contains(keda::OWNER) && !spec.is_resource();
-        let commands = match about.of_candidate(*metric) {
-            Some(_) if !is_served => Vec::new(),
-            _ => match about.hpa().scaled_object() {
-                Some(owner) if advice.remedy == Remedy::LookAtScaledObject => {
-                    vec![about.kubectl_for(&owner.name, "describe scaledobject", "")]
-                }
-                _ => vec![about.ask(*metric)],
-            },
-        };
-        Text {
-            summary: format!(
-                "there is no value for {label} from {api}, {}",
-                about.effect("it")
+            Some(owner) => return self.look_at_trigger(about, owner),
+            None if !spec.is_total() => Remedy::FindSeries.says(
+                "Compare the labels namespace and pod of its series with the pods of the target.",
             ),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
-        }
+            None => Remedy::FindSeries.says(format!(
+                "Try the adapter's query in the namespace {}, or let it return 0 if empty.",
+                about.hpa().namespace
+            )),
+        };
+        advice.with(ask)
     }
 }
 
@@ -169,6 +154,22 @@ impl MetricEmpty {
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
         }
+    }
+
+    /// Returns the advice to look at the trigger of a ScaledObject.
+    fn look_at_trigger(&self, about: &About<'_>, owner: &OwnerReference) -> Advice {
+        let advice = Remedy::LookAtScaledObject.says(match self.message {
+            Some(_) => format!(
+                "Look at its trigger in the ScaledObject{}.",
+                about.or_fallback(owner, &[self.metric], "spec.fallback there")
+            ),
+            None => format!(
+                "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
+                 return 0.",
+                owner.name
+            ),
+        });
+        advice.with(about.describe_scaled_object(owner))
     }
 
     /// Returns a finding about it. While no pod can have been measured, nothing is wrong.

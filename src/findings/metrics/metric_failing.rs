@@ -46,123 +46,130 @@ impl Kind for MetricFailing {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            message,
-            refused,
-            unmapped,
-            fallback,
-            served_by,
-        } = self;
-        if let (Some(replicas), Some(owner)) = (fallback, about.hpa().scaled_object()) {
-            return fallback_text(about, *metric, *replicas, owner);
-        }
-        let group = about.spec(*metric).api_group();
-        let (label, api) = (about.label(*metric), api(group));
-        let of_keda = about
-            .hpa()
-            .scaled_object()
-            .filter(|_| group == "external.metrics.k8s.io");
-        let (summary, advice, command) = match (refused, unmapped) {
-            (None, Some(Unmapped { object, meant })) => (
-                format!(
-                    "the API server has no kind {} in the group {:?}, {}",
-                    object.kind,
-                    object.group(),
-                    about.effect(&label)
-                ),
-                Remedy::DescribeObject.says(match meant {
-                    Some(CrossVersionObjectReference {
-                        api_version, kind, ..
-                    }) => {
-                        format!(
-                            "State apiVersion: {api_version} and kind: {kind} in describedObject."
-                        )
-                    }
-                    None => "Correct describedObject of the metric.".to_owned(),
-                }),
-                meant
-                    .as_ref()
-                    .and_then(|meant| {
-                        let path = format!("/spec/metrics/{metric}/object/describedObject");
-                        let value = serde_json::json!({
-                            "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
-                        });
-                        about.replace(&path, value)
-                    })
-                    .unwrap_or_else(|| "kubectl api-resources".into()),
+    fn summary(&self, about: &About<'_>) -> String {
+        let label = about.label(self.metric);
+        let group = about.spec(self.metric).api_group();
+        let (named, effect) = (about.effect(&label), about.effect("it"));
+        match self.why(about) {
+            FailureCause::Fallback(replicas, _) => format!(
+                "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
+                count(replicas, "replica")
             ),
-            (
-                Some(RefusedRight {
-                    user,
-                    verb,
-                    resource,
-                }),
-                _,
-            ) => (
-                format!(
-                    "{user} may not {verb} {resource}.{group}, {}",
-                    about.effect(&label)
-                ),
-                Remedy::Grant.says("Grant it the right with a role and a binding."),
-                // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
-                format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
+            FailureCause::Refused(RefusedRight {
+                user,
+                verb,
+                resource,
+            }) => format!("{user} may not {verb} {resource}.{group}, {named}"),
+            FailureCause::Unmapped(Unmapped { object, .. }) => format!(
+                "the API server has no kind {} in the group {:?}, {named}",
+                object.kind,
+                object.group()
             ),
-            (None, None) => {
-                let summary = format!("{label} fails, {}: {}", about.effect("it"), end(message));
-                match served_by {
-                    Some(served_by) => {
-                        let (advice, command) = point_at_keda(served_by);
-                        let summary = format!(
-                            "{label} fails, {}: {} serves {api}, not KEDA",
-                            about.effect("it"),
-                            served_by.service
-                        );
-                        (summary, advice, command)
-                    }
-                    None if let Some(owner) = of_keda => (
-                        summary,
-                        Remedy::LookAtScaledObject.says(format!(
-                            "Look at its trigger in ScaledObject/{}{}.",
-                            owner.name,
-                            about.or_fallback(owner, &[*metric], "spec.fallback there")
-                        )),
-                        about.kubectl_for(&owner.name, "describe scaledobject", ""),
-                    ),
-                    None if let Some((namespace, name)) =
-                        datadog_metric(about.spec(*metric).name()) =>
-                    {
-                        (
-                            summary,
-                            Remedy::LookAtBackend
-                                .says(format!("Look at DatadogMetric {namespace}/{name}.")),
-                            format!(
-                                "kubectl describe datadogmetric {} -n {}",
-                                shell_word(name),
-                                shell_word(namespace)
-                            )
-                            .into(),
-                        )
-                    }
-                    None => (
-                        summary,
-                        Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
-                        about.ask(*metric),
-                    ),
-                }
+            FailureCause::NotKeda(ServedBy { service, .. }) => format!(
+                "{label} fails, {effect}: {service} serves {}, not KEDA",
+                api(group)
+            ),
+            FailureCause::Trigger(_) | FailureCause::Backend => {
+                format!("{label} fails, {effect}: {}", end(&self.message))
             }
-        };
-        let mut evidence = vec![format!("The API says: {}.", short(message))];
-        evidence.extend(served_by.as_ref().map(points_at));
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands: vec![command],
-            objects: about.own(),
         }
     }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        if let FailureCause::Fallback(replicas, OwnerReference { name, .. }) = self.why(about) {
+            return vec![format!(
+                "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
+            )];
+        }
+        let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
+        evidence.extend(self.served_by.as_ref().map(points_at));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        match self.why(about) {
+            FailureCause::Fallback(_, owner) => Remedy::LookAtScaledObject
+                .says(format!(
+                    "Find out why its trigger in ScaledObject/{} fails.",
+                    owner.name
+                ))
+                .with(about.describe_scaled_object(owner)),
+            FailureCause::Refused(RefusedRight { user, .. }) => {
+                // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
+                let ask = about.ask(self.metric).line;
+                Remedy::Grant
+                    .says("Grant it the right with a role and a binding.")
+                    .with(format!("{ask} --as={}", shell_word(user)))
+            }
+            FailureCause::Unmapped(unmapped) => unmapped.advice(about, self.metric),
+            FailureCause::NotKeda(served_by) => point_at_keda(served_by),
+            FailureCause::Trigger(owner) => Remedy::LookAtScaledObject
+                .says(format!(
+                    "Look at its trigger in ScaledObject/{}{}.",
+                    owner.name,
+                    about.or_fallback(owner, &[self.metric], "spec.fallback there")
+                ))
+                .with(about.describe_scaled_object(owner)),
+            FailureCause::Backend => look_at_backend(about, self.metric),
+        }
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        match self.why(about) {
+            FailureCause::Fallback(_, owner) => vec![format!("scaledobject/{}", owner.name)],
+            _ => about.own(),
+        }
+    }
+}
+
+/// Why a metric fails.
+enum FailureCause<'a> {
+    /// Its trigger fails, and KEDA asks for this many replicas instead.
+    Fallback(i32, &'a OwnerReference),
+    /// The controller lacks a right.
+    Refused(&'a RefusedRight),
+    /// No API has the kind of the described object.
+    Unmapped(&'a Unmapped),
+    /// Something else than KEDA serves the API.
+    NotKeda(&'a ServedBy),
+    /// Its trigger fails.
+    Trigger(&'a OwnerReference),
+    /// What the API reads it from fails.
+    Backend,
+}
+
+impl MetricFailing {
+    fn why<'a>(&'a self, about: &About<'a>) -> FailureCause<'a> {
+        let owner = about.owner();
+        if let (Some(replicas), Some(owner)) = (self.fallback, owner) {
+            return FailureCause::Fallback(replicas, owner);
+        }
+        match (&self.refused, &self.unmapped, &self.served_by, owner) {
+            (Some(refused), ..) => FailureCause::Refused(refused),
+            (None, Some(unmapped), ..) => FailureCause::Unmapped(unmapped),
+            (None, None, Some(served_by), _) => FailureCause::NotKeda(served_by),
+            (None, None, None, Some(owner)) if about.spec(self.metric).api_group() == EXTERNAL => {
+                FailureCause::Trigger(owner)
+            }
+            _ => FailureCause::Backend,
+        }
+    }
+}
+
+/// Returns the advice to look at what an API reads a metric from.
+fn look_at_backend(about: &About<'_>, metric: usize) -> Advice {
+    let spec = about.spec(metric);
+    let Some((namespace, name)) = datadog_metric(spec.name()) else {
+        let api = api(spec.api_group());
+        return Remedy::LookAtBackend
+            .says(format!("Look at the backend of {api}."))
+            .with(about.ask(metric));
+    };
+    let advice = Remedy::LookAtBackend.says(format!("Look at DatadogMetric {namespace}/{name}."));
+    let (namespace, name) = (shell_word(namespace), shell_word(name));
+    advice.with(format!(
+        "kubectl describe datadogmetric {name} -n {namespace}"
+    ))
 }
 
 /// A kind that no API has.
@@ -175,6 +182,27 @@ pub struct Unmapped {
 }
 
 impl Unmapped {
+    /// Returns the advice to describe an object of another kind.
+    fn advice(&self, about: &About<'_>, metric: usize) -> Advice {
+        let Some(CrossVersionObjectReference {
+            api_version,
+            kind,
+            name,
+        }) = &self.meant
+        else {
+            return Remedy::DescribeObject
+                .says("Correct describedObject of the metric.")
+                .with("kubectl api-resources");
+        };
+        let path = format!("/spec/metrics/{metric}/object/describedObject");
+        let value = json!({ "apiVersion": api_version, "kind": kind, "name": name });
+        let replaced = about.replace(&path, value);
+        Remedy::DescribeObject
+            .says(format!(
+                "State apiVersion: {api_version} and kind: {kind} in describedObject."
+            ))
+            .with(replaced.unwrap_or_else(|| "kubectl api-resources".into()))
+    }
     /// Recognizes the error of the controller's mapper about the object that a metric describes.
     fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {
         let object = spec.described_object()?;
@@ -259,26 +287,6 @@ pub(crate) const ID: &str = ", datadogmetricid: ";
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
 fn datadog_metric(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("datadogmetric@")?.split_once(':')
-}
-
-/// Words a value that KEDA puts in the place of one that it cannot read.
-fn fallback_text(about: &About<'_>, metric: usize, replicas: i32, owner: &OwnerReference) -> Text {
-    let OwnerReference { name, .. } = owner;
-    let label = about.label(metric);
-    Text {
-        summary: format!(
-            "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
-            count(replicas, "replica")
-        ),
-        evidence: vec![format!(
-            "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
-        )],
-        advice: Remedy::LookAtScaledObject.says(format!(
-            "Find out why its trigger in ScaledObject/{name} fails."
-        )),
-        commands: vec![about.kubectl_for(name, "describe scaledobject", "")],
-        objects: vec![format!("scaledobject/{name}")],
-    }
 }
 
 impl MetricFailing {

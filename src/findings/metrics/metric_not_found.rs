@@ -47,97 +47,88 @@ impl Kind for MetricNotFound {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            message,
-            near,
-            elsewhere,
-            served_by,
-        } = self;
-        let spec = about.spec(*metric);
-        let (label, group) = (about.label(*metric), spec.api_group());
-        let list = format!("kubectl get --raw {}", about.path_of(group));
-        let path = format!(
-            "/spec/metrics/{metric}/{}/metric/name",
-            spec.type_.to_lowercase()
-        );
-        let mut evidence = vec![format!("The API says: {}.", short(message))];
-        let kind = plural(spec.described().unwrap_or_default());
-        evidence.extend(near.as_ref().map(|near| {
-            if elsewhere.is_empty() {
-                format!("It serves {near}.")
-            } else {
-                format!("It serves {near} for {kind}.")
-            }
-        }));
-        evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
-        evidence.extend(served_by.as_ref().map(points_at));
-        let described = match &elsewhere[..] {
-            [] => None,
-            all if all.iter().any(|it| it == "pods") => {
-                Some("use a metric of type Pods".to_owned())
-            }
-            all => Some(format!(
-                "describe one of the {} with a metric of type Object",
-                names(all)
-            )),
-        };
-        // KEDA names the metrics that it serves itself.
-        let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
-            (Some(served_by), ..) => {
-                let (advice, command) = point_at_keda(served_by);
-                (advice, Some(command))
-            }
-            (None, Some(owner), _) => (
-                Remedy::LookAtScaledObject.says(format!(
-                    "Find out why KEDA does not serve it for ScaledObject/{}.",
-                    owner.name
-                )),
-                Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
+    fn summary(&self, about: &About<'_>) -> String {
+        let spec = about.spec(self.metric);
+        let (api, effect) = (api(spec.api_group()), about.effect("it"));
+        match &self.elsewhere[..] {
+            [] => format!("{api} does not know {}, {effect}", about.label(self.metric)),
+            elsewhere => format!(
+                "{api} serves {} for {}, not for {}, {effect}",
+                spec.name(),
+                names(elsewhere),
+                self.kind(about)
             ),
-            (None, None, Some(near)) => (
-                Remedy::UseName.says(format!(
-                    "Use the name {near} if that is meant, or {}.",
-                    described.as_deref().unwrap_or("add a rule to the adapter")
-                )),
-                about.replace(&path, &**near),
-            ),
-            (None, None, None) => (
-                Remedy::CorrectName.says(match described {
-                    Some(described) => {
-                        let described = sentence(&described);
-                        format!("{described}, or add a rule for {kind} to the adapter.")
-                    }
-                    None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
-                }),
-                None,
-            ),
-        };
-        Text {
-            summary: match &elsewhere[..] {
-                [] => format!(
-                    "{} does not know {label}, {}",
-                    api(group),
-                    about.effect("it")
-                ),
-                _ => format!(
-                    "{} serves {} for {}, not for {kind}, {}",
-                    api(group),
-                    spec.name(),
-                    names(elsewhere),
-                    about.effect("it")
-                ),
-            },
-            evidence,
-            advice,
-            commands: command.into_iter().chain([list.into()]).collect(),
-            objects: about.own(),
         }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
+        let is_elsewhere = !self.elsewhere.is_empty();
+        if let Some(near) = &self.near {
+            evidence.push(if is_elsewhere {
+                format!("It serves {near} for {}.", self.kind(about))
+            } else {
+                format!("It serves {near}.")
+            });
+        }
+        evidence.extend(about.looked_up(self.metric).filter(|_| !is_elsewhere));
+        evidence.extend(self.served_by.as_ref().map(points_at));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let spec = about.spec(self.metric);
+        // KEDA names the metrics that it serves itself.
+        let advice = if let Some(served_by) = &self.served_by {
+            point_at_keda(served_by)
+        } else if let Some(owner) = about.owner() {
+            let advice = Remedy::LookAtScaledObject.says(format!(
+                "Find out why KEDA does not serve it for ScaledObject/{}.",
+                owner.name
+            ));
+            advice.with(about.describe_scaled_object(owner))
+        } else if let Some(near) = &self.near {
+            let type_ = spec.type_.to_lowercase();
+            let path = format!("/spec/metrics/{}/{type_}/metric/name", self.metric);
+            let other = self.described();
+            let other = other.as_deref().unwrap_or("add a rule to the adapter");
+            Remedy::UseName
+                .says(format!("Use the name {near} if that is meant, or {other}."))
+                .with_all(about.replace(&path, &**near))
+        } else {
+            Remedy::CorrectName.says(match self.described() {
+                Some(described) => format!(
+                    "{}, or add a rule for {} to the adapter.",
+                    sentence(&described),
+                    self.kind(about)
+                ),
+                None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+            })
+        };
+        let path = about.path_of(spec.api_group());
+        advice.with(format!("kubectl get --raw {path}"))
     }
 }
 
 impl MetricNotFound {
+    /// Returns the kind of object that the metric describes, in the plural.
+    fn kind(&self, about: &About<'_>) -> String {
+        plural(about.spec(self.metric).described().unwrap_or_default())
+    }
+
+    /// Words how to ask for the metric of what it is served for.
+    fn described(&self) -> Option<String> {
+        match &self.elsewhere[..] {
+            [] => None,
+            kinds if kinds.iter().any(|it| it == "pods") => {
+                Some("use a metric of type Pods".to_owned())
+            }
+            kinds => Some(format!(
+                "describe one of the {} with a metric of type Object",
+                names(kinds)
+            )),
+        }
+    }
     fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
         let spec = case.spec(step);
         let group = spec.api_group();

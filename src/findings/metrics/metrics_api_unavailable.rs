@@ -63,121 +63,121 @@ impl Kind for MetricsApiUnavailable {
         self.metrics.clone()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            group,
-            metrics,
-            why,
-            message,
-            service,
-            served_by,
-            adapter,
-            server,
-        } = self;
-        let (api, labels) = (api(group), about.labels(metrics));
-        let what = match why {
+    fn summary(&self, about: &About<'_>) -> String {
+        let (api, labels) = (api(self.group), about.labels(&self.metrics));
+        let effect = about.effect("it");
+        let state = match self.why {
+            Unavailable::NotFound => {
+                return format!("{api} is not served, or does not know {labels}, {effect}");
+            }
             Unavailable::Unserved => "is not served",
-            Unavailable::NotFound => "is not served, or does not know",
             Unavailable::Stale => "has only stale versions",
             Unavailable::Failing => "does not answer",
         };
-        let serves = match *group {
-            "metrics.k8s.io" => "metrics-server",
-            "external.metrics.k8s.io" if about.hpa().scaled_object().is_some() => {
-                "KEDA's metrics server"
+        let reason = match &self.service {
+            Some(service) if !service.available.reason.is_empty() => {
+                format!(" ({})", service.available.reason)
             }
-            "external.metrics.k8s.io" => "an adapter such as KEDA",
-            _ => "an adapter such as prometheus-adapter",
+            _ => String::new(),
         };
-        let said = Some(message).filter(|message| !message.is_empty());
-        let mut evidence = vec![format!("The group of the API is {group}.")];
-        evidence.extend(said.map(|message| format!("The controller gets: {}.", short(message))));
-        evidence.extend(service.as_ref().map(
-            |UnavailableService {
-                 name, available, ..
-             }| {
-                let since = available
-                    .last_transition_time
-                    .map_or_else(String::new, |since| {
-                        format!(" since {}", time(about.now(), since))
-                    });
-                let said = told([&available.reason, &short(&available.message)]);
-                format!("The APIService {name} is not available{since}{said}.")
-            },
-        ));
-        let reasons = service.as_ref().map(|it| &it.available.reason);
-        let reason = reasons.filter(|reason| !reason.is_empty());
-        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-        let known = service.as_ref().map(|service| service.name.clone());
-        let name = known
-            .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
-        let of_keda = about
-            .hpa()
-            .scaled_object()
-            .filter(|_| *group != "metrics.k8s.io");
-        evidence.extend(served_by.iter().chain(adapter).map(points_at));
-        evidence.extend(server.as_ref().map(Server::state));
-        let (advice, command) = match (why, served_by) {
-            (_, Some(served_by)) => point_at_keda(served_by),
-            (Unavailable::Stale | Unavailable::Failing, None) if let Some(server) = server => {
-                server.advice()
-            }
-            (Unavailable::NotFound, None) if of_keda.is_none() => (
-                Remedy::InstallApi.says(match adapter {
-                    Some(ServedBy { service, .. }) => {
-                        format!("Register it for {service} with a rule, or use type Pods.")
-                    }
-                    None => format!("Correct the name, or install {serves}."),
-                }),
-                format!("kubectl get --raw {}", about.path_of(group)).into(),
-            ),
-            (Unavailable::Unserved, None) if of_keda.is_none() => (
-                Remedy::InstallApi.says(match adapter {
-                    Some(ServedBy { service, .. }) => format!(
-                        "Give the installed adapter, {service}, an APIService of this group and a \
-                         rule for {labels}."
-                    ),
-                    None if *group == "metrics.k8s.io" => {
-                        format!("Install {serves}, or register its APIService.")
-                    }
-                    None => format!("Install {serves}."),
-                }),
-                "kubectl get apiservices".into(),
-            ),
-            _ => (
-                Remedy::LookAtApi.says(format!("Look at {serves} and its APIService.")),
-                match &name {
-                    Some(name) => {
-                        format!("kubectl describe apiservice {}", shell_word(name)).into()
-                    }
-                    None => "kubectl get apiservices".into(),
-                },
-            ),
-        };
-        let behind = service.as_ref().and_then(|it| it.behind.as_ref());
+        format!("{api} {state}{reason}: {labels} cannot be read, {effect}")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = vec![format!("The group of the API is {}.", self.group)];
+        if !self.message.is_empty() {
+            evidence.push(format!("The controller gets: {}.", short(&self.message)));
+        }
+        let service = self.service.as_ref();
+        evidence.extend(service.map(|service| service.sentence(about)));
+        evidence.extend(self.served_by.iter().chain(&self.adapter).map(points_at));
+        evidence.extend(self.server.as_ref().map(Server::state));
+        let behind = service.and_then(|it| it.behind.as_ref());
         evidence.extend(behind.map(|ServiceReference { namespace, name }| {
             format!("It points at the Service {namespace}/{name}, whose pods log why.")
         }));
-        let objects = name.filter(|_| *why != Unavailable::Unserved);
-        Text {
-            summary: match why {
-                Unavailable::NotFound => {
-                    format!("{api} {what} {labels}, {}", about.effect("it"))
-                }
-                _ => {
-                    format!(
-                        "{api} {what}{reason}: {labels} cannot be read, {}",
-                        about.effect("it")
-                    )
-                }
-            },
-            evidence,
-            advice,
-            commands: vec![command],
-            objects: objects
-                .map(|name| format!("apiservice/{name}"))
-                .into_iter()
-                .collect(),
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(served_by) = &self.served_by {
+            return point_at_keda(served_by);
+        }
+        let is_of_keda = self.is_of_keda(about);
+        match (self.why, &self.server) {
+            (Unavailable::Stale | Unavailable::Failing, Some(server)) => server.advice(),
+            (Unavailable::NotFound, _) if !is_of_keda => Remedy::InstallApi
+                .says(match &self.adapter {
+                    Some(ServedBy { service, .. }) => {
+                        format!("Register it for {service} with a rule, or use type Pods.")
+                    }
+                    None => format!("Correct the name, or install {}.", self.serves(about)),
+                })
+                .with(format!("kubectl get --raw {}", about.path_of(self.group))),
+            (Unavailable::Unserved, _) if !is_of_keda => Remedy::InstallApi
+                .says(match &self.adapter {
+                    Some(ServedBy { service, .. }) => format!(
+                        "Give the installed adapter, {service}, an APIService of this group and a \
+                         rule for {}.",
+                        about.labels(&self.metrics)
+                    ),
+                    None if self.group == RESOURCE => {
+                        format!(
+                            "Install {}, or register its APIService.",
+                            self.serves(about)
+                        )
+                    }
+                    None => format!("Install {}.", self.serves(about)),
+                })
+                .with("kubectl get apiservices"),
+            _ => {
+                let show = match self.name() {
+                    Some(name) => format!("kubectl describe apiservice {}", shell_word(&name)),
+                    None => "kubectl get apiservices".to_owned(),
+                };
+                Remedy::LookAtApi
+                    .says(format!(
+                        "Look at {} and its APIService.",
+                        self.serves(about)
+                    ))
+                    .with(show)
+            }
+        }
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        let name = self.name().filter(|_| self.why != Unavailable::Unserved);
+        name.map(|name| format!("apiservice/{name}"))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// The group of the metrics that metrics-server serves.
+const RESOURCE: &str = "metrics.k8s.io";
+
+impl MetricsApiUnavailable {
+    /// Returns the name of its APIService, if that is known or the usual one.
+    fn name(&self) -> Option<String> {
+        match &self.service {
+            Some(service) => Some(service.name.clone()),
+            None if self.group == "custom.metrics.k8s.io" => None,
+            None => Some(format!("v1beta1.{}", self.group)),
+        }
+    }
+
+    /// Whether KEDA should serve it.
+    fn is_of_keda(&self, about: &About<'_>) -> bool {
+        about.owner().is_some() && self.group != RESOURCE
+    }
+
+    /// Names what should serve it.
+    fn serves(&self, about: &About<'_>) -> &'static str {
+        match self.group {
+            RESOURCE => "metrics-server",
+            EXTERNAL if about.owner().is_some() => "KEDA's metrics server",
+            EXTERNAL => "an adapter such as KEDA",
+            _ => "an adapter such as prometheus-adapter",
         }
     }
 }
@@ -206,10 +206,22 @@ pub struct UnavailableService {
     pub behind: Option<ServiceReference>,
 }
 
+impl UnavailableService {
+    /// Words that it is not available.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let Self {
+            name, available, ..
+        } = self;
+        let since = about.since(available);
+        let said = told([&available.reason, &short(&available.message)]);
+        format!("The APIService {name} is not available{since}{said}.")
+    }
+}
+
 /// Returns an adapter that serves another metrics API than that of a group of custom or external metrics, as neither
 /// metrics-server nor KEDA could serve this one.
 pub(crate) fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
-    const ALL: [&str; 3] = ["metrics.k8s.io", "custom.metrics.k8s.io", EXTERNAL];
+    const ALL: [&str; 3] = [RESOURCE, "custom.metrics.k8s.io", EXTERNAL];
     let others = ALL
         .into_iter()
         .filter(|other| *other != group && group != ALL[0]);
@@ -222,7 +234,7 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
     let behind = service(case, group).and_then(|it| it.spec.service.as_ref());
     let behind = behind.map(|it| (&*it.namespace, &*it.name));
     let usual = ("kube-system", "metrics-server");
-    let (namespace, name) = behind.or((group == "metrics.k8s.io").then_some(usual))?;
+    let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
     let own = case.surroundings().servers.iter().filter(|pod| {
         let rest = pod.name.strip_prefix(name);
         pod.namespace.as_deref() == Some(namespace)
@@ -268,7 +280,7 @@ impl Server {
     }
 
     /// Returns what to do about it.
-    fn advice(&self) -> (Advice, Command) {
+    fn advice(&self) -> Advice {
         let Self {
             namespace,
             name,
@@ -280,10 +292,7 @@ impl Server {
             .map_or_else(String::new, |(_, reason)| format!(": {reason}"));
         let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
         let (name, namespace) = (shell_word(name), shell_word(namespace));
-        (
-            advice,
-            format!("kubectl describe pod {name} -n {namespace}").into(),
-        )
+        advice.with(format!("kubectl describe pod {name} -n {namespace}"))
     }
 }
 

@@ -172,15 +172,15 @@ fn points_at(ServedBy { api, service }: &ServedBy) -> String {
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
-fn point_at_keda(ServedBy { api, service }: &ServedBy) -> (Advice, Command) {
+fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
     let advice = Remedy::PointApiService.says(format!(
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
          metrics in an HPA of their own."
     ));
-    (
-        advice,
-        format!("kubectl get apiservice {} -o yaml", shell_word(api)).into(),
-    )
+    advice.with(format!(
+        "kubectl get apiservice {} -o yaml",
+        shell_word(api)
+    ))
 }
 
 impl About<'_> {
@@ -207,7 +207,7 @@ impl About<'_> {
     fn looked_up(&self, metric: usize) -> Option<String> {
         let namespace = &self.hpa().namespace;
         match self.spec(metric).source() {
-            MetricSource::External(_) if self.hpa().scaled_object().is_none() => Some(format!(
+            MetricSource::External(_) if self.owner().is_none() => Some(format!(
                 "It is looked up in the HPA's namespace, {namespace}. prometheus-adapter looks at \
                  series of others only under a rule with namespaced: false."
             )),

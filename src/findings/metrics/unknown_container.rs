@@ -57,29 +57,41 @@ impl Kind for UnknownContainer {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            container,
-            known,
-            near,
-        } = self;
-        let path = format!("/spec/metrics/{metric}/containerResource/container");
-        let command = match near {
-            Some(near) => about.replace(&path, &**near),
-            None => about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"),
+    fn summary(&self, about: &About<'_>) -> String {
+        format!(
+            "no pod has a container {}, {}",
+            self.container,
+            about.effect("it")
+        )
+    }
+
+    fn evidence(&self, _: &About<'_>) -> Vec<String> {
+        vec![format!(
+            "The containers of the pods: {}.",
+            list(&self.known)
+        )]
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let Some(near) = &self.near else {
+            return Remedy::NameContainer
+                .says("Use the name of one of the containers.")
+                .with_all(about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"));
         };
-        Text {
-            summary: format!("no pod has a container {container}, {}", about.effect("it")),
-            evidence: vec![format!("The containers of the pods: {}.", list(known))],
-            advice: match near {
-                Some(near) if about.hpa().scaled_object().is_some() => Remedy::UseContainer
-                    .says(format!("Use {}.", about.container_metric(*metric, near))),
-                Some(near) => Remedy::UseContainer.says(format!("Use the container {near}.")),
-                None => Remedy::NameContainer.says("Use the name of one of the containers."),
-            },
-            commands: command.into_iter().collect(),
-            objects: about.own(),
-        }
+        let used = match about.owner() {
+            Some(_) => about.container_metric(self.metric, near),
+            None => format!("the container {near}"),
+        };
+        Remedy::UseContainer
+            .says(format!("Use {used}."))
+            .with_all(about.replace_container(self.metric, near))
+    }
+}
+
+impl About<'_> {
+    /// Returns a command that replaces the container of a metric.
+    pub(super) fn replace_container(&self, metric: usize, container: &str) -> Option<Command> {
+        let path = format!("/spec/metrics/{metric}/containerResource/container");
+        self.replace(&path, container)
     }
 }

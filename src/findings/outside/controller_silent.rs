@@ -112,122 +112,118 @@ impl Kind for ControllerSilent {
         Some(Finding::explaining(severity, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
+        let now = about.now();
+        match self {
+            Self::Lapsed { renewed } => format!(
+                "the controller manager's lease was last renewed {} ago, so nothing is scaled",
+                distance(*renewed, now)
+            ),
+            Self::NeverPassed { created } => format!(
+                "the HPA was created {} ago, and the controller has written no status yet",
+                distance(*created, now)
+            ),
+            Self::Replicas { written, since, .. } | Self::Usage { written, since, .. } => format!(
+                "the status was written {} ago, and any pass since {} would have changed it, so nothing is scaled",
+                distance(*written, now),
+                time(now, *since)
+            ),
+            Self::Steady {
+                written, metric, ..
+            } => format!(
+                "the status still has the {} of {} ago: the controller may make no passes",
+                about.label(*metric),
+                distance(*written, now)
+            ),
+            Self::Off { .. } => {
+                "the HPA controller is switched off by --controllers, so nothing is scaled"
+                    .to_owned()
+            }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
         let period = duration(about.pass.input.snapshot.controller.sync_period);
         let passes = format!("A running controller makes a pass every {period}.");
+        vec![match self {
+            Self::Lapsed { renewed } => format!(
+                "A running controller manager renews its lease every few seconds and makes \
+                 a pass every {period}; the last renewal was at {}.",
+                time(now, *renewed)
+            ),
+            Self::NeverPassed { .. } => passes,
+            Self::Replicas {
+                since,
+                now: replicas,
+                then,
+                ..
+            } => format!(
+                "The status says {}, and the target has had {replicas} since {}. {passes}",
+                count(*then, "replica"),
+                time(now, *since)
+            ),
+            Self::Usage {
+                since,
+                metric,
+                then,
+                now: current,
+                ..
+            } => format!(
+                "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
+                about.label(*metric),
+                value(Some(about.spec(*metric)), then),
+                time(now, *since),
+                value(Some(about.spec(*metric)), current)
+            ),
+            Self::Steady {
+                metric,
+                then,
+                now: current,
+                ..
+            } => format!(
+                "The status has it at {}, and now it is {}. Usage seldom stays the same for so long, and \
+                 each pass writes what has changed. {passes}",
+                value(Some(about.spec(*metric)), then),
+                value(Some(about.spec(*metric)), current)
+            ),
+            Self::Off { pod } => format!("The flag is set on {}.", manager(pod)),
+        }]
+    }
+
+    fn advice(&self, _: &About<'_>) -> Advice {
         let lease: Command =
             format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml").into();
         let pods: Command =
             format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager")
                 .into();
-        let (summary, evidence, advice, commands) = match self {
-            Self::Lapsed { renewed } => {
-                let ago = distance(*renewed, now);
-                (
-                    format!(
-                        "the controller manager's lease was last renewed {ago} ago, so nothing is \
-                         scaled"
-                    ),
-                    format!(
-                        "A running controller manager renews its lease every few seconds and makes \
-                         a pass every {period}; the last renewal was at {}.",
-                        time(now, *renewed)
-                    ),
-                    "Look at the controller manager: no instance holds the lease.".to_owned(),
-                    vec![lease, pods],
-                )
+        match self {
+            Self::Lapsed { .. } => Remedy::LookAtController
+                .says("Look at the controller manager: no instance holds the lease.")
+                .with_all([lease, pods]),
+            Self::NeverPassed { .. } => Remedy::LookAtController
+                .says("Look at the controller manager: is it running, and is the HPA controller on?")
+                .with_all([lease, pods]),
+            // The reason is not known.
+            Self::Replicas { .. } | Self::Usage { .. } | Self::Steady { .. } => {
+                Remedy::LookAtController
+                    .says("Look at the controller manager: is the HPA controller blocked, slow or off?")
+                    .with_all([pods, lease])
             }
-            Self::NeverPassed { created } => (
-                format!(
-                    "the HPA was created {} ago, and the controller has written no status yet",
-                    distance(*created, now)
-                ),
-                format!("A running controller makes a pass every {period}."),
-                "Look at the controller manager: is it running, and is the HPA controller on?"
-                    .to_owned(),
-                vec![lease, pods],
-            ),
-            Self::Replicas {
-                written,
-                since,
-                now: replicas,
-                then,
-            } => (
-                late(*written, *since, now),
-                format!(
-                    "The status says {}, and the target has had {replicas} since {}. {passes}",
-                    count(*then, "replica"),
-                    time(now, *since)
-                ),
-                STUCK.to_owned(),
-                vec![pods, lease],
-            ),
-            Self::Usage {
-                written,
-                since,
-                metric,
-                then,
-                now: current,
-            } => (
-                late(*written, *since, now),
-                format!(
-                    "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
-                    about.label(*metric),
-                    value(Some(about.spec(*metric)), then),
-                    time(now, *since),
-                    value(Some(about.spec(*metric)), current)
-                ),
-                STUCK.to_owned(),
-                vec![pods, lease],
-            ),
-            Self::Steady {
-                written,
-                metric,
-                then,
-                now: current,
-            } => (
-                format!(
-                    "the status still has the {} of {} ago: the controller may make no passes",
-                    about.label(*metric),
-                    distance(*written, now)
-                ),
-                format!(
-                    "The status has it at {}, and now it is {}. Usage seldom stays the same for so long, and \
-                     each pass writes what has changed. {passes}",
-                    value(Some(about.spec(*metric)), then),
-                    value(Some(about.spec(*metric)), current)
-                ),
-                STUCK.to_owned(),
-                vec![pods, lease],
-            ),
-            Self::Off { pod } => (
-                "the HPA controller is switched off by --controllers, so nothing is scaled"
-                    .to_owned(),
-                format!("The flag is set on {}.", manager(pod)),
-                "Take the HPA controller out of --controllers of the controller manager."
-                    .to_owned(),
-                vec![
-                    format!(
-                        "kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml",
-                        shell_word(pod)
-                    )
-                    .into(),
-                ],
-            ),
-        };
-        let objects = match self {
-            Self::Off { pod } => vec![format!("pod/{pod}")],
-            _ => vec![format!("lease/{LEASE_NAME}")],
-        };
-        let advice = Remedy::LookAtController.says(advice);
-        Text {
-            summary,
-            evidence: vec![evidence],
-            advice,
-            commands,
-            objects,
+            Self::Off { pod } => {
+                let pod = shell_word(pod);
+                Remedy::LookAtController
+                    .says("Take the HPA controller out of --controllers of the controller manager.")
+                    .with(format!("kubectl get pod {pod} -n {LEASE_NAMESPACE} -o yaml"))
+            }
         }
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        vec![match self {
+            Self::Off { pod } => format!("pod/{pod}"),
+            _ => format!("lease/{LEASE_NAME}"),
+        }]
     }
 }
 
@@ -329,18 +325,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         }
     }
     None
-}
-
-/// What to do if there are no passes, and the reason is not known.
-const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";
-
-/// Words a status that is older than what every pass would have written.
-fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
-    format!(
-        "the status was written {} ago, and any pass since {} would have changed it, so nothing is scaled",
-        distance(written, now),
-        time(now, since)
-    )
 }
 
 #[cfg(test)]

@@ -83,62 +83,32 @@ impl Kind for DiffersFromStatus {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            last,
-            now,
-            written,
-            would_explain,
-        } = self;
-        let word = |setting: &Setting| match setting {
-            Setting::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
-            Setting::DownscaleStabilization(window) => {
-                format!("a downscale stabilization of {}", duration(*window))
-            }
-            Setting::CpuInitializationPeriod(period) => {
-                format!("a CPU initialization period of {}", duration(*period))
-            }
-            Setting::InitialReadinessDelay(delay) => {
-                format!("an initial readiness delay of {}", duration(*delay))
-            }
-            Setting::Version(version) => format!("the rules of {version}"),
-        };
-        let settings: Vec<String> = would_explain.iter().map(word).collect();
-        let evidence = vec![
+    fn summary(&self, _: &About<'_>) -> String {
+        let settings: Vec<String> = self.would_explain.iter().map(Setting::words).collect();
+        format!(
+            "the controller wanted {}, and this pass {} from the same values: {} would explain it",
+            count(self.last, "replica"),
+            self.now,
+            settings.join(" or ")
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        vec![
             format!(
                 "The status of {} has the same values, and the controller's history makes no \
                  difference.",
-                time(about.now(), *written)
+                time(about.now(), self.written)
             ),
             "What was not read of the controller's settings is assumed.".to_owned(),
-        ];
-        let flag = |setting: &Setting| match setting {
-            Setting::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
-            Setting::DownscaleStabilization(window) => {
-                format!("--downscale-stabilization {}", duration(*window))
-            }
-            Setting::CpuInitializationPeriod(period) => {
-                format!("--cpu-initialization-period {}", duration(*period))
-            }
-            Setting::InitialReadinessDelay(delay) => {
-                format!("--initial-readiness-delay {}", duration(*delay))
-            }
-            Setting::Version(version) => format!("--kubernetes-version {}", stated(version)),
-        };
-        let commands = would_explain
-            .iter()
-            .map(|it| about.kubectl("hpa explain", &flag(it)));
-        Text {
-            summary: format!(
-                "the controller wanted {}, and this pass {now} from the same values: {} would explain it",
-                count(*last, "replica"),
-                settings.join(" or ")
-            ),
-            evidence,
-            advice: Remedy::StateFlags.says("State the flags and the version of the controller."),
-            commands: commands.collect(),
-            objects: about.own(),
-        }
+        ]
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let settings = self.would_explain.iter();
+        Remedy::StateFlags
+            .says("State the flags and the version of the controller.")
+            .with_all(settings.map(|it| about.kubectl("hpa explain", &it.flag())))
     }
 }
 
@@ -155,6 +125,42 @@ pub enum Setting {
     InitialReadinessDelay(SignedDuration),
     /// The version.
     Version(Version),
+}
+
+impl Setting {
+    /// Words it.
+    fn words(&self) -> String {
+        match self {
+            Self::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
+            Self::DownscaleStabilization(window) => {
+                format!("a downscale stabilization of {}", duration(*window))
+            }
+            Self::CpuInitializationPeriod(period) => {
+                format!("a CPU initialization period of {}", duration(*period))
+            }
+            Self::InitialReadinessDelay(delay) => {
+                format!("an initial readiness delay of {}", duration(*delay))
+            }
+            Self::Version(version) => format!("the rules of {version}"),
+        }
+    }
+
+    /// Returns the flag that states it.
+    fn flag(&self) -> String {
+        match self {
+            Self::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
+            Self::DownscaleStabilization(window) => {
+                format!("--downscale-stabilization {}", duration(*window))
+            }
+            Self::CpuInitializationPeriod(period) => {
+                format!("--cpu-initialization-period {}", duration(*period))
+            }
+            Self::InitialReadinessDelay(delay) => {
+                format!("--initial-readiness-delay {}", duration(*delay))
+            }
+            Self::Version(version) => format!("--kubernetes-version {}", stated(version)),
+        }
+    }
 }
 
 /// Whether a sample was taken since some time, so that a pass before it did not have its value.

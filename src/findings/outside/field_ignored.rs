@@ -124,7 +124,7 @@ impl Kind for FieldIgnored {
         found.into_iter().map(finding).collect()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let version = stated(&about.pass.input.snapshot.controller.version);
         let paths = list(&self.paths);
         let who = if self.dropped {
@@ -137,18 +137,20 @@ impl Kind for FieldIgnored {
             (true, false) => format!("ignores {paths}"),
             (false, _) => format!("drops {paths}, if the manifest of the HPA has it"),
         };
-        let gate = self.gate;
-        let summary = if self.settable {
-            format!("without {gate}, {who} ({version}) {does}")
+        if self.settable {
+            format!("without {}, {who} ({version}) {does}", self.gate)
         } else {
             format!("{who} ({version}) {does}: {version} does not have it")
-        };
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        let may_set = self.settable && !self.is_managed;
-        if may_set {
+        if self.may_set() {
             evidence.push(format!(
                 "The API server and the controller manager take the flag \
-                 --feature-gates={gate}=true, which managed control planes do not offer."
+                 --feature-gates={}=true, which managed control planes do not offer.",
+                self.gate
             ));
         }
         if let Some(minor) = self.on_in {
@@ -156,23 +158,21 @@ impl Kind for FieldIgnored {
                 "It works by default in Kubernetes 1.{minor} and newer."
             ));
         }
-        evidence.extend(about.without().map(|it| format!("With it: {it}.")));
-        let mut commands = Vec::new();
-        if self.settable {
-            commands.push(about.kubectl("hpa explain", &format!("--feature-gates {gate}=true")));
-        }
-        let fields = if self.paths.len() == 1 {
-            "the field"
-        } else {
-            "the fields"
+        evidence.extend(about.result("With it"));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let (fields, them) = match self.paths.len() {
+            1 => ("the field", "it"),
+            _ => ("the fields", "them"),
         };
-        let fields = match about.hpa().scaled_object() {
+        let fields = match about.owner() {
             Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
             None => fields.to_owned(),
         };
         let enable = "enable the gate if you can";
-        let them = if self.paths.len() == 1 { "it" } else { "them" };
-        let advice = Remedy::Upgrade.says(match (may_set, self.on_in) {
+        let advice = Remedy::Upgrade.says(match (self.may_set(), self.on_in) {
             (false, Some(minor)) if !self.stated => {
                 format!("To use {them}, upgrade to Kubernetes 1.{minor}.")
             }
@@ -186,17 +186,17 @@ impl Kind for FieldIgnored {
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
         });
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
-        }
+        let flags = format!("--feature-gates {}=true", self.gate);
+        let settable = self.settable;
+        advice.with_all(settable.then(|| about.kubectl("hpa explain", &flags)))
     }
 }
 
 impl FieldIgnored {
+    /// Whether someone may set the gate.
+    fn may_set(&self) -> bool {
+        self.settable && !self.is_managed
+    }
     /// Returns fields of a gate, without their paths.
     fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
-use crate::findings::path::policy;
+use crate::findings::path::{policy, tried};
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::Event;
@@ -115,81 +115,63 @@ impl Kind for Flapping {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            ups,
-            downs,
-            low,
-            high,
-            first,
-            last,
-            window,
-            longer,
-            small,
-        } = self;
+    fn summary(&self, _: &About<'_>) -> String {
+        format!(
+            "the controller has scaled up {} and down {} times in {}, and the window of \
+             scaling down is {}",
+            count(self.ups, "time"),
+            self.downs,
+            distance(self.first, self.last),
+            duration(self.window)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let field = about.field("behavior.scaleDown.stabilizationWindowSeconds");
-        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": longer}});
-        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={longer}");
-        let span = distance(*first, *last);
-        let mut evidence = vec![format!(
-            "The events of the HPA show it between {low} and {}, from {} to {}.",
-            count(*high, "replica"),
-            time(now, *first),
-            time(now, *last)
-        )];
-        let rules = about
-            .hpa()
-            .spec
-            .behavior
-            .as_ref()
-            .and_then(|it| it.scale_down.as_ref());
-        let policies = rules
-            .and_then(|rules| rules.policies.as_deref())
-            .unwrap_or_default();
-        let policies: Vec<String> = policies.iter().map(policy).collect();
-        let by = match &policies[..] {
-            [] => String::new(),
-            all => format!(" by {}", all.join(" or ")),
+        let behavior = about.hpa().spec.behavior.as_ref();
+        let rules = behavior.and_then(|it| it.scale_down.as_ref());
+        let policies = rules.and_then(|rules| rules.policies.as_deref());
+        let policies: Vec<String> = policies.unwrap_or_default().iter().map(policy).collect();
+        let by = if policies.is_empty() {
+            String::new()
+        } else {
+            format!(" by {}", policies.join(" or "))
         };
-        evidence.push(format!(
-            "It scales down{by} once no higher recommendation is younger than {}.",
-            duration(*window)
-        ));
+        let mut evidence = vec![
+            format!(
+                "The events of the HPA show it between {} and {}, from {} to {}.",
+                self.low,
+                count(self.high, "replica"),
+                time(now, self.first),
+                time(now, self.last)
+            ),
+            format!(
+                "It scales down{by} once no higher recommendation is younger than {}.",
+                duration(self.window)
+            ),
+        ];
         evidence.extend(about.scales_up());
         evidence.extend(about.short_window());
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("With a window of {longer}s: {without}.")),
-        );
-        let (advice, commands) = match small {
-            Some((percent, request)) => (
-                Remedy::RaiseSmallRequest.says(format!(
-                    "Raise the cpu request first: the target, {percent}% of {request}, is so little that any work exceeds it."
-                )),
-                Vec::new(),
-            ),
-            None => (
-                Remedy::LengthenDownWindow.says(format!("Set {field} to {longer}.")),
-                [about.predict(&flags)]
-                    .into_iter()
-                    .chain(about.patch_spec(&json!({ "behavior": behavior })))
-                    .collect(),
-            ),
-        };
-        Text {
-            summary: format!(
-                "the controller has scaled up {} and down {downs} times in {span}, and the window of \
-                 scaling down is {}",
-                count(*ups, "time"),
-                duration(*window)
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
+        evidence.extend(about.result(&format!("With a window of {}s", self.longer)));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some((percent, request)) = &self.small {
+            return Remedy::RaiseSmallRequest.says(format!(
+                "Raise the cpu request first: the target, {percent}% of {request}, is so little that any work exceeds it."
+            ));
         }
+        let longer = self.longer;
+        let field = "behavior.scaleDown.stabilizationWindowSeconds";
+        let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": longer } });
+        Remedy::LengthenDownWindow
+            .says(format!("Set {} to {longer}.", about.field(field)))
+            .with_all(tried(
+                about,
+                &format!("--set {field}={longer}"),
+                &json!({ "behavior": rules }),
+            ))
     }
 }
 

@@ -57,107 +57,47 @@ impl Kind for OtherWriter {
         Some(Finding::new(Severity::Warning, explains, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let now = about.now();
-        let replicas = |n| count(n, "replica");
-        let who = match (&self.owner, &self.writer) {
-            (Some(owner), _) => owner.to_string(),
-            (None, Some(writer)) => writer.name(),
-            (None, None) => "something else".to_owned(),
-        };
-        let ago = self.writer.as_ref().and_then(|it| it.time);
-        let ago = ago.map_or_else(String::new, |it| format!(" {} ago", distance(it, now)));
-        let summary = match (self.left, self.again) {
-            (Some(left), _) => {
-                let set = replicas(self.now);
-                format!("{who} set {set}{ago}, though the last pass had left {left}")
+        let who = self.who();
+        if let Some(left) = self.left {
+            let at = self.writer.as_ref().and_then(|it| it.time);
+            let ago = at.map_or_else(String::new, |at| format!(" {} ago", distance(at, now)));
+            let set = count(self.now, "replica");
+            return format!("{who} set {set}{ago}, though the last pass had left {left}");
+        }
+        if let Some(again) = self.again {
+            return format!(
+                "{who} keeps changing the replicas: the controller put back {} {} times in {}",
+                count(again.replicas, "replica"),
+                again.count,
+                distance(again.first, now)
+            );
+        }
+        match &self.manifest {
+            Some(manifest) => {
+                let off = match manifest.replicas {
+                    0 => ", which stops all pods and switches the HPA off",
+                    _ => "",
+                };
+                let set = count(manifest.replicas, "replica");
+                format!("{} sets {set} whenever it is applied{off}", manifest.origin)
             }
-            (
-                None,
-                Some(Again {
-                    replicas: to,
-                    count,
-                    first,
-                    ..
-                }),
-            ) => {
-                let (to, since) = (replicas(to), distance(first, now));
-                format!(
-                    "{who} keeps changing the replicas: the controller put back {to} {count} times in {since}"
-                )
-            }
-            (None, None) => match &self.manifest {
-                Some(it) => {
-                    let off = match it.replicas {
-                        0 => ", which stops all pods and switches the HPA off",
-                        _ => "",
-                    };
-                    let set = replicas(it.replicas);
-                    format!("{} sets {set} whenever it is applied{off}", it.origin)
-                }
-                None => format!("{who} sets the replicas, too"),
-            },
-        };
+            None => format!("{who} sets the replicas, too"),
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let now = about.now();
         let mut evidence = Vec::new();
         if let Some(owner) = &self.owner {
-            evidence.push(format!(
-                "{owner} owns {} and sets its replicas.",
-                about.hpa().reference()
-            ));
+            let target = about.reference();
+            evidence.push(format!("{owner} owns {target} and sets its replicas."));
         }
-        if let Some(Writer {
-            manager,
-            time: at,
-            by,
-            ..
-        }) = &self.writer
-        {
-            let through = match by {
-                By::Scale | By::Autoscaler => " through the subresource scale",
-                _ => "",
-            };
-            let at = at.map_or_else(String::new, |at| format!(" at {}", time(now, at)));
-            let last = if self.left.is_some() {
-                "set"
-            } else {
-                "also sets"
-            };
-            evidence.push(format!(
-                "The field manager {manager} {last} spec.replicas{at}{through}."
-            ));
-        }
-        if let Some(Again {
-            replicas: to,
-            count,
-            first,
-            last,
-        }) = self.again
-        {
-            evidence.push(format!(
-                "The controller has scaled to {} {count} times since {}, the last time at {}, and \
-                 its events do not show it scaling elsewhere in between.",
-                replicas(to),
-                time(now, first),
-                time(now, last)
-            ));
-        }
-        if let Some(ManifestReplicas {
-            origin,
-            replicas: to,
-        }) = &self.manifest
-        {
-            evidence.push(match to {
-                0 => format!(
-                    "The manifest in {origin} states spec.replicas: 0. Applied, it stops all pods and \
-                     switches the HPA off."
-                ),
-                to => format!(
-                    "The manifest in {origin} states spec.replicas: {to}. Each time it is applied, the \
-                     target has {} until the next pass.",
-                    replicas(*to)
-                ),
-            });
-        }
+        let writer = self.writer.as_ref();
+        evidence.extend(writer.map(|it| it.sentence(now, self.left.is_some())));
+        evidence.extend(self.again.map(|it| it.sentence(now)));
+        evidence.extend(self.manifest.as_ref().map(about_manifest));
         if let Some(after) = self.after.filter(|after| *after != self.now) {
             evidence.push(format!("The next pass changes {} to {after}.", self.now));
         } else if let Some(until) = self.held_until {
@@ -168,137 +108,62 @@ impl Kind for OtherWriter {
                 future(now, until)
             ));
         }
-        let removed = self.writer.as_ref().is_some_and(|it| it.may_have_removed);
-        if removed {
-            evidence.push(
-                "Where a manifest has no replicas, the API server sets its default of 1: once when they are taken \
-                 out, and whenever the target is replaced (helm upgrade --force, kubectl replace)."
-                    .to_owned(),
-            );
+        evidence.extend(writer.into_iter().flat_map(Writer::cautions));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(owner) = &self.owner {
+            return point_at(about, owner);
         }
-        match self.writer.as_ref().map(|it| &it.by) {
-            Some(By::ArgoCd) => evidence.push(
-                "Argo CD leaves a field alone that ignoreDifferences names if the sync option \
-                 RespectIgnoreDifferences=true is set."
-                    .to_owned(),
-            ),
-            Some(By::Apply) if !removed => evidence.push(
-                "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
-            ),
-            _ => {}
-        }
-        if !removed && self.writer.as_ref().is_some_and(|it| it.is_applied) {
-            evidence.push(
-                "Taken out before the controller scales again, the replicas are reset to 1 if no \
-                 other manager owns them."
-                    .to_owned(),
-            );
-        }
-        let (target, namespace) = (about.target(), about.namespace());
-        let fields: Command =
-            format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into();
-        let by = self
-            .writer
-            .as_ref()
-            .map(|it| &it.by)
-            .filter(|_| self.owner.is_none());
-        let take_out = |what: &str| {
-            Remedy::TakeOut.says(match (removed, by) {
-                (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
-                (true, Some(By::ArgoCd)) => {
-                    "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
-                        .to_owned()
-                }
-                (true, _) => format!("If the manifest states replicas, {RESET}"),
-                (false, _) => format!("Take {what}."),
-            })
+        let fields = show_fields(about);
+        let Some(writer) = &self.writer else {
+            return match self.manifest {
+                Some(_) => Remedy::TakeOut
+                    .says("Take replicas out of the manifest, and leave them to the HPA alone."),
+                None => Remedy::TakeOut
+                    .says("Find out what sets the replicas, and take replicas out of manifests.")
+                    .with(fields),
+            };
         };
-        let (advice, commands): (Advice, Vec<Command>) = match by {
-            Some(By::Scale | By::Hand) => (
-                Remedy::ChangeBounds.says(match self.bounds(about) {
-                    Some(bounds) if bounds.get("minReplicas").is_some() => {
-                        format!("Change {} instead.", about.field("minReplicas"))
-                    }
-                    Some(_) => format!("Change {} instead.", about.field("maxReplicas")),
-                    None => format!(
-                        "Change {} or {} instead.",
-                        about.field_name("minReplicas"),
-                        about.field("maxReplicas")
-                    ),
-                }),
-                about
-                    .predict_for("10m", "")
-                    .into_iter()
-                    .chain(self.bounds(about).and_then(|bounds| about.patch_spec(&bounds)))
-                    .collect(),
-            ),
-            Some(By::ArgoCd) => (
-                take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas"),
-                vec![fields],
-            ),
-            Some(By::Helm) => (
-                take_out("replicas out of the chart's manifest where an HPA scales it"),
-                vec![fields],
-            ),
-            Some(By::Flux) => {
-                (take_out("replicas out of the manifest that Flux applies"), vec![fields])
-            }
-            Some(By::ServerSide) => {
-                let manager = self.writer.as_ref().map_or("", |it| &it.manager);
-                (
-                    take_out(&format!("replicas out of the manifest that {manager} applies")),
-                    vec![fields],
-                )
-            }
-            Some(By::Autoscaler | By::Program) if let Some(owner) = self.of_keda(about) => (
-                about.conflict(owner).unwrap_or_else(|| {
-                    Remedy::LookAtScaledObject.says(format!(
-                        "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
-                        owner.name
+        match writer.by {
+            By::Scale | By::Hand => self.change_bounds(about),
+            By::ArgoCd => writer
+                .take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas")
+                .with(fields),
+            By::Helm => writer
+                .take_out("replicas out of the chart's manifest where an HPA scales it")
+                .with(fields),
+            By::Flux => writer
+                .take_out("replicas out of the manifest that Flux applies")
+                .with(fields),
+            By::ServerSide => writer
+                .take_out(&format!(
+                    "replicas out of the manifest that {} applies",
+                    writer.manager
+                ))
+                .with(fields),
+            By::Autoscaler | By::Program => match self.of_keda(about) {
+                Some(owner) => look_at_keda(about, owner),
+                None => Remedy::LeaveReplicas
+                    .says(format!(
+                        "Have {} leave the replicas to the HPA.",
+                        self.who()
                     ))
-                }),
-                vec![about.kubectl_for(&owner.name, "describe scaledobject", "")],
-            ),
-            Some(By::Autoscaler | By::Program) => (
-                Remedy::LeaveReplicas.says(format!("Have {who} leave the replicas to the HPA.")),
-                vec![fields],
-            ),
-            Some(By::Apply) => (
-                take_out("replicas out of the last applied manifest, then out of the manifest"),
-                vec![
-                    format!("kubectl apply edit-last-applied {target} {namespace}").into(),
-                    fields,
-                ],
-            ),
-            None if self.owner.is_some() => {
-                let reference = about.field("scaleTargetRef");
-                let patch = self.owner.as_ref().and_then(|it| {
-                    let own =
-                        json!({"apiVersion": it.api_version, "kind": it.kind, "name": it.name});
-                    about.patch_spec(&json!({ "scaleTargetRef": own }))
-                });
-                (
-                    Remedy::PointAt.says(format!("Point {reference} at {who}.")),
-                    patch.into_iter().collect(),
-                )
+                    .with(fields),
+            },
+            By::Apply => {
+                let (target, namespace) = (about.target(), about.namespace());
+                let edit = format!("kubectl apply edit-last-applied {target} {namespace}");
+                writer
+                    .take_out("replicas out of the last applied manifest, then out of the manifest")
+                    .with_all([edit.into(), fields])
             }
-            None if self.manifest.is_some() => (
-                take_out("replicas out of the manifest, and leave them to the HPA alone"),
-                Vec::new(),
-            ),
-            None => (
-                Remedy::TakeOut
-                    .says("Find out what sets the replicas, and take replicas out of manifests."),
-                vec![fields],
-            ),
-        };
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects: vec![target],
         }
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
     }
 }
 
@@ -317,6 +182,53 @@ pub struct Writer {
     pub may_have_removed: bool,
 }
 
+/// Words what a manifest states.
+fn about_manifest(manifest: &ManifestReplicas) -> String {
+    let ManifestReplicas { origin, replicas } = manifest;
+    match replicas {
+        0 => format!(
+            "The manifest in {origin} states spec.replicas: 0. Applied, it stops all pods and \
+             switches the HPA off."
+        ),
+        to => format!(
+            "The manifest in {origin} states spec.replicas: {to}. Each time it is applied, the \
+             target has {} until the next pass.",
+            count(*to, "replica")
+        ),
+    }
+}
+
+/// Returns a command that shows which field managers own the replicas.
+fn show_fields(about: &About<'_>) -> Command {
+    let (target, namespace) = (about.target(), about.namespace());
+    format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into()
+}
+
+/// Returns the advice to scale the owner of the target instead.
+fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
+    let reference = json!({
+        "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name,
+    });
+    Remedy::PointAt
+        .says(format!(
+            "Point {} at {owner}.",
+            about.field("scaleTargetRef")
+        ))
+        .with_all(about.patch_spec(&json!({ "scaleTargetRef": reference })))
+}
+
+/// Returns the advice to look at what KEDA scales itself.
+fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
+    let look = || {
+        Remedy::LookAtScaledObject.says(format!(
+            "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
+            owner.name
+        ))
+    };
+    let advice = about.conflict(owner).unwrap_or_else(look);
+    advice.with(about.describe_scaled_object(owner))
+}
+
 /// Scaling to the same count over and over, without other scaling by the controller in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Again {
@@ -328,6 +240,20 @@ pub struct Again {
     pub first: Timestamp,
     /// The last time.
     pub last: Timestamp,
+}
+
+impl Again {
+    /// Words it.
+    fn sentence(&self, now: Timestamp) -> String {
+        format!(
+            "The controller has scaled to {} {} times since {}, the last time at {}, and \
+             its events do not show it scaling elsewhere in between.",
+            count(self.replicas, "replica"),
+            self.count,
+            time(now, self.first),
+            time(now, self.last)
+        )
+    }
 }
 
 /// The maximum time that a pass takes from reading the scale to writing its status.
@@ -468,13 +394,37 @@ fn again(case: &Case<'_>) -> Option<Again> {
 }
 
 impl OtherWriter {
+    /// Names what sets the replicas.
+    fn who(&self) -> String {
+        match (&self.owner, &self.writer) {
+            (Some(owner), _) => owner.to_string(),
+            (None, Some(writer)) => writer.name(),
+            (None, None) => "something else".to_owned(),
+        }
+    }
+
+    /// Returns the advice to change a bound of the HPA instead of the replicas.
+    fn change_bounds(&self, about: &About<'_>) -> Advice {
+        let bounds = self.bounds(about);
+        let fields = match &bounds {
+            Some(bounds) if bounds.get("minReplicas").is_some() => about.field("minReplicas"),
+            Some(_) => about.field("maxReplicas"),
+            None => format!(
+                "{} or {}",
+                about.field_name("minReplicas"),
+                about.field("maxReplicas")
+            ),
+        };
+        Remedy::ChangeBounds
+            .says(format!("Change {fields} instead."))
+            .with_all(about.predict_for("10m", ""))
+            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
+    }
+
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
         let manager = &self.writer.as_ref()?.manager;
-        about
-            .hpa()
-            .scaled_object()
-            .filter(|_| manager.contains("keda"))
+        about.owner().filter(|_| manager.contains("keda"))
     }
 
     /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
@@ -496,6 +446,65 @@ impl OtherWriter {
 }
 
 impl Writer {
+    /// Words what it has set.
+    fn sentence(&self, now: Timestamp, has_changed: bool) -> String {
+        let manager = &self.manager;
+        let set = if has_changed { "set" } else { "also sets" };
+        let at = self
+            .time
+            .map_or_else(String::new, |at| format!(" at {}", time(now, at)));
+        let through = match self.by {
+            By::Scale | By::Autoscaler => " through the subresource scale",
+            _ => "",
+        };
+        format!("The field manager {manager} {set} spec.replicas{at}{through}.")
+    }
+
+    /// Words what to beware of where the replicas are taken out of a manifest.
+    fn cautions(&self) -> Vec<String> {
+        let removed = self.may_have_removed;
+        let mut cautions = Vec::new();
+        if removed {
+            cautions.push(
+                "Where a manifest has no replicas, the API server sets its default of 1: once when they are taken \
+                 out, and whenever the target is replaced (helm upgrade --force, kubectl replace)."
+                    .to_owned(),
+            );
+        }
+        match self.by {
+            By::ArgoCd => cautions.push(
+                "Argo CD leaves a field alone that ignoreDifferences names if the sync option \
+                 RespectIgnoreDifferences=true is set."
+                    .to_owned(),
+            ),
+            By::Apply if !removed => cautions.push(
+                "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
+            ),
+            _ => {}
+        }
+        if !removed && self.is_applied {
+            cautions.push(
+                "Taken out before the controller scales again, the replicas are reset to 1 if no \
+                 other manager owns them."
+                    .to_owned(),
+            );
+        }
+        cautions
+    }
+
+    /// Returns the advice to take something, unless the manifest may have no replicas any more.
+    fn take_out(&self, what: &str) -> Advice {
+        Remedy::TakeOut.says(match (self.may_have_removed, &self.by) {
+            (false, _) => format!("Take {what}."),
+            (true, By::Helm) => format!("If the chart states replicas, {RESET}"),
+            (true, By::ArgoCd) => {
+                "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
+                    .to_owned()
+            }
+            (true, _) => format!("If the manifest states replicas, {RESET}"),
+        })
+    }
+
     /// Returns its name, with what it is known as.
     fn name(&self) -> String {
         let manager = &self.manager;

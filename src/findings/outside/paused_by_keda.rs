@@ -3,7 +3,7 @@
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::findings::path::primary;
+use crate::findings::path::{primary, rules};
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
@@ -104,28 +104,34 @@ impl Kind for PausedByKeda {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, _: &About<'_>) -> String {
         let object = format!("ScaledObject/{}", self.object);
-        let name = shell_word(&self.object);
-        let namespace = about.namespace();
-        let verb = |direction: &Direction| match direction {
-            Direction::Up => "out".to_owned(),
-            Direction::Down => "in".to_owned(),
-        };
-        let directions: Vec<String> = self.disabled.iter().map(verb).collect();
-        let directions = directions.join(" and ");
+        let directions = self.directions().join(" and ");
         let annotations: Vec<String> = self.annotations.iter().map(|it| (*it).to_owned()).collect();
+        let annotations = list(&annotations);
+        match (self.annotations.is_empty(), directions.is_empty()) {
+            (true, _) => format!(
+                "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
+                 {object} is paused"
+            ),
+            (false, true) => format!("{object} is paused by {annotations}"),
+            (false, false) => {
+                format!("{object} is paused by {annotations}, so scaling {directions} is disabled")
+            }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        if !directions.is_empty() {
-            let fields = self.disabled.iter().map(|direction| match direction {
-                Direction::Up => "spec.behavior.scaleUp.selectPolicy".to_owned(),
-                Direction::Down => "spec.behavior.scaleDown.selectPolicy".to_owned(),
-            });
-            let fields: Vec<String> = fields.collect();
+        let disabled = self.disabled.iter();
+        let fields: Vec<String> = disabled
+            .map(|direction| format!("spec.behavior.{}.selectPolicy", rules(*direction)))
+            .collect();
+        if !fields.is_empty() {
             let verb = if fields.len() == 1 { "is" } else { "are" };
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
-        if annotations.is_empty() {
+        if self.annotations.is_empty() {
             let same = "A selectPolicy in the ScaledObject has the same effect.";
             evidence.push(same.to_owned());
         }
@@ -140,72 +146,66 @@ impl Kind for PausedByKeda {
             ),
             None => {}
         }
-        evidence.extend(
-            about
-                .without()
-                .map(|it| format!("Without the pause: {it}.")),
-        );
-        let summary = match (annotations.is_empty(), directions.is_empty()) {
-            (true, _) => format!(
-                "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
-                 {object} is paused"
-            ),
-            (false, true) => format!("{object} is paused by {}", list(&annotations)),
-            (false, false) => format!(
-                "{object} is paused by {}, so scaling {directions} is disabled",
-                list(&annotations)
-            ),
-        };
+        evidence.extend(about.result("Without the pause"));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let object = shell_word(&self.object);
+        let namespace = about.namespace();
         if self.by_flagger {
-            let canaries = format!("kubectl get canaries.flagger.app {namespace}");
-            return Text {
-                summary,
-                evidence,
-                advice: Remedy::LeaveToFlagger.says(
-                    "Leave it: Flagger pauses it between releases, and runs the primary instead.",
-                ),
-                commands: vec![canaries.into()],
-                objects: vec![format!("scaledobject/{}", self.object)],
-            };
+            return Remedy::LeaveToFlagger
+                .says("Leave it: Flagger pauses it between releases, and runs the primary instead.")
+                .with(format!("kubectl get canaries.flagger.app {namespace}"));
         }
-        let (advice, commands): (String, _) = if annotations.is_empty() {
-            let keys: Vec<String> = directions
-                .split(" and ")
-                .map(|it| format!("paused-scale-{it}"))
-                .collect();
-            (
-                format!("Remove autoscaling.keda.sh/{}, if set.", keys.join(" and ")),
-                vec![format!("kubectl get scaledobject {name} {namespace} -o yaml").into()],
-            )
-        } else {
-            (
-                match annotations.len() {
-                    1 if !self.is_whole() => format!(
-                        "Nothing to do if that is on purpose; if not, remove the annotation from {object}."
-                    ),
-                    1 => format!("Remove the annotation from {object}."),
-                    _ => format!("Remove the annotations from {object}."),
-                },
-                annotations
-                    .iter()
-                    .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
-                    .map(|line| Command::from(line).editing(Edited::ScaledObject))
-                    .collect(),
-            )
-        };
-        let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
-        let advice = Remedy::EndPause.says(advice);
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects,
+        if self.annotations.is_empty() {
+            let directions = self.directions();
+            let keys = directions.iter().map(|it| format!("paused-scale-{it}"));
+            let keys: Vec<String> = keys.collect();
+            return Remedy::EndPause
+                .says(format!(
+                    "Remove autoscaling.keda.sh/{}, if set.",
+                    keys.join(" and ")
+                ))
+                .with(format!(
+                    "kubectl get scaledobject {object} {namespace} -o yaml"
+                ));
         }
+        let advice = Remedy::EndPause.says(match self.annotations.len() {
+            1 if !self.is_whole() => format!(
+                "Nothing to do if that is on purpose; if not, remove the annotation from ScaledObject/{}.",
+                self.object
+            ),
+            1 => format!("Remove the annotation from ScaledObject/{}.", self.object),
+            _ => format!("Remove the annotations from ScaledObject/{}.", self.object),
+        });
+        let annotations = self.annotations.iter();
+        advice.with_all(annotations.map(|annotation| {
+            let line = format!("kubectl annotate scaledobject {object} {namespace} {annotation}-");
+            Command::from(line).editing(Edited::ScaledObject)
+        }))
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        let mut objects = vec![format!("scaledobject/{}", self.object)];
+        if !self.by_flagger {
+            objects.extend(about.own());
+        }
+        objects
     }
 }
 
 impl PausedByKeda {
+    /// Returns the directions that the HPA disables, in the words of KEDA.
+    fn directions(&self) -> Vec<&'static str> {
+        let disabled = self.disabled.iter();
+        disabled
+            .map(|direction| match direction {
+                Direction::Up => "out",
+                Direction::Down => "in",
+            })
+            .collect()
+    }
     /// Whether it pauses both directions.
     pub(crate) fn is_whole(&self) -> bool {
         self.annotations

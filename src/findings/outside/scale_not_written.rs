@@ -93,58 +93,59 @@ impl Kind for ScaleNotWritten {
         Some(Finding::explaining(Severity::Warning, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let now = about.now();
-        let target = about.hpa().reference();
-        let replicas = about.pass.decision.replicas_before().unwrap_or_default();
+        let target = about.reference();
+        let error = end(&self.error);
+        let first = self.failures.and_then(|it| it.first);
+        match (self.failed, first) {
+            (None, _) => {
+                let replicas = about.pass.decision.replicas_before().unwrap_or_default();
+                format!("{target} cannot be scaled and stays at {replicas}: {error}")
+            }
+            (Some(_), Some(first)) => format!(
+                "{target} could not be scaled for {}: {error}",
+                distance(first, now)
+            ),
+            (Some(failed), None) => format!(
+                "{target} could not be scaled {} ago: {error}",
+                distance(failed, now)
+            ),
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let now = about.now();
         let mut evidence = vec![format!("The error is: {}.", self.error)];
-        evidence.extend(self.failed.map(|failed| {
-            format!(
+        if let Some(failed) = self.failed {
+            evidence.push(format!(
                 "The last pass failed with it at {} (FailedUpdateScale).",
                 time(now, failed)
-            )
-        }));
-        let first = self.failures.and_then(|it| it.first);
-        evidence.extend(self.failures.map(|it| {
-            let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
-            format!(
-                "An event FailedRescale counts {}{since}.",
-                count(it.times, "failure")
-            )
-        }));
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("Once it can be written: {without}.")),
-        );
-        let error = end(&self.error);
-        let summary = match (self.failed, first) {
-            (None, _) => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
-            (Some(_), Some(first)) => {
-                format!(
-                    "{target} could not be scaled for {}: {error}",
-                    distance(first, now)
-                )
-            }
-            (Some(failed), None) => {
-                format!(
-                    "{target} could not be scaled {} ago: {error}",
-                    distance(failed, now)
-                )
-            }
-        };
-        let scale = format!("kubectl scale {} {}", about.target(), about.namespace());
-        Text {
-            summary,
-            evidence,
-            advice: Remedy::PermitWrite
-                .says("Change the webhook, quota or right that is the reason."),
-            commands: vec![
-                format!("{scale} --replicas={} --dry-run=server", self.to).into(),
-                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
-            ],
-            objects: [vec![about.target()], about.own()].concat(),
+            ));
         }
+        if let Some(Failures { times, first }) = self.failures {
+            let failures = count(times, "failure");
+            let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
+            evidence.push(format!("An event FailedRescale counts {failures}{since}."));
+        }
+        evidence.extend(about.result("Once it can be written"));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let (target, namespace) = (about.target(), about.namespace());
+        let to = self.to;
+        Remedy::PermitWrite
+            .says("Change the webhook, quota or right that is the reason.")
+            .with_all([
+                format!("kubectl scale {target} {namespace} --replicas={to} --dry-run=server")
+                    .into(),
+                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
+            ])
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        [vec![about.target()], about.own()].concat()
     }
 }
 

@@ -88,9 +88,9 @@ impl Kind for TargetNotFound {
         Some(Finding::explaining(Severity::Error, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let target = &about.hpa().spec.scale_target_ref;
-        let summary = match self.missing {
+        match self.missing {
             Missing::Kind => format!(
                 "the API server has no kind {} in the group {:?}, so nothing can be computed",
                 target.kind,
@@ -109,70 +109,107 @@ impl Kind for TargetNotFound {
                 "the kind {} has no scale, so the target {target} cannot be scaled",
                 target.kind
             ),
-        };
-        let mut evidence = vec![if self.is_assumed {
-            format!("The API server is assumed to say: {}.", self.error)
-        } else {
-            format!("The API server says: {}.", self.error)
-        }];
-        let resource = shell_word(&resource_of(target.group(), &target.kind));
-        let mut commands = vec![match self.missing {
-            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
-            Missing::Object | Missing::ObjectOrScale => {
-                format!("kubectl get {resource} {}", about.namespace()).into()
-            }
-        }];
-        let mut objects = about.own();
-        let reference = about.field("scaleTargetRef");
-        let advice = match (&self.meant, &self.elsewhere) {
-            (_, Some(elsewhere)) => {
-                evidence.push(format!("{elsewhere}."));
-                Remedy::CreateThere.says(match (&elsewhere.hpa_namespace, &elsewhere.object_namespace) {
-                    (Some(own), None) => format!(
-                        "State the namespace {own} in {} too: an HPA scales only in its own namespace.",
-                        elsewhere.object
-                    ),
-                    (_, namespace) => format!(
-                        "Create the HPA in the namespace {}, where {} is: it scales only in its own.",
-                        namespace.as_ref().unwrap_or(&elsewhere.default_namespace),
-                        elsewhere.object
-                    ),
-                })
-            }
-            (Some(meant), None) => {
-                let version = &meant.api_version;
-                evidence.push(format!("There is {meant} ({version})."));
-                objects.push(format!("{}/{}", meant.kind.to_lowercase(), meant.name));
-                let patch = json!({"scaleTargetRef": {
-                    "apiVersion": version, "kind": meant.kind, "name": meant.name,
-                }});
-                commands.splice(0..0, about.patch_spec(&patch));
-                let version = if *version == target.api_version { String::new() } else { format!(" ({version})") };
-                Remedy::PointAt
-                    .says(format!("Point {reference} at {meant}{version}, if that is meant."))
-            }
-            (None, None) => Remedy::CorrectReference.says(match self.missing {
-                Missing::Scale => {
-                    format!("Point {reference} at an object that has the subresource scale.")
-                }
-                Missing::Kind => format!("Correct {reference}, or install what provides the kind."),
-                Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
-                    format!("Add the target to the input, or correct {reference}.")
-                }
-                Missing::ObjectOrScale => format!(
-                    "Correct {reference}, create the target, or add the subresource scale to its kind."
-                ),
-                Missing::Object => format!("Correct {reference}, or create the target."),
-            }),
-        };
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects,
         }
     }
+
+    fn evidence(&self, _: &About<'_>) -> Vec<String> {
+        let says = if self.is_assumed {
+            "is assumed to say"
+        } else {
+            "says"
+        };
+        let mut evidence = vec![format!("The API server {says}: {}.", self.error)];
+        match (&self.elsewhere, &self.meant) {
+            (Some(elsewhere), _) => evidence.push(format!("{elsewhere}.")),
+            (None, Some(meant)) => {
+                evidence.push(format!("There is {meant} ({}).", meant.api_version));
+            }
+            (None, None) => {}
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let target = &about.hpa().spec.scale_target_ref;
+        let advice = match (&self.elsewhere, &self.meant) {
+            (Some(elsewhere), _) => create_there(elsewhere),
+            (None, Some(meant)) => point_at(about, meant),
+            (None, None) => self.correct(about),
+        };
+        advice.with(match self.missing {
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
+            Missing::Object | Missing::ObjectOrScale => {
+                let resource = shell_word(&resource_of(target.group(), &target.kind));
+                format!("kubectl get {resource} {}", about.namespace())
+            }
+        })
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        let mut objects = about.own();
+        let meant = self.meant.as_ref().filter(|_| self.elsewhere.is_none());
+        objects.extend(meant.map(|it| format!("{}/{}", it.kind.to_lowercase(), it.name)));
+        objects
+    }
+}
+
+impl TargetNotFound {
+    /// Returns the advice to correct the reference, or to provide what it names.
+    fn correct(&self, about: &About<'_>) -> Advice {
+        let reference = about.field("scaleTargetRef");
+        Remedy::CorrectReference.says(match self.missing {
+            Missing::Scale => {
+                format!("Point {reference} at an object that has the subresource scale.")
+            }
+            Missing::Kind => format!("Correct {reference}, or install what provides the kind."),
+            Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
+                format!("Add the target to the input, or correct {reference}.")
+            }
+            Missing::ObjectOrScale => format!(
+                "Correct {reference}, create the target, or add the subresource scale to its kind."
+            ),
+            Missing::Object => format!("Correct {reference}, or create the target."),
+        })
+    }
+}
+
+/// Returns the advice to create the HPA where its target is.
+fn create_there(elsewhere: &TargetElsewhere) -> Advice {
+    let TargetElsewhere {
+        object,
+        object_namespace,
+        hpa_namespace,
+        default_namespace,
+        ..
+    } = elsewhere;
+    Remedy::CreateThere.says(match (hpa_namespace, object_namespace) {
+        (Some(own), None) => format!(
+            "State the namespace {own} in {object} too: an HPA scales only in its own namespace."
+        ),
+        (_, namespace) => format!(
+            "Create the HPA in the namespace {}, where {object} is: it scales only in its own.",
+            namespace.as_ref().unwrap_or(default_namespace)
+        ),
+    })
+}
+
+/// Returns the advice to scale the object that was probably meant.
+fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
+    let stated = &about.hpa().spec.scale_target_ref.api_version;
+    let version = if meant.api_version == *stated {
+        String::new()
+    } else {
+        format!(" ({})", meant.api_version)
+    };
+    let patch = json!({"scaleTargetRef": {
+        "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
+    }});
+    Remedy::PointAt
+        .says(format!(
+            "Point {} at {meant}{version}, if that is meant.",
+            about.field("scaleTargetRef")
+        ))
+        .with_all(about.patch_spec(&patch))
 }
 
 /// What is missing about a target.

@@ -71,76 +71,59 @@ impl Kind for ForeignPods {
         Some(case.weigh(facts, without, Severity::Warning))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let all: Vec<&str> = self
-            .of
-            .iter()
-            .flat_map(|of| &of.pods)
-            .map(|name| &**name)
-            .collect();
-        let pods = count(all.len(), "pod");
-        let target = about.hpa().reference();
+    fn summary(&self, about: &About<'_>) -> String {
+        let pods = self.pods().len();
         let owners: Vec<String> = self.of.iter().map(|of| of.owner.whose()).collect();
-        let mut evidence: Vec<String> = self
-            .of
-            .iter()
-            .map(|OwnedPods { owner, pods }| {
-                format!("{}: {}.", sentence(&owner.whose()), names(pods))
-            })
-            .collect();
-        let counted = self
-            .of
-            .iter()
-            .any(|of| matches!(of.owner, Owner::NotCounted(_)));
-        if counted && let Ok(scale) = &about.pass.input.snapshot.scale {
-            evidence.push(format!(
-                "{target} does not count {}: its status.replicas is {}.",
-                them(all.len()),
-                scale.status_replicas
-            ));
-        }
-        if let Some(share) = self.share
-            && let Some(step) = about.step(share.metric)
-        {
-            let format = metric_format(step);
-            let use_ = if all.len() == 1 {
-                "It uses"
-            } else {
-                "They use"
-            };
-            evidence.push(format!(
-                "{use_} {} of the {} that {} counts ({}).",
-                amount(share.theirs, format),
-                amount(share.all, format),
-                about.label(share.metric),
-                percent(share.theirs as f64 / share.all as f64)
-            ));
-        }
-        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
-        let advice = match &self.referred {
-            None => Remedy::LabelApart.says(APART),
-            Some(referred) => {
-                evidence.push(format!(
-                    "Both have one template: {} refers to {} (spec.workloadRef).",
-                    referred.rollout, referred.workload
-                ));
-                evidence.push(scales_down(&referred.rollout, referred.scale_down));
-                referred.advice(about)
-            }
-        };
-        let counted = if all.len() == 1 {
+        let counted = if pods == 1 {
             "is counted"
         } else {
             "are counted"
         };
-        let (owners, effect) = (list(&owners), about.cost());
-        Text {
-            summary: format!("{pods} {owners} {counted} for {target}{effect}"),
-            evidence,
-            advice,
-            commands: about.list_pods("--show-labels").into_iter().collect(),
-            objects: pod_objects(&all),
+        format!(
+            "{} {} {counted} for {}{}",
+            count(pods, "pod"),
+            list(&owners),
+            about.reference(),
+            about.cost()
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let pods = self.pods().len();
+        let mut evidence: Vec<String> = self.of.iter().map(OwnedPods::sentence).collect();
+        let mut owners = self.of.iter().map(|of| &of.owner);
+        if owners.any(|owner| matches!(owner, Owner::NotCounted(_)))
+            && let Ok(scale) = &about.pass.input.snapshot.scale
+        {
+            evidence.push(format!(
+                "{} does not count {}: its status.replicas is {}.",
+                about.reference(),
+                them(pods),
+                scale.status_replicas
+            ));
         }
+        evidence.extend(self.share.and_then(|share| share.sentence(about, pods)));
+        evidence.extend(about.otherwise(&format!("Without {}", them(pods))));
+        if let Some(referred) = &self.referred {
+            evidence.push(format!(
+                "Both have one template: {} refers to {} (spec.workloadRef).",
+                referred.rollout, referred.workload
+            ));
+            evidence.push(scales_down(&referred.rollout, referred.scale_down));
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let advice = match &self.referred {
+            None => Remedy::LabelApart.says(APART),
+            Some(referred) => referred.advice(about),
+        };
+        advice.with_all(about.list_pods("--show-labels"))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods())
     }
 }
 
@@ -199,6 +182,14 @@ pub struct OwnedPods {
     pub pods: Vec<Box<str>>,
 }
 
+impl OwnedPods {
+    /// Words whose they are.
+    fn sentence(&self) -> String {
+        let whose = sentence(&self.owner.whose());
+        format!("{whose}: {}.", names(&self.pods))
+    }
+}
+
 /// The owner of some pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
@@ -220,6 +211,21 @@ pub struct MetricShare {
     pub theirs: i64,
     /// What all counted pods use.
     pub all: i64,
+}
+
+impl MetricShare {
+    /// Words the share of this number of pods.
+    fn sentence(self, about: &About<'_>, pods: usize) -> Option<String> {
+        let format = metric_format(about.step(self.metric)?);
+        let use_ = if pods == 1 { "It uses" } else { "They use" };
+        Some(format!(
+            "{use_} {} of the {} that {} counts ({}).",
+            amount(self.theirs, format),
+            amount(self.all, format),
+            about.label(self.metric),
+            percent(self.theirs as f64 / self.all as f64)
+        ))
+    }
 }
 
 /// Returns the pods that the target itself does not count in `status.replicas`, if the pods of exactly one
@@ -310,10 +316,15 @@ impl Owner {
 }
 
 impl ForeignPods {
-    /// Returns the names of the pods.
-    pub(crate) fn names(&self) -> BTreeSet<&str> {
+    /// Returns the names of the pods, by owner.
+    fn pods(&self) -> Vec<&str> {
         let pods = self.of.iter().flat_map(|of| &of.pods);
         pods.map(|name| &**name).collect()
+    }
+
+    /// Returns the names of the pods.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        self.pods().into_iter().collect()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::findings::prelude::*;
 fn selector_advice(about: &About<'_>) -> Advice {
     match about.hpa().spec.scale_target_ref.group() {
         "" | "apps" => {
-            Remedy::SelectOwn.says(format!("Have {} select its pods.", about.hpa().reference()))
+            Remedy::SelectOwn.says(format!("Have {} select its pods.", about.reference()))
         }
         _ => Remedy::SelectOwn
             .says("Report it to the authors of its operator, or scale another object."),

@@ -115,17 +115,18 @@ impl Kind for OldRevisionPods {
         others.foreign(&self.beyond)
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let all: usize = self.revisions.iter().map(|it| it.pods).sum();
-        let each: Vec<String> = self
-            .revisions
-            .iter()
-            .map(|it| {
-                let current = if it.is_current { " (current)" } else { "" };
-                format!("{} of {}{current}", it.pods, it.hash)
-            })
-            .collect();
-        let beyond = count(self.beyond.len(), "pod");
+        format!(
+            "{all} pods of {} revisions are counted for {}{}",
+            self.revisions.len(),
+            count(self.replicas, "replica"),
+            about.cost()
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let each: Vec<String> = self.revisions.iter().map(Revision::share).collect();
         let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
         if self.keeps_stable {
             evidence.push(
@@ -133,40 +134,34 @@ impl Kind for OldRevisionPods {
                     .to_owned(),
             );
         }
+        let beyond = count(self.beyond.len(), "pod");
         evidence.extend(about.otherwise(&format!("Without the {beyond} beyond spec.replicas")));
-        let target = about.target();
-        let is_deployment = target.starts_with("deployment/");
-        let command = if about.is_paused() {
-            about.resume()
-        } else if is_deployment {
-            about.rollout_status(&[])
-        } else {
-            about.list_pods("--show-labels")
-        };
-        let advice = if about.is_paused() {
-            Remedy::Resume.says("Resume the rollout, which is paused.")
-        } else if is_deployment {
-            about.after_rollout(&[], "", "set a smaller maxSurge")
-        } else {
-            let smaller = if self.keeps_stable {
-                "set dynamicStableScale of the canary"
-            } else {
-                "keep fewer pods of other revisions"
-            };
-            about.after_rollout(&names_of(&self.beyond), "", smaller)
-        };
-        Text {
-            summary: format!(
-                "{all} pods of {} revisions are counted for {}{}",
-                self.revisions.len(),
-                count(self.replicas, "replica"),
-                about.cost()
-            ),
-            evidence,
-            advice,
-            commands: command.into_iter().collect(),
-            objects: vec![target],
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if about.is_paused() {
+            return Remedy::Resume
+                .says("Resume the rollout, which is paused.")
+                .with_all(about.resume());
         }
+        if about.target().starts_with("deployment/") {
+            return about
+                .after_rollout(&[], "", "set a smaller maxSurge")
+                .with_all(about.rollout_status(&[]));
+        }
+        let smaller = if self.keeps_stable {
+            "set dynamicStableScale of the canary"
+        } else {
+            "keep fewer pods of other revisions"
+        };
+        about
+            .after_rollout(&names_of(&self.beyond), "", smaller)
+            .with_all(about.list_pods("--show-labels"))
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
     }
 }
 
@@ -179,6 +174,14 @@ pub struct Revision {
     pub pods: usize,
     /// Whether it is known to be the current one.
     pub is_current: bool,
+}
+
+impl Revision {
+    /// Words how many pods it has.
+    fn share(&self) -> String {
+        let current = if self.is_current { " (current)" } else { "" };
+        format!("{} of {}{current}", self.pods, self.hash)
+    }
 }
 
 /// Returns the most likely revision of the replicas: it has as many pods, or the newest, or the

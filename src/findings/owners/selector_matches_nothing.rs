@@ -82,39 +82,46 @@ impl Kind for SelectorMatchesNothing {
         Some(Finding::explaining(severity, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let target = about.hpa().reference();
-        let replicas = count(self.replicas, "replica");
+    fn summary(&self, about: &About<'_>) -> String {
+        let target = about.reference();
+        if self.others.is_empty() {
+            let replicas = count(self.replicas, "replica");
+            format!("the selector of {target} matches no pod, although it says it has {replicas}")
+        } else {
+            format!("the selector of {target} matches none of its pods, but those of others")
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = vec![format!("Selector: {}.", self.selector)];
         if !self.own.is_empty() {
+            let target = about.reference();
             evidence.push(format!("Pods of {target}: {}.", names(&self.own)));
         }
-        for lacking in &self.lacking {
-            let (key, wanted) = (&lacking.key, &lacking.wanted);
-            evidence.push(match &lacking.found {
+        for UnmatchedLabel { key, wanted, found } in &self.lacking {
+            evidence.push(match found {
                 Some(found) => format!("They have {key}={found} instead of {key}={wanted}."),
                 None => format!("They have no label {key}, which must be {wanted}."),
             });
         }
-        let summary = match &*self.others {
-            [] => format!(
-                "the selector of {target} matches no pod, although it says it has {replicas}"
-            ),
-            others => {
-                evidence.push(format!("It matches pods of others: {}.", names(others)));
-                format!("the selector of {target} matches none of its pods, but those of others")
-            }
-        };
-        Text {
-            summary,
-            evidence,
-            advice: selector_advice(about),
-            commands: vec![
-                about.show_selector(),
-                format!("kubectl get pods {} --show-labels", about.namespace()).into(),
-            ],
-            objects: vec![about.target()],
+        if !self.others.is_empty() {
+            evidence.push(format!(
+                "It matches pods of others: {}.",
+                names(&self.others)
+            ));
         }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        selector_advice(about).with_all([
+            about.show_selector(),
+            format!("kubectl get pods {} --show-labels", about.namespace()).into(),
+        ])
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
     }
 }
 

@@ -35,23 +35,28 @@ impl Kind for SelectorMissing {
         Some(Finding::explaining(Severity::Error, facts))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let target = about.hpa().reference();
-        let summary = match &*self.selector {
+    fn summary(&self, about: &About<'_>) -> String {
+        let target = about.reference();
+        match &*self.selector {
             "" => format!("the scale of {target} has no selector, so the HPA cannot find its pods"),
             selector => format!("the selector of {target} cannot be read: {selector}"),
-        };
-        Text {
-            summary,
-            evidence: vec![
-                "The controller takes the selector from status.selector of the scale, and looks \
-                 at no metric without it."
-                    .to_owned(),
-            ],
-            advice: selector_advice(about),
-            commands: vec![about.show_selector()],
-            objects: vec![about.target()],
         }
+    }
+
+    fn evidence(&self, _: &About<'_>) -> Vec<String> {
+        vec![
+            "The controller takes the selector from status.selector of the scale, and looks \
+             at no metric without it."
+                .to_owned(),
+        ]
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        selector_advice(about).with(about.show_selector())
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
     }
 }
 

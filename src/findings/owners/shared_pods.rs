@@ -79,21 +79,39 @@ impl Kind for SharedPods {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let others: Vec<&str> = self.others.iter().map(|other| &*other.name).collect();
-        let hpas = if others.len() == 1 { "HPA" } else { "HPAs" };
-        let pods = count(self.pods.len(), "pod");
-        let own = about.hpa().reference();
+    fn summary(&self, about: &About<'_>) -> String {
+        let belong = if self.pods.len() == 1 {
+            "belongs"
+        } else {
+            "belong"
+        };
+        let hpas = if self.others.len() == 1 {
+            "HPA"
+        } else {
+            "HPAs"
+        };
+        let effect = if self.is_refused {
+            ", so it cannot scale"
+        } else if self.is_one_target(about) {
+            ", which scales the same target"
+        } else {
+            ""
+        };
+        format!(
+            "{} {belong} to this HPA and to {hpas} {}{effect}",
+            count(self.pods.len(), "pod"),
+            names(&self.names_of_others())
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        let selector = about.pass.input.snapshot.scale.as_ref().ok();
-        evidence.extend(selector.map(|it| format!("{own}: {}.", it.selector.as_str())));
-        evidence.extend(self.others.iter().map(|other| {
-            format!(
-                "{} of HPA {}: {}.",
-                other.target, other.name, other.selector
-            )
-        }));
-        let all = if others.len() == 1 {
+        if let Ok(scale) = &about.pass.input.snapshot.scale {
+            let selector = scale.selector.as_str();
+            evidence.push(format!("{}: {selector}.", about.reference()));
+        }
+        evidence.extend(self.others.iter().map(SharingHpa::sentence));
+        let all = if self.others.len() == 1 {
             "Both"
         } else {
             "All of them"
@@ -105,40 +123,38 @@ impl Kind for SharedPods {
                     .to_owned(),
             );
         }
-        let is_one_target = self.others.iter().any(|other| other.target == own);
-        let advice = if is_one_target && let Some((object, hpa)) = &self.of_keda {
-            Remedy::KeepOneHpa.says(format!(
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let advice = match &self.of_keda {
+            _ if !self.is_one_target(about) => Remedy::LabelApart
+                .says("Give the pods of each target their own labels, and select by those."),
+            Some((object, hpa)) => Remedy::KeepOneHpa.says(format!(
                 "Keep {hpa}, which KEDA creates, and move the metrics of the others to ScaledObject/{object}."
-            ))
-        } else if is_one_target {
-            Remedy::KeepOneHpa
-                .says("Keep one HPA for the target, and give it the metrics of the others.")
-        } else {
-            Remedy::LabelApart
-                .says("Give the pods of each target their own labels, and select by those.")
+            )),
+            None => Remedy::KeepOneHpa
+                .says("Keep one HPA for the target, and give it the metrics of the others."),
         };
-        let effect = if self.is_refused {
-            ", so it cannot scale"
-        } else if self.others.iter().any(|other| other.target == own) {
-            ", which scales the same target"
-        } else {
-            ""
-        };
-        let belong = if self.pods.len() == 1 {
-            "belongs"
-        } else {
-            "belong"
-        };
-        Text {
-            summary: format!(
-                "{pods} {belong} to this HPA and to {hpas} {}{effect}",
-                names(&others)
-            ),
-            evidence,
-            advice,
-            commands: about.list_pods("--show-labels").into_iter().collect(),
-            objects: others.iter().map(|name| format!("hpa/{name}")).collect(),
-        }
+        advice.with_all(about.list_pods("--show-labels"))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        let others = self.names_of_others();
+        others.iter().map(|name| format!("hpa/{name}")).collect()
+    }
+}
+
+impl SharedPods {
+    /// Returns the names of the other HPAs.
+    fn names_of_others(&self) -> Vec<&str> {
+        self.others.iter().map(|other| &*other.name).collect()
+    }
+
+    /// Whether another HPA scales the same target.
+    fn is_one_target(&self, about: &About<'_>) -> bool {
+        let target = about.reference();
+        self.others.iter().any(|other| other.target == target)
     }
 }
 
@@ -151,6 +167,13 @@ pub struct SharingHpa {
     pub target: String,
     /// The selector of its target.
     pub selector: String,
+}
+
+impl SharingHpa {
+    /// Words what it selects.
+    fn sentence(&self) -> String {
+        format!("{} of HPA {}: {}.", self.target, self.name, self.selector)
+    }
 }
 
 #[cfg(test)]

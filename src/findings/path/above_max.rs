@@ -27,7 +27,19 @@ impl Kind for AboveMax {
         self.0.cause(others)
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        MAX.correction(about, &self.0)
+    fn summary(&self, about: &About<'_>) -> String {
+        self.0.summary(about, &MAX)
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        self.0.evidence(about, &MAX)
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        self.0.advice(about, &MAX)
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        about.own_and_target()
     }
 }

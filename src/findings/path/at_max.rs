@@ -85,49 +85,51 @@ impl Kind for AtMax {
             .or_else(|| others.any(Code::AboveMax))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let bound = &self.bound;
-        let below = bound
-            .metric
-            .filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+    fn summary(&self, about: &About<'_>) -> String {
+        let Bound { asked, bound, .. } = self.bound;
+        // Where the number itself is in doubt, it is not explained.
+        let is_told = self.below().is_none() && about.finding.follows.is_none();
+        let first = self.counted.first().filter(|_| is_told);
+        let counted = first.map_or_else(String::new, |it| {
+            let [total, per_pod] = it.amounts(about);
+            format!(" ({total} at {per_pod} per pod)")
+        });
+        format!(
+            "{}{counted}, and maxReplicas is {bound}",
+            proposed(about, asked)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence: Vec<String> = self.counted.iter().map(|it| it.sentence(about)).collect();
-        evidence.extend(
-            self.beside
-                .map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
-        );
-        evidence.extend(bounded(about, bound, "maxReplicas"));
-        let (advice, commands) = match below {
-            _ if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
-            Some(metric) => (
-                Remedy::LookAtCounted.says(format!(
+        if let Some((metric, proposal)) = self.beside {
+            evidence.push(format!(
+                "{} alone proposes {proposal}.",
+                about.label(metric)
+            ));
+        }
+        evidence.extend(bounded(about, &self.bound, "maxReplicas"));
+        if self.is_sound() {
+            evidence.extend(self.lever(about).map(|lever| lever.effect));
+            if self.dropped.is_some() && about.hpa().spec.behavior.is_none() {
+                let why = "Without behavior, nothing limits how many replicas go at once.";
+                evidence.push(why.to_owned());
+            }
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        match self.below() {
+            _ if self.bound.is_disabled => leave("maxReplicas"),
+            Some(metric) => Remedy::LookAtCounted
+                .says(format!(
                     "Look at the counted pods first: {} is not above its target.",
                     about.label(metric)
-                )),
-                Vec::from_iter(about.list_pods("")),
-            ),
-            None if bound.suspicion.is_some() => suspected(about, bound),
-            None => self.raise(about, &mut evidence),
-        };
-        // Where the number itself is in doubt, it is not explained.
-        let is_told = below.is_none() && about.finding.follows.is_none();
-        let counted = self
-            .counted
-            .first()
-            .filter(|_| is_told)
-            .map_or_else(String::new, |it| {
-                let [total, per_pod] = it.amounts(about);
-                format!(" ({total} at {per_pod} per pod)")
-            });
-        Text {
-            summary: format!(
-                "{}{counted}, and maxReplicas is {}",
-                proposed(about, bound.asked),
-                bound.bound
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
+                ))
+                .with_all(about.list_pods("")),
+            None if self.bound.suspicion.is_some() => suspected(about, &self.bound),
+            None => self.raise(about),
         }
     }
 }
@@ -269,6 +271,22 @@ struct Lever {
 }
 
 impl AtMax {
+    /// Returns the metric with the highest proposal, if it is not above its target.
+    fn below(&self) -> Option<usize> {
+        let Bound { metric, ratio, .. } = self.bound;
+        metric.filter(|_| ratio.is_some_and(|ratio| ratio <= 1.0))
+    }
+
+    /// Whether nothing speaks against the metrics.
+    fn is_sound(&self) -> bool {
+        let Bound {
+            is_disabled,
+            suspicion,
+            ..
+        } = self.bound;
+        !is_disabled && self.below().is_none() && suspicion.is_none()
+    }
+
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
         let proposal = self.proposal?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
@@ -309,7 +327,7 @@ impl AtMax {
     }
 
     /// Returns what to do if nothing speaks against the metrics: the maximum, or what they are compared with.
-    fn raise(&self, about: &About<'_>, evidence: &mut Vec<String>) -> (Advice, Vec<Command>) {
+    fn raise(&self, about: &About<'_>) -> Advice {
         /// A maximum is hardly raised further at once.
         const MOST: i32 = 4;
         let Bound {
@@ -330,14 +348,8 @@ impl AtMax {
         } else {
             (format!("{raise} as far as nodes can carry it"), Vec::new())
         };
-        if let Some(Lever {
-            act,
-            effect,
-            command,
-        }) = self.lever(about)
-        {
+        if let Some(Lever { act, command, .. }) = self.lever(about) {
             text += &format!(", or {act}");
-            evidence.push(effect);
             commands.push(command);
         }
         text.push('.');
@@ -347,12 +359,8 @@ impl AtMax {
                 distance(at, about.now()),
                 about.field_name("behavior")
             );
-            if about.hpa().spec.behavior.is_none() {
-                let why = "Without behavior, nothing limits how many replicas go at once.";
-                evidence.push(why.to_owned());
-            }
         }
-        (Remedy::RaiseMax.says(text), commands)
+        Remedy::RaiseMax.says(text).with_all(commands)
     }
 }
 

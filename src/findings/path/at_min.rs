@@ -2,6 +2,7 @@
 
 use super::bound::{Bound, bound, bounded, least, leave, suspected};
 use super::{NOTHING_TO_DO, proposed};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 
@@ -41,64 +42,63 @@ impl Kind for AtMin {
             .or_else(|| others.any(Code::BelowMin))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
+        let Bound { asked, bound, .. } = self.bound;
+        format!("{}, and minReplicas is {bound}", proposed(about, asked))
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = bounded(about, &self.bound, "minReplicas");
+        if let Some(metric) = self.bound.metric
+            && about.spec(metric).is_resource()
+        {
+            let label = about.label(metric);
+            evidence.push(format!(
+                "If the service is slow, {label} is not what limits it."
+            ));
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
         let Self { bound, least } = self;
         let Bound {
             asked, bound: min, ..
         } = *bound;
-        let (advice, commands) = match about.hpa().scaled_object() {
-            _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
+        match about.owner() {
+            _ if bound.is_disabled => leave("minReplicas"),
             _ if bound.suspicion.is_some() => suspected(about, bound),
-            _ if about.hpa().spec.max_replicas == min => (
-                Remedy::Nothing.says(format!(
-                    "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
-                    about.field_name("minReplicas"),
-                    about.field("maxReplicas")
-                )),
-                Vec::new(),
+            _ if about.hpa().spec.max_replicas == min => Remedy::Nothing.says(format!(
+                "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
+                about.field_name("minReplicas"),
+                about.field("maxReplicas")
+            )),
+            _ if asked.max(*least) < min => Remedy::Nothing.says(NOTHING_TO_DO),
+            Some(owner) => leave_to_keda(about, owner),
+            None => Remedy::Nothing.says(
+                "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of \
+                 type Object or External.",
             ),
-            _ if asked.max(*least) < min => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
-            Some(owner) => (
-                Remedy::LeaveToKeda.says(match about.object_of(owner).map(|it| &it.spec) {
-                    Some(ScaledObjectSpec { min_replica_count: Some(0), cooldown_period, .. }) => {
-                        format!(
-                            "Nothing to do: KEDA itself scales to 0 when no trigger has been active for \
-                             {}s.",
-                            cooldown_period.unwrap_or(COOLDOWN)
-                        )
-                    }
-                    _ => "Nothing to do: KEDA itself scales to 0 while no trigger is active, if \
-                          minReplicaCount is 0."
-                        .to_owned(),
-                }),
-                vec![about.scaled_object(owner)],
-            ),
-            None => (
-                Remedy::Nothing.says(
-                    "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of \
-                     type Object or External.",
-                ),
-                Vec::new(),
-            ),
-        };
-        let mut evidence = bounded(about, bound, "minReplicas");
-        let idle = bound
-            .metric
-            .filter(|metric| about.spec(*metric).is_resource());
-        evidence.extend(idle.map(|metric| {
-            format!(
-                "If the service is slow, {} is not what limits it.",
-                about.label(metric)
-            )
-        }));
-        Text {
-            summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
         }
     }
+}
+
+/// Leaves scaling to 0 to KEDA.
+fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
+    let advice = match about.object_of(owner).map(|it| &it.spec) {
+        Some(ScaledObjectSpec {
+            min_replica_count: Some(0),
+            cooldown_period,
+            ..
+        }) => Remedy::LeaveToKeda.says(format!(
+            "Nothing to do: KEDA itself scales to 0 when no trigger has been active for {}s.",
+            cooldown_period.unwrap_or(COOLDOWN)
+        )),
+        _ => Remedy::LeaveToKeda.says(
+            "Nothing to do: KEDA itself scales to 0 while no trigger is active, if minReplicaCount is 0.",
+        ),
+    };
+    advice.with(about.scaled_object(owner))
 }
 
 /// How many seconds after a trigger was active KEDA scales to 0, by default (`defaultCooldownPeriod`).

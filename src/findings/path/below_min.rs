@@ -27,7 +27,19 @@ impl Kind for BelowMin {
         self.0.cause(others)
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        MIN.correction(about, &self.0)
+    fn summary(&self, about: &About<'_>) -> String {
+        self.0.summary(about, &MIN)
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        self.0.evidence(about, &MIN)
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        self.0.advice(about, &MIN)
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        about.own_and_target()
     }
 }

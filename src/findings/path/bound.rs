@@ -117,10 +117,7 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<Stri
     }
     evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
     evidence.extend(about.running(field));
-    let owner = about
-        .hpa()
-        .scaled_object()
-        .filter(|_| field == "minReplicas");
+    let owner = about.owner().filter(|_| field == "minReplicas");
     evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
     evidence.extend(
         about
@@ -138,9 +135,9 @@ pub(crate) fn leave(field: &str) -> Advice {
 }
 
 /// Returns what to do about a bound if something speaks against the metric.
-pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
+pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
     let Some(metric) = bound.metric else {
-        return (Advice::default(), Vec::new());
+        return Advice::default();
     };
     let label = about.label(metric);
     let advice = match bound.suspicion {
@@ -153,7 +150,7 @@ pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Comman
         )),
         None => Advice::default(),
     };
-    (advice, vec![about.ask(metric)])
+    advice.with(about.ask(metric))
 }
 
 impl About<'_> {
@@ -187,7 +184,7 @@ mod tests {
     use crate::snapshot::hpa::HpaSpec;
 
     /// Returns the text about a code in a state, if another spec than the running one is assumed.
-    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text<String> {
+    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text {
         let mut input = pass(items).input;
         input.observed = Some(input.snapshot.hpa.clone());
         assume(&mut input.snapshot.hpa.spec);

@@ -319,12 +319,10 @@ pub(super) const MIN: BoundWords = BoundWords {
 };
 
 impl BoundWords {
-    /// Words a correction to the bound.
-    pub(super) fn correction(&self, about: &About<'_>, correction: &Correction) -> Text {
-        match correction {
-            Correction::Due(due) => due_text(about, *due, self),
-            Correction::Done(done) => done_text(about, done, self),
-        }
+    /// Returns how to predict another bound, and how to set it.
+    fn tried(&self, about: &About<'_>, bound: i32) -> Vec<Command> {
+        let patch = Map::from_iter([(self.field.to_owned(), bound.into())]);
+        tried(about, &format!("{} {bound}", self.flag), &patch.into())
     }
 
     /// Returns who has written the bound last. KEDA writes those of its HPAs, for somebody else.
@@ -351,38 +349,44 @@ impl BoundWords {
     }
 }
 
-/// Words replicas that were beyond a bound, and that an earlier pass has corrected.
-fn done_text(about: &About<'_>, done: &CorrectedBefore, words: &BoundWords) -> Text {
-    let BoundWords {
-        field,
-        beyond,
-        other,
-        change,
-        flag,
-        ..
-    } = words;
-    let CorrectedBefore {
-        bound,
-        from,
-        at,
-        changed,
-        asked: _,
-    } = *done;
-    let ago = distance(at, about.now());
-    let were = match from {
-        Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
-        Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
-        None => format!("there were {other} replicas than {field} ({bound})"),
-    };
-    let writer = words.writer(about).filter(|_| changed == Changed::Bound);
-    let by = writer.map_or_else(String::new, |it| format!(", which {} wrote", it.manager));
-    let mut evidence = vec![format!(
-        "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
-        time(about.now(), at)
-    )];
-    evidence.extend(words.written(about));
-    evidence.extend(
-        match changed {
+impl CorrectedBefore {
+    /// Whether the HPA was new, and nobody has to act on it.
+    fn is_of_new_hpa(&self, about: &About<'_>) -> bool {
+        self.changed == Changed::Created && about.finding.severity == Severity::Info
+    }
+
+    fn summary(&self, about: &About<'_>, words: &BoundWords) -> String {
+        let BoundWords {
+            field,
+            beyond,
+            other,
+            ..
+        } = words;
+        let Self { bound, at, .. } = self;
+        let were = match self.from {
+            Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
+            Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
+            None => format!("there were {other} replicas than {field} ({bound})"),
+        };
+        let writer = words
+            .writer(about)
+            .filter(|_| self.changed == Changed::Bound);
+        let when = match writer {
+            _ if self.is_of_new_hpa(about) => " when the HPA was created".to_owned(),
+            Some(writer) => format!(", which {} wrote", writer.manager),
+            None => String::new(),
+        };
+        let ago = distance(*at, about.now());
+        format!("{were}{when}, so the controller set {bound} {ago} ago and ignored the metrics")
+    }
+
+    fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
+        let mut evidence = vec![format!(
+            "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
+            time(about.now(), self.at)
+        )];
+        evidence.extend(words.written(about));
+        let reason = match self.changed {
             Changed::Created => Some("The HPA had just been created."),
             Changed::Bound => None,
             Changed::Replicas => Some(
@@ -391,138 +395,135 @@ fn done_text(about: &About<'_>, done: &CorrectedBefore, words: &BoundWords) -> T
             Changed::Unknown => {
                 Some("Either the HPA was changed, or something else had scaled the target.")
             }
-        }
-        .map(str::to_owned),
-    );
-    let earlier = done.earlier();
-    let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
-    evidence.extend(
-        earlier
-            .zip(about.without())
-            .map(|(earlier, without)| format!("With {field} {earlier}: {without}.")),
-    );
-    let hint = flags
-        .as_ref()
-        .map_or_else(String::new, |flags| about.try_it(flags));
-    let to = about.field(field);
-    if changed == Changed::Created && about.finding.severity == Severity::Info {
-        return Text {
-            summary: format!(
-                "{were} when the HPA was created, so the controller set {bound} {ago} ago and ignored \
-                 the metrics"
-            ),
-            evidence,
-            advice: Remedy::Nothing.says(NOTHING_TO_DO),
-            commands: Vec::new(),
-            objects: [about.own(), vec![about.target()]].concat(),
         };
-    }
-    let advice = match changed {
-        Changed::Created => format!("If {bound} is not meant, {change} {to}{hint}."),
-        Changed::Replicas => format!("Find out what scaled the target, or {change} {to}{hint}."),
-        Changed::Bound | Changed::Unknown => {
-            format!("If {bound} is not meant, {change} {to} again{hint}.")
+        evidence.extend(reason.map(str::to_owned));
+        if let (Some(earlier), Some(without)) = (self.earlier(), about.without()) {
+            evidence.push(format!("With {} {earlier}: {without}.", words.field));
         }
-    };
-    let mut commands = Vec::new();
-    if let (Some(flags), Some(earlier)) = (&flags, earlier) {
-        let patch = Map::from_iter([((*field).to_owned(), earlier.into())]);
-        commands = tried(about, flags, &patch.into());
+        evidence
     }
-    if about.hpa().written.last_writer(words.owned).is_none() {
-        commands.push(about.kubectl("get hpa", "-o yaml --show-managed-fields"));
-    }
-    Text {
-        summary: format!(
-            "{were}{by}, so the controller set {bound} {ago} ago and ignored the metrics"
-        ),
-        evidence,
-        advice: Remedy::ChangeBound.says(advice),
-        commands,
-        objects: [about.own(), vec![about.target()]].concat(),
+
+    fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+        if self.is_of_new_hpa(about) {
+            return Remedy::Nothing.says(NOTHING_TO_DO);
+        }
+        let BoundWords { change, flag, .. } = words;
+        let bound = self.bound;
+        let field = about.field(words.field);
+        let earlier = self.earlier();
+        let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
+        let hint = flags
+            .as_ref()
+            .map_or_else(String::new, |flags| about.try_it(flags));
+        let advice = Remedy::ChangeBound.says(match self.changed {
+            Changed::Created => format!("If {bound} is not meant, {change} {field}{hint}."),
+            Changed::Replicas => {
+                format!("Find out what scaled the target, or {change} {field}{hint}.")
+            }
+            Changed::Bound | Changed::Unknown => {
+                format!("If {bound} is not meant, {change} {field} again{hint}.")
+            }
+        });
+        let is_unowned = about.hpa().written.last_writer(words.owned).is_none();
+        advice
+            .with_all(earlier.into_iter().flat_map(|it| words.tried(about, it)))
+            .with_all(is_unowned.then(|| about.kubectl("get hpa", "-o yaml --show-managed-fields")))
     }
 }
 
-/// Words replicas beyond a bound.
-fn due_text(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Text {
-    let BoundWords {
-        field,
-        beyond,
-        flag,
-        ..
-    } = *words;
-    let Corrected {
-        current,
-        bound,
-        cause,
-    } = corrected;
-    let mut evidence = Vec::new();
-    evidence.extend(match cause {
-        BeyondBoundCause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
-        BeyondBoundCause::AssumedReplicas(own) => Some(format!(
-            "{} has {}.",
-            about.hpa().reference(),
-            count(own, "replica")
-        )),
-        BeyondBoundCause::NewHpa => Some("The HPA has no status yet.".to_owned()),
-        BeyondBoundCause::Changed => Some(format!(
-            "The last pass left {}, so {field} was changed after it.",
-            count(current, "replica")
-        )),
-        BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => None,
-    });
-    evidence.extend(
-        words
-            .written(about)
-            .filter(|_| cause == BeyondBoundCause::Changed),
-    );
-    let without = about.without();
-    evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
-    let patch = Map::from_iter([(field.to_owned(), current.into())]);
-    let commands = tried(about, &format!("{flag} {current}"), &patch.into());
-    let (advice, commands) = match cause {
-        BeyondBoundCause::AssumedReplicas(_) => (
-            Remedy::AssumeBound.says(format!(
-                "Add {flag} {current} to see what the metrics propose."
+impl Corrected {
+    fn summary(&self, words: &BoundWords) -> String {
+        let Self { current, bound, .. } = self;
+        let BoundWords { field, beyond, .. } = words;
+        let are = match current {
+            1 => "1 replica is".to_owned(),
+            _ => format!("{current} replicas are"),
+        };
+        format!(
+            "{are} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics"
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
+        let (current, field) = (self.current, words.field);
+        let mut evidence = Vec::new();
+        match self.cause {
+            BeyondBoundCause::Assumed(own) => {
+                evidence.push(format!("The HPA itself has {field} {own}."));
+            }
+            BeyondBoundCause::AssumedReplicas(own) => evidence.push(format!(
+                "{} has {}.",
+                about.reference(),
+                count(own, "replica")
             )),
-            vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
-        ),
-        // The HPA itself allows the replicas.
-        BeyondBoundCause::Assumed(_) => (
-            Remedy::AssumeBound.says(format!("Use another {field} if {current} is right.")),
-            commands,
-        ),
-        BeyondBoundCause::Unknown => (
-            Remedy::ChangeBound.says(format!(
+            BeyondBoundCause::NewHpa => evidence.push("The HPA has no status yet.".to_owned()),
+            BeyondBoundCause::Changed => {
+                evidence.push(format!(
+                    "The last pass left {}, so {field} was changed after it.",
+                    count(current, "replica")
+                ));
+                evidence.extend(words.written(about));
+            }
+            BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => {}
+        }
+        let without = about.without();
+        evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+        let current = self.current;
+        let BoundWords { field, flag, .. } = words;
+        let advice = match self.cause {
+            BeyondBoundCause::AssumedReplicas(_) => {
+                let flags = format!("--replicas {current} {flag} {current}");
+                let advice = Remedy::AssumeBound.says(format!(
+                    "Add {flag} {current} to see what the metrics propose."
+                ));
+                return advice.with(about.predict(&flags));
+            }
+            // The HPA itself allows the replicas.
+            BeyondBoundCause::Assumed(_) => {
+                Remedy::AssumeBound.says(format!("Use another {field} if {current} is right."))
+            }
+            BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(
                 "Find out what scaled it to {current}, or change {}.",
                 about.field(field)
             )),
-            commands,
-        ),
-        _ => (
-            Remedy::ChangeBound.says(format!(
+            _ => Remedy::ChangeBound.says(format!(
                 "Change {} if {current} is right.",
                 about.field(field)
             )),
-            commands,
-        ),
-    };
-    Text {
-        summary: format!(
-            "{} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
-            match current {
-                1 => "1 replica is".to_owned(),
-                _ => format!("{current} replicas are"),
-            }
-        ),
-        evidence,
-        advice,
-        commands,
-        objects: [about.own(), vec![about.target()]].concat(),
+        };
+        advice.with_all(words.tried(about, current))
     }
 }
 
 impl Correction {
+    /// Says that replicas are or were beyond the bound.
+    pub(super) fn summary(&self, about: &About<'_>, words: &BoundWords) -> String {
+        match self {
+            Self::Due(due) => due.summary(words),
+            Self::Done(done) => done.summary(about, words),
+        }
+    }
+
+    /// Returns the evidence.
+    pub(super) fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
+        match self {
+            Self::Due(due) => due.evidence(about, words),
+            Self::Done(done) => done.evidence(about, words),
+        }
+    }
+
+    /// Says what to do.
+    pub(super) fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+        match self {
+            Self::Due(due) => due.advice(about, words),
+            Self::Done(done) => done.advice(about, words),
+        }
+    }
+
     /// Returns the finding that it follows from.
     pub(super) fn cause(&self, others: &Others<'_>) -> Option<Code> {
         match self {

@@ -64,47 +64,69 @@ impl Kind for DirectionDisabled {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let direction = self.direction;
-        let field = format!("behavior.{}.selectPolicy", rules(direction));
-        let (bound, flag, change, further) = match direction {
-            Direction::Up => ("maxReplicas", "--max", "raise", "higher"),
-            Direction::Down => ("minReplicas", "--min", "lower", "lower"),
-        };
-        let behavior = json!({ rules(direction): { "selectPolicy": null } });
+    fn summary(&self, about: &About<'_>) -> String {
+        format!(
+            "{}, but {} is Disabled, so the HPA never scales {}",
+            proposed(about, self.desired),
+            self.field(),
+            verb(self.direction)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        if let Some(without) = about.without() {
+            let bound = self.bound.map_or_else(String::new, |bound| {
+                format!(", and {} {bound}", self.bound_field())
+            });
+            evidence.push(format!("With the default, Max{bound}: {without}."));
+        }
+        if self.direction == Direction::Down {
+            // No longer window is valid.
+            let window = "A stabilizationWindowSeconds of up to 3600 also keeps replicas, for that time only.";
+            evidence.push(window.to_owned());
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let field = self.field();
+        let behavior = json!({ rules(self.direction): { "selectPolicy": null } });
         let mut patch = Map::from_iter([("behavior".to_owned(), behavior)]);
         let mut flags = format!("--set {field}=null");
-        let (mut policy, mut all) = ("the default, Max".to_owned(), about.field(&field));
+        let mut removed = about.field(&field);
         if let Some(to) = self.bound {
+            let bound = self.bound_field();
+            let (flag, change, further) = match self.direction {
+                Direction::Up => ("--max", "raise", "higher"),
+                Direction::Down => ("--min", "lower", "lower"),
+            };
             patch.insert(bound.to_owned(), to.into());
             flags += &format!(" {flag} {to}");
-            policy += &format!(", and {bound} {to}");
             let change = if about.assumes(bound) {
                 format!("assume a {further} {bound}")
             } else {
                 format!("{change} {}", about.field(bound))
             };
-            all = format!("{} and {change}", about.field_name(&field));
+            removed = format!("{} and {change}", about.field_name(&field));
         }
-        let without = about
-            .without()
-            .map(|without| format!("With {policy}: {without}."));
-        let mut evidence = Vec::from_iter(without);
-        if direction == Direction::Down {
-            // No longer window is valid.
-            let window = "A stabilizationWindowSeconds of up to 3600 also keeps replicas, for that time only.";
-            evidence.push(window.to_owned());
-        }
-        Text {
-            summary: format!(
-                "{}, but {field} is Disabled, so the HPA never scales {}",
-                proposed(about, self.desired),
-                verb(direction)
-            ),
-            evidence,
-            advice: Remedy::EnableDirection.says(format!("If that is not meant, remove {all}.")),
-            commands: tried(about, &flags, &patch.into()),
-            objects: about.own(),
+        Remedy::EnableDirection
+            .says(format!("If that is not meant, remove {removed}."))
+            .with_all(tried(about, &flags, &patch.into()))
+    }
+}
+
+impl DirectionDisabled {
+    /// Returns the field that disables the direction.
+    fn field(&self) -> String {
+        format!("behavior.{}.selectPolicy", rules(self.direction))
+    }
+
+    /// Returns the field of the bound in this direction.
+    fn bound_field(&self) -> &'static str {
+        match self.direction {
+            Direction::Up => "maxReplicas",
+            Direction::Down => "minReplicas",
         }
     }
 }

@@ -135,20 +135,19 @@ impl Kind for HeldByWindow {
             .or_else(|| others.writer())
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let (past, now) = (self.held_by, about.now());
+    fn summary(&self, about: &About<'_>) -> String {
+        let (desired, replicas) = (self.desired, self.held_by.replicas);
         let window = duration(self.window);
-        let replicas = past.replicas;
-        let mut evidence = Vec::new();
-        let what = match self.origin {
+        if self.adds {
+            return format!(
+                "the metrics propose {desired}, but the controller goes back towards {replicas}, which was \
+                 recommended in the last {window}"
+            );
+        }
+        let holds = match self.origin {
             RecommendationOrigin::Start
             | RecommendationOrigin::NoneStated
             | RecommendationOrigin::Assumed => {
-                evidence.push(
-                    "At its first pass, the controller takes the current replicas as a \
-                     recommendation."
-                        .to_owned(),
-                );
                 format!("the current {replicas} count for {window}")
             }
             RecommendationOrigin::Inferred => {
@@ -156,60 +155,76 @@ impl Kind for HeldByWindow {
             }
             RecommendationOrigin::Known => format!(
                 "{replicas} was recommended {} ago and holds for {window}",
-                distance(past.time, now)
+                distance(self.held_by.time, about.now())
             ),
         };
-        if let Some(since) = self.leads_since {
-            evidence.push(format!(
-                "The controller manager has led since {}, less than {window} ago: it started with \
-                 the replicas of that time as its only recommendation.",
-                time(now, since)
-            ));
-        }
-        if self.origin == RecommendationOrigin::Known {
-            let until = past.time.plus(self.window);
-            evidence.push(format!("It holds until {}.", future(now, until)));
-        }
+        let then = self.then.as_ref().map_or_else(String::new, |then| {
+            let policies: Vec<String> = then.policies.iter().map(policy).collect();
+            format!("; after that, at most {}", policies.join(" or "))
+        });
+        format!("the metrics propose {desired}, but {holds}{then}")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let now = about.now();
+        let mut evidence = self.about_origin(now);
         evidence.extend(self.next.and_then(|next| about.next(next)));
         evidence.push(format!(
             "The controller uses the {} recommendation of the window; this is not a pause after \
              scaling.",
-            if self.against == Direction::Down {
-                "highest"
-            } else {
-                "lowest"
+            match self.against {
+                Direction::Down => "highest",
+                Direction::Up => "lowest",
             }
         ));
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("Without it: {without}.")),
-        );
+        let without = about.without();
+        evidence.extend(without.map(|without| format!("Without it: {without}.")));
         if self.adds {
-            return self.returns(about, evidence);
+            evidence.push(
+                "Without behavior, an earlier recommendation adds replicas; with it, it only keeps them."
+                    .to_owned(),
+            );
+        } else if let Some(then) = &self.then {
+            let fields = about.field(&format!("behavior.{}", rules(self.against)));
+            evidence.push(format!(
+                "After the window, the policies decide: {} at {}.",
+                count(self.desired, "replica"),
+                future(now, then.reached)
+            ));
+            evidence.push(format!("Both are in {fields}."));
         }
-        let after = match &self.then {
-            Some(Then { policies, reached }) => {
-                evidence.push(format!(
-                    "After the window, the policies decide: {} at {}.",
-                    count(self.desired, "replica"),
-                    future(now, *reached)
-                ));
-                let fields = about.field(&format!("behavior.{}", rules(self.against)));
-                evidence.push(format!("Both are in {fields}."));
-                let all: Vec<String> = policies.iter().map(policy).collect();
-                format!("; after that, at most {}", all.join(" or "))
-            }
-            None => String::new(),
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if self.adds {
+            return self.add_behavior(about);
+        }
+        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
+        let until = end.map_or_else(String::new, |end| {
+            format!("until {}", time(about.now(), end))
+        });
+        if self.busy {
+            return keep_busy(about, until);
+        }
+        let Some(shorter) = self.shorter else {
+            return Remedy::WaitForWindow.waits(until);
         };
-        let (advice, commands) = self.advice(about);
-        Text {
-            summary: format!("the metrics propose {}, but {what}{after}", self.desired),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
-        }
+        let rules_of = rules(self.against);
+        let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
+        let sooner = match self.then {
+            Some(_) => "change the window and the policies".to_owned(),
+            None => format!(
+                "shorten {field} ({}s) to scale {} sooner",
+                self.window.as_secs(),
+                verb(self.against)
+            ),
+        };
+        let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
+        Remedy::ShortenWindow
+            .waits(until)
+            .or(sooner)
+            .with_all(about.predict_for("10m", &flags))
     }
 }
 
@@ -273,78 +288,64 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
 }
 
 impl HeldByWindow {
-    /// Returns what to do: to wait, or to shorten a window that is longer than by default.
-    fn advice(&self, about: &About<'_>) -> (Advice, Vec<Command>) {
-        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
-        let until = end.map_or_else(String::new, |end| {
-            format!("until {}", time(about.now(), end))
-        });
-        if self.busy {
-            let own = if about.hpa().scaled_object().is_some() {
-                "a ScaledJob"
-            } else {
-                "Jobs"
-            };
-            let jobs = format!(
-                "The controller does not know which pods are busy: for long jobs, use {own}, or let them end \
-                 within terminationGracePeriodSeconds."
+    /// Words where the recommendation comes from, and until when it holds.
+    fn about_origin(&self, now: Timestamp) -> Vec<String> {
+        let mut evidence = Vec::new();
+        if matches!(
+            self.origin,
+            RecommendationOrigin::Start
+                | RecommendationOrigin::NoneStated
+                | RecommendationOrigin::Assumed
+        ) {
+            evidence.push(
+                "At its first pass, the controller takes the current replicas as a recommendation."
+                    .to_owned(),
             );
-            let wait = Remedy::WaitForWindow.waits(until);
-            let is_past = about.pass.input.evidence.past.is_some();
-            let wait = if is_past {
-                String::new()
-            } else {
-                format!("{} ", wait.text())
-            };
-            return (Remedy::KeepBusy.says(format!("{wait}{jobs}")), Vec::new());
         }
-        let Some(shorter) = self.shorter else {
-            return (Remedy::WaitForWindow.waits(until), Vec::new());
-        };
-        let rules_of = rules(self.against);
-        let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
-        let sooner = match self.then {
-            Some(_) => "change the window and the policies".to_owned(),
-            None => format!(
-                "shorten {field} ({}s) to scale {} sooner",
-                self.window.as_secs(),
-                verb(self.against)
-            ),
-        };
-        let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
-        (
-            Remedy::ShortenWindow.waits(until).or(sooner),
-            Vec::from_iter(about.predict_for("10m", &flags)),
-        )
+        if let Some(since) = self.leads_since {
+            evidence.push(format!(
+                "The controller manager has led since {}, less than {} ago: it started with \
+                 the replicas of that time as its only recommendation.",
+                time(now, since),
+                duration(self.window)
+            ));
+        }
+        if self.origin == RecommendationOrigin::Known {
+            let until = self.held_by.time.plus(self.window);
+            evidence.push(format!("It holds until {}.", future(now, until)));
+        }
+        evidence
     }
 
-    /// Words an earlier recommendation that adds replicas, as only happens without `behavior`
+    /// Returns what keeps an earlier recommendation from adding replicas, as only happens without `behavior`
     /// (`stabilizeRecommendation`).
-    fn returns(&self, about: &About<'_>, evidence: Vec<String>) -> Text {
-        let (replicas, seconds) = (self.held_by.replicas, self.window.as_secs());
-        let mut evidence = evidence;
-        evidence.push(
-            "Without behavior, an earlier recommendation adds replicas; with it, it only keeps them."
-                .to_owned(),
-        );
-        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": seconds}});
+    fn add_behavior(&self, about: &About<'_>) -> Advice {
+        let seconds = self.window.as_secs();
+        let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": seconds } });
         let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={seconds}");
-        Text {
-            summary: format!(
-                "the metrics propose {}, but the controller goes back towards {replicas}, which was \
-                 recommended in the last {}",
-                self.desired,
-                duration(self.window)
-            ),
-            evidence,
-            advice: Remedy::AddBehavior.says(format!(
+        Remedy::AddBehavior
+            .says(format!(
                 "To keep it from adding replicas, set any {}, such as a scaleDown window of {seconds}s.",
                 about.field("behavior")
-            )),
-            commands: tried(about, &flags, &json!({ "behavior": behavior })),
-            objects: about.own(),
-        }
+            ))
+            .with_all(tried(about, &flags, &json!({ "behavior": rules })))
     }
+}
+
+/// Returns how pods that have work of their own end it.
+fn keep_busy(about: &About<'_>, until: String) -> Advice {
+    let jobs = match about.owner() {
+        Some(_) => "a ScaledJob",
+        None => "Jobs",
+    };
+    let wait = match about.pass.input.evidence.past {
+        Some(_) => String::new(),
+        None => format!("{} ", Remedy::WaitForWindow.waits(until).text()),
+    };
+    Remedy::KeepBusy.says(format!(
+        "{wait}The controller does not know which pods are busy: for long jobs, use {jobs}, or let them end \
+         within terminationGracePeriodSeconds."
+    ))
 }
 
 #[cfg(test)]

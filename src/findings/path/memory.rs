@@ -66,41 +66,32 @@ pub(crate) fn is_baseline<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
     metric.name == "memory" && is_alike(case, metric)
 }
 
-/// Words what keeps the replicas: memory that is not shared, with the rule as evidence, or else the rule.
-pub(crate) fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Text {
-    let Some(memory) = memory else { return rule };
-    let AlikeMemory {
-        metric,
-        scale,
-        now,
-        at,
-        fewer,
-        has_others,
-        room,
-    } = memory;
-    let More { act, commands, .. } = room.more(about, *metric);
-    let instead = if *has_others {
-        "drop the metric"
-    } else {
-        "scale on load"
-    };
-    let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
-    evidence.extend(rule.evidence);
-    Text {
-        summary: format!(
+impl AlikeMemory {
+    /// Says what keeps the replicas: memory that is not shared.
+    pub(super) fn summary(&self, about: &About<'_>) -> String {
+        format!(
             "for {}, {} must be {} or less; it is {}",
-            count(*fewer, "replica"),
-            about.label(*metric),
-            value(scale, *at),
-            value(scale, *now)
-        ),
-        evidence,
-        advice: Remedy::LeaveRoom.says(format!(
-            "Pods seldom free memory: {}, {act}, or {instead}.",
-            about.for_fewer(room)
-        )),
-        commands,
-        objects: rule.objects,
+            count(self.fewer, "replica"),
+            about.label(self.metric),
+            value(&self.scale, self.at),
+            value(&self.scale, self.now)
+        )
+    }
+
+    /// Says what to do about it.
+    pub(super) fn advice(&self, about: &About<'_>) -> Advice {
+        let More { act, commands, .. } = self.room.more(about, self.metric);
+        let instead = if self.has_others {
+            "drop the metric"
+        } else {
+            "scale on load"
+        };
+        Remedy::LeaveRoom
+            .says(format!(
+                "Pods seldom free memory: {}, {act}, or {instead}.",
+                about.for_fewer(&self.room)
+            ))
+            .with_all(commands)
     }
 }
 

@@ -240,7 +240,7 @@ fn proposed(about: &About<'_>, replicas: i32) -> String {
 }
 
 /// Returns how to predict a change of the spec, and how to make it.
-fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
+pub(crate) fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
     [about.predict(flags)]
         .into_iter()
         .chain(about.patch_spec(patch))

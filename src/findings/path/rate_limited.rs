@@ -55,23 +55,47 @@ impl Kind for RateLimited {
             .or_else(|| others.writer())
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
         let Self {
             desired,
             result,
             current,
             limit,
-            next,
-            metric,
+            ..
         } = self;
-        let direction = limit.direction;
+        let proposed = proposed(about, *desired);
+        let Some(select) = limit.select_policy.as_deref() else {
+            return format!(
+                "{proposed}, but without behavior, one pass goes from {current} to at most {result}"
+            );
+        };
+        // What was changed within the period may be beyond what the policies allow.
+        let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
+        if is_used_up && result == current {
+            return format!("{proposed}, but the policies allow no change from {current} now");
+        }
+        let which = match (limit.policies.len(), select) {
+            (1, _) => "the policy allows",
+            (_, "Min") => "the smallest change of the policies allows",
+            _ => "the largest change of the policies allows",
+        };
+        let bound = match limit.direction {
+            Direction::Up => "at most",
+            Direction::Down => "no fewer than",
+        };
+        format!("{proposed}, but {which} {bound} {result} now")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let limit = &self.limit;
         let mut evidence: Vec<String> = policies(limit)
             .iter()
             .map(|policy| sentence(&format!("{policy}.")))
             .collect();
         if limit.select_policy.is_none() {
             evidence.push(format!(
-                "The built-in limit of a pass is the larger of 4 and twice the {current} replicas."
+                "The built-in limit of a pass is the larger of 4 and twice the {} replicas.",
+                self.current
             ));
         }
         let sync = about.pass.input.snapshot.controller.sync_period;
@@ -82,52 +106,29 @@ impl Kind for RateLimited {
                 duration(sync)
             ));
         }
-        evidence.extend(metric.and_then(|metric| about.of_requests(metric)));
-        evidence.extend(next.and_then(|next| about.next(next)));
-        let field = about.field(&format!("behavior.{}.policies", rules(direction)));
-        let (what, advice) = match &limit.select_policy {
-            None => (
-                format!("without behavior, one pass goes from {current} to at most {result}"),
-                format!("set {field}"),
-            ),
-            Some(select) => {
-                let which = match (limit.policies.len(), &**select) {
-                    (1, _) => "the policy allows".to_owned(),
-                    (_, "Min") => "the smallest change of the policies allows".to_owned(),
-                    _ => "the largest change of the policies allows".to_owned(),
-                };
-                let bound = if direction == Direction::Up {
-                    "at most"
-                } else {
-                    "no fewer than"
-                };
-                // What was changed within the period may be beyond what the policies allow.
-                let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
-                let what = if is_used_up && result == current {
-                    format!("the policies allow no change from {current} now")
-                } else {
-                    format!("{which} {bound} {result} now")
-                };
-                (what, format!("change {field}"))
-            }
+        evidence.extend(self.metric.and_then(|metric| about.of_requests(metric)));
+        evidence.extend(self.next.and_then(|next| about.next(next)));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let limit = &self.limit;
+        let rules = rules(limit.direction);
+        let field = about.field(&format!("behavior.{rules}.policies"));
+        let set = match limit.select_policy {
+            None => "set",
+            Some(_) => "change",
         };
-        let max = format!("--set behavior.{}.selectPolicy=Max", rules(direction));
-        let allowed = || limit.policies.iter().map(|it| it.replicas);
+        let mut policies = limit.policies.iter();
         // The other choice allows more only if a policy does.
         let is_smallest = limit.select_policy.as_deref() == Some("Min");
-        let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
-        let mut commands = Vec::from_iter(about.predict_for("5m", ""));
-        commands.extend(allows_more.then(|| about.predict(&max)));
-        let advice = Remedy::ChangePolicies
+        let allows_more = is_smallest && policies.any(|it| it.replicas != limit.replicas);
+        let max = format!("--set behavior.{rules}.selectPolicy=Max");
+        Remedy::ChangePolicies
             .waits("for the next passes")
-            .or(advice);
-        Text {
-            summary: format!("{}, but {what}", proposed(about, *desired)),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
-        }
+            .or(format!("{set} {field}"))
+            .with_all(about.predict_for("5m", ""))
+            .with_all(allows_more.then(|| about.predict(&max)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The finding `rounding`.
 
-use super::memory::{AlikeMemory, alike_memory, is_baseline, of_memory};
+use super::memory::{AlikeMemory, alike_memory, is_baseline};
 use super::{NOTHING_TO_DO, target, threshold, value, winner};
 use crate::engine::decision::{Because, PodCounts};
 use crate::findings::prelude::*;
@@ -98,62 +98,78 @@ impl Kind for Rounding {
         others.other_proposal()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let label = about.label(self.metric);
-        let mut evidence = Vec::new();
+    fn summary(&self, about: &About<'_>) -> String {
+        match &self.memory {
+            Some(memory) => memory.summary(about),
+            None => self.rule(about),
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let rule = || sentence(&format!("{}.", self.rule(about)));
+        let mut evidence = Vec::from_iter(self.memory.is_some().then(rule));
         if let Some(borders) = &self.borders {
-            let scale = &borders.scale;
-            if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
-                let wanted = target(about.target_of(self.metric));
-                evidence.push(format!(
-                    "The same load on {} would be {}, target {wanted}.",
-                    count(self.fewer, "replica"),
-                    value(scale, with)
-                ));
-            }
-            if let Some(at) = borders.fewer {
-                let at = threshold(scale, at, Direction::Down);
-                let mut text = format!("At {at} or less, {label} proposes fewer replicas");
-                let window = self.window.filter(|window| !window.is_zero());
-                if let Some(window) = window.filter(|_| self.beside.is_empty()) {
-                    text += &format!(", which takes effect {} later", duration(window));
-                }
-                evidence.push(format!("{text}."));
-            }
+            evidence.extend(self.about_one_fewer(about, borders));
+            evidence.extend(self.about_fewer(about, borders));
         }
         evidence.extend(about.of_requests(self.metric));
-        let exact = number((self.exact * 100.0).round() / 100.0);
-        let also: Vec<String> = self
-            .beside
-            .iter()
-            .map(|metric| about.label(*metric))
-            .collect();
-        let propose = if also.len() == 1 {
-            "proposes"
-        } else {
-            "propose"
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(memory) = &self.memory {
+            return memory.advice(about);
+        }
+        let beside = self.beside.iter().map(|metric| about.label(*metric));
+        let labels: Vec<String> = beside.collect();
+        let propose = match labels.len() {
+            0 => return Remedy::Nothing.says(NOTHING_TO_DO),
+            1 => "proposes",
+            _ => "propose",
         };
-        let advice = if also.is_empty() {
-            NOTHING_TO_DO.to_owned()
-        } else {
-            format!(
-                "Nothing to do: {} {propose} {} as well.",
-                list(&also),
-                self.replicas
-            )
-        };
-        let rule = Text {
-            summary: format!(
-                "{label} needs {exact} replicas for its target, which is rounded up to the current \
-                 {}",
-                self.replicas
-            ),
-            evidence,
-            advice: Remedy::Nothing.says(advice),
-            commands: Vec::new(),
-            objects: about.own(),
-        };
-        of_memory(about, self.memory.as_ref(), rule)
+        Remedy::Nothing.says(format!(
+            "Nothing to do: {} {propose} {} as well.",
+            list(&labels),
+            self.replicas
+        ))
+    }
+}
+
+impl Rounding {
+    /// Says which rule keeps the replicas.
+    fn rule(&self, about: &About<'_>) -> String {
+        format!(
+            "{} needs {} replicas for its target, which is rounded up to the current {}",
+            about.label(self.metric),
+            number((self.exact * 100.0).round() / 100.0),
+            self.replicas
+        )
+    }
+
+    /// Words the metric's value with one replica fewer.
+    fn about_one_fewer(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
+        let with = self.one_fewer.filter(|_| self.memory.is_none())?;
+        Some(format!(
+            "The same load on {} would be {}, target {}.",
+            count(self.fewer, "replica"),
+            value(&borders.scale, with),
+            target(about.target_of(self.metric))
+        ))
+    }
+
+    /// Words from which value on the metric proposes fewer replicas.
+    fn about_fewer(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
+        let at = threshold(&borders.scale, borders.fewer?, Direction::Down);
+        let label = about.label(self.metric);
+        let window = self
+            .window
+            .filter(|it| !it.is_zero() && self.beside.is_empty());
+        let later = window.map_or_else(String::new, |window| {
+            format!(", which takes effect {} later", duration(window))
+        });
+        Some(format!(
+            "At {at} or less, {label} proposes fewer replicas{later}."
+        ))
     }
 }
 

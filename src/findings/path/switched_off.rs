@@ -2,6 +2,7 @@
 
 use super::{primary, rollout, scales_down};
 use crate::apimachinery::managed_fields::SpecField;
+use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
@@ -82,12 +83,23 @@ impl Kind for SwitchedOff {
         others.whole_pause()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let target = about.hpa().reference();
+    fn summary(&self, _: &About<'_>) -> String {
+        match &self.writer {
+            Some((manager, _)) => {
+                format!("{manager} set the target to 0 replicas, so the HPA is off")
+            }
+            None => {
+                "the target has 0 replicas, so the HPA is off, whatever the metrics say".to_owned()
+            }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let target = about.reference();
         let mut evidence = vec![match self.observed {
-            Some(own) => format!(
+            Some(observed) => format!(
                 "{target} has {}; with 0, the controller does nothing (ScalingDisabled).",
-                count(own, "replica")
+                count(observed, "replica")
             ),
             None => format!(
                 "spec.replicas of {target} is 0, for which the controller does nothing \
@@ -95,10 +107,8 @@ impl Kind for SwitchedOff {
             ),
         }];
         if let Some((manager, at)) = &self.writer {
-            evidence.push(format!(
-                "{manager} set the replicas last, {} ago.",
-                distance(*at, about.now())
-            ));
+            let ago = distance(*at, about.now());
+            evidence.push(format!("{manager} set the replicas last, {ago} ago."));
         }
         if self.may_be_zero {
             evidence.push(
@@ -107,106 +117,126 @@ impl Kind for SwitchedOff {
                     .to_owned(),
             );
         }
-        let owner = about.hpa().scaled_object();
-        let scale = format!(
-            "kubectl scale {} {} --replicas=1",
-            about.target(),
-            about.namespace()
-        );
-        let scale = || vec![scale.into()];
-        let (advice, commands) = match (owner, &self.keeper) {
-            _ if self.observed.is_some() => (Advice::default(), Vec::new()),
-            (_, Some(Keeper::Rollout { rollout, hpa: Some(hpa), .. })) => (
-                Remedy::Nothing.says(format!(
-                    "Nothing to do: the HPA {hpa} scales {rollout}, which runs the pods of this template."
-                )),
-                Vec::new(),
-            ),
-            (_, Some(Keeper::Rollout { rollout, scale_down, hpa: None })) => {
-                let patch = json!({"scaleTargetRef": {
-                    "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
-                }});
-                evidence.push(scales_down(rollout, *scale_down));
-                let advice = Remedy::PointAtRollout.says(format!(
-                    "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
-                    about.field("scaleTargetRef"),
-                    rollout.api_version
-                ));
-                (advice, about.patch_spec(&patch).into_iter().collect())
-            }
-            (_, Some(Keeper::Rollouts)) => (
-                Remedy::PointAtRollout.says(format!(
-                    "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
-                    about.field("scaleTargetRef")
-                )),
-                vec![format!("kubectl get rollouts.argoproj.io {}", about.namespace()).into()],
-            ),
-            (Some(owner), keeper) if !matches!(keeper, Some(Keeper::Flagger { .. })) => {
-                let object = about.object_of(owner);
-                evidence.extend(object.and_then(|it| about.activity(it)));
-                let is = |type_: &str| object.and_then(|it| it.condition(type_));
-                let name = &owner.name;
-                (
-                    match (is("Ready"), is("Active")) {
-                        (Some(false), _) => Remedy::LookAtScaledObject
-                            .says(format!("Find out why ScaledObject/{name} is not ready.")),
-                        (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
-                            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
-                        )),
-                        _ => Remedy::LeaveToKeda.waits(
-                            "for a trigger to become active; KEDA then scales the target up",
-                        ),
-                    },
-                    vec![about.scaled_object(owner)],
-                )
-            }
-            (_, Some(Keeper::Keda)) => (
-                Remedy::LeaveToKeda
-                    .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
-                vec![format!("kubectl get scaledobjects {}", about.namespace()).into()],
-            ),
-            (_, Some(Keeper::Owner(owner))) => (
-                Remedy::LookAtOwner.says(format!(
-                    "If it is meant to run, change {owner}: it owns {target} and sets its replicas."
-                )),
-                vec![format!("kubectl get {} {} -o yaml", about.target(), about.namespace()).into()],
-            ),
-            (_, Some(Keeper::Flagger { primary })) => {
-                let primary = primary.clone().unwrap_or_else(|| format!("{target}-primary"));
-                (
-                    Remedy::LeaveToFlagger.says(format!(
-                        "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
-                    )),
-                    vec![format!("kubectl get canaries.flagger.app {}", about.namespace()).into()],
-                )
-            }
-            (_, Some(Keeper::Manifest)) => (
-                Remedy::ScaleToOne.says(
-                    "If it is meant to run, take replicas out of its manifest, and scale it to 1.",
-                ),
-                scale(),
-            ),
-            (_, Some(Keeper::Other) | None) => (
-                Remedy::ScaleToOne.says(
-                    "If it is meant to run, scale the target to 1; the HPA takes over from there.",
-                ),
-                scale(),
-            ),
-        };
-        Text {
-            summary: match &self.writer {
-                Some((manager, _)) => {
-                    format!("{manager} set the target to 0 replicas, so the HPA is off")
-                }
-                None => "the target has 0 replicas, so the HPA is off, whatever the metrics say"
-                    .to_owned(),
-            },
-            evidence,
-            advice,
-            commands,
-            objects: vec![about.target()],
+        if let Some(Keeper::Rollout {
+            rollout,
+            scale_down,
+            hpa: None,
+        }) = &self.keeper
+        {
+            evidence.push(scales_down(rollout, *scale_down));
+        }
+        let object = self
+            .scaled_object(about)
+            .and_then(|owner| about.object_of(owner));
+        evidence.extend(object.and_then(|object| about.activity(object)));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if self.observed.is_some() {
+            return Advice::default();
+        }
+        match self.scaled_object(about) {
+            Some(owner) => leave_to_keda(about, owner),
+            None => self.keeper.as_ref().unwrap_or(&Keeper::Other).advice(about),
         }
     }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
+    }
+}
+
+impl SwitchedOff {
+    /// Returns the ScaledObject that is to scale the target up, unless something else keeps it at 0.
+    fn scaled_object<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+        let owner = about.owner()?;
+        match self.keeper {
+            Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger { .. }) => None,
+            _ => Some(owner).filter(|_| self.observed.is_none()),
+        }
+    }
+}
+
+/// Leaves scaling from 0 to KEDA, if that can do it.
+fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
+    let object = about.object_of(owner);
+    let is = |type_: &str| object.and_then(|it| it.condition(type_));
+    let name = &owner.name;
+    let advice = match (is("Ready"), is("Active")) {
+        (Some(false), _) => Remedy::LookAtScaledObject
+            .says(format!("Find out why ScaledObject/{name} is not ready.")),
+        (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
+            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
+        )),
+        _ => Remedy::LeaveToKeda
+            .waits("for a trigger to become active; KEDA then scales the target up"),
+    };
+    advice.with(about.scaled_object(owner))
+}
+
+impl Keeper {
+    /// Returns what to do if the target is meant to run.
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let (target, namespace) = (about.target(), about.namespace());
+        match self {
+            Self::Rollout {
+                rollout,
+                hpa: Some(hpa),
+                ..
+            } => Remedy::Nothing.says(format!(
+                "Nothing to do: the HPA {hpa} scales {rollout}, which runs the pods of this template."
+            )),
+            Self::Rollout { rollout, .. } => point_at(about, rollout),
+            Self::Rollouts => Remedy::PointAtRollout
+                .says(format!(
+                    "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
+                    about.field("scaleTargetRef")
+                ))
+                .with(format!("kubectl get rollouts.argoproj.io {namespace}")),
+            Self::Keda => Remedy::LeaveToKeda
+                .says("Leave it: KEDA keeps it at 0 while no trigger is active.")
+                .with(format!("kubectl get scaledobjects {namespace}")),
+            Self::Owner(owner) => Remedy::LookAtOwner
+                .says(format!(
+                    "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
+                    about.reference()
+                ))
+                .with(format!("kubectl get {target} {namespace} -o yaml")),
+            Self::Flagger { primary } => {
+                let usual = || format!("{}-primary", about.reference());
+                let primary = primary.clone().unwrap_or_else(usual);
+                let advice = Remedy::LeaveToFlagger.says(format!(
+                    "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
+                ));
+                advice.with(format!("kubectl get canaries.flagger.app {namespace}"))
+            }
+            Self::Manifest | Self::Other => Remedy::ScaleToOne
+                .says(match self {
+                    Self::Manifest => {
+                        "If it is meant to run, take replicas out of its manifest, and scale it to 1."
+                    }
+                    _ => {
+                        "If it is meant to run, scale the target to 1; the HPA takes over from there."
+                    }
+                })
+                .with(format!("kubectl scale {target} {namespace} --replicas=1")),
+        }
+    }
+}
+
+/// Returns the advice to scale the Rollout instead, which runs the pods of the target's template.
+fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice {
+    let patch = json!({"scaleTargetRef": {
+        "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
+    }});
+    Remedy::PointAtRollout
+        .says(format!(
+            "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
+            about.field("scaleTargetRef"),
+            rollout.api_version
+        ))
+        .with_all(about.patch_spec(&patch))
 }
 
 /// What keeps a target at 0 on purpose.

@@ -1,6 +1,6 @@
 //! The finding `within-tolerance`.
 
-use super::memory::{AlikeMemory, alike_memory, of_memory};
+use super::memory::{AlikeMemory, alike_memory};
 use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricResult;
@@ -84,88 +84,98 @@ impl Kind for WithinTolerance {
         others.other_proposal()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let label = about.label(self.metric);
-        let side = if self.ratio > 1.0 { "above" } else { "below" };
-        let off = percent((self.ratio - 1.0).abs());
-        let tolerance = percent(self.tolerance);
-        let wanted = target(about.target_of(self.metric));
-        let mut evidence = Vec::new();
+    fn summary(&self, about: &About<'_>) -> String {
+        match &self.memory {
+            Some(memory) => memory.summary(about),
+            None => self.rule(about),
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let rule = || sentence(&format!("{}.", self.rule(about)));
+        let mut evidence = Vec::from_iter(self.memory.is_some().then(rule));
         if !self.has_field {
             evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
         }
-        if let Some(Borders {
-            scale,
-            now,
-            fewer,
-            more,
-            ..
-        }) = &self.borders
-        {
-            // There is nothing below the one replica that is left.
-            let is_last = about.pass.decision.replicas_before() == Some(1);
-            let fewer = fewer.filter(|_| !is_last);
-            let fewer = fewer.map(|at| {
-                format!(
-                    "fewer replicas up to {}",
-                    threshold(scale, at, Direction::Down)
-                )
-            });
-            let what = if fewer.is_some() {
-                "more"
-            } else {
-                "more replicas"
-            };
-            let more =
-                more.map(|at| format!("{what} from {}", threshold(scale, at, Direction::Up)));
-            let parts: Vec<String> = fewer.into_iter().chain(more).collect();
-            if !parts.is_empty() {
-                let now =
-                    now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
-                evidence.push(format!("{label} proposes {}{now}.", list(&parts)));
-            }
-        }
+        let borders = self.borders.as_ref();
+        evidence.extend(borders.and_then(|borders| self.about_borders(about, borders)));
         evidence.extend(about.of_requests(self.metric));
-        let (advice, commands) = match (self.narrower, &self.target) {
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(memory) = &self.memory {
+            return memory.advice(about);
+        }
+        match (self.narrower, &self.target) {
             (Some(hundredths), _) => {
                 let narrower = f64::from(hundredths) / 100.0;
                 let field = "behavior.scaleUp.tolerance";
-                (
-                    Remedy::SetTolerance.says(format!(
-                        "Nothing to do; to have it react, set {} to {narrower}.",
-                        about.field(field)
-                    )),
-                    vec![about.predict(&format!("--set {field}={narrower}"))],
-                )
+                let advice = Remedy::SetTolerance.says(format!(
+                    "Nothing to do; to have it react, set {} to {narrower}.",
+                    about.field(field)
+                ));
+                advice.with(about.predict(&format!("--set {field}={narrower}")))
             }
-            (None, Some(other @ OtherTarget { proposal, .. })) => {
-                let to = exact(&other.target);
+            (None, Some(OtherTarget { target, proposal })) => {
+                let to = exact(target);
                 let flags = about.target_flags(self.metric, &to);
-                (
-                    Remedy::ChangeTarget.says(format!(
+                Remedy::ChangeTarget
+                    .says(format!(
                         "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
-                    )),
-                    flags.iter().map(|flags| about.predict(flags)).collect(),
-                )
+                    ))
+                    .with_all(flags.map(|flags| about.predict(&flags)))
             }
-            (None, None) => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
-        };
+            (None, None) => Remedy::Nothing.says(NOTHING_TO_DO),
+        }
+    }
+}
+
+impl WithinTolerance {
+    /// Says which rule keeps the replicas.
+    fn rule(&self, about: &About<'_>) -> String {
         let assumed = if self.is_filled {
             ", with values assumed for pods that do not count,"
         } else {
             ""
         };
-        let rule = Text {
-            summary: format!(
-                "{label}{assumed} is {off} {side} its target of {wanted}, within the tolerance of \
-                 {tolerance}"
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
+        let side = if self.ratio > 1.0 { "above" } else { "below" };
+        format!(
+            "{}{assumed} is {} {side} its target of {}, within the tolerance of {}",
+            about.label(self.metric),
+            percent((self.ratio - 1.0).abs()),
+            target(about.target_of(self.metric)),
+            percent(self.tolerance)
+        )
+    }
+
+    /// Words where the metric proposes other replicas.
+    fn about_borders(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
+        let Borders {
+            scale,
+            now,
+            fewer,
+            more,
+            ..
+        } = borders;
+        // There is nothing below the one replica that is left.
+        let is_last = about.pass.decision.replicas_before() == Some(1);
+        let fewer = fewer.filter(|_| !is_last).map(|at| {
+            let at = threshold(scale, at, Direction::Down);
+            format!("fewer replicas up to {at}")
+        });
+        let subject = match fewer {
+            Some(_) => "more",
+            None => "more replicas",
         };
-        of_memory(about, self.memory.as_ref(), rule)
+        let more = more.map(|at| {
+            let at = threshold(scale, at, Direction::Up);
+            format!("{subject} from {at}")
+        });
+        let parts: Vec<String> = fewer.into_iter().chain(more).collect();
+        let now = now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
+        let label = about.label(self.metric);
+        (!parts.is_empty()).then(|| format!("{label} proposes {}{now}.", list(&parts)))
     }
 }
 

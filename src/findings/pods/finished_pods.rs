@@ -81,23 +81,15 @@ impl Kind for FinishedPods {
         others.foreign(self.succeeded.iter().chain(&self.failed))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let all: Vec<&str> = self
-            .succeeded
-            .iter()
-            .chain(&self.failed)
-            .map(|name| &**name)
-            .collect();
-        let pods = count(all.len(), "finished pod");
-        let verb = if all.len() == 1 { "matches" } else { "match" };
+    fn summary(&self, about: &About<'_>) -> String {
+        let pods = self.pods().len();
+        let verb = if pods == 1 { "matches" } else { "match" };
         let effect = match (self.fails, &*self.missing_in) {
-            (Some(metric), _) => {
-                format!(
-                    ", and {} fails because of {}",
-                    about.label(metric),
-                    them(all.len())
-                )
-            }
+            (Some(metric), _) => format!(
+                ", and {} fails because of {}",
+                about.label(metric),
+                them(pods)
+            ),
             (None, []) => String::new(),
             (None, metrics) => {
                 let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
@@ -109,49 +101,62 @@ impl Kind for FinishedPods {
                 format!(", and {counts} as missing for {}", list(&labels))
             }
         };
-        let of = |names: &[Box<str>], what: &str| {
-            (!names.is_empty()).then(|| format!("{what}: {}.", self::names(names)))
-        };
-        let mut evidence: Vec<String> = Vec::new();
-        evidence.extend(of(&self.succeeded, "Succeeded"));
-        evidence.extend(of(&self.failed, "Failed"));
+        format!(
+            "{} {verb} the target's selector{effect}{}",
+            count(pods, "finished pod"),
+            about.cost()
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        for (phase, pods) in [("Succeeded", &self.succeeded), ("Failed", &self.failed)] {
+            if !pods.is_empty() {
+                evidence.push(format!("{phase}: {}.", names(pods)));
+            }
+        }
         evidence.extend(self.fails.and_then(|metric| metric_failure(about, metric)));
-        evidence.extend(
-            self.missing_in
-                .iter()
-                .filter_map(|metric| filled(about, *metric)),
-        );
+        let missing_in = self.missing_in.iter();
+        evidence.extend(missing_in.filter_map(|metric| filled(about, *metric)));
         if !self.missing_in.is_empty() {
             evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
         }
-        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
-        let (advice, commands) = match &self.owner {
-            Some(owner) => (
-                Remedy::DeleteByOwner.says(format!(
-                    "Give the pods of {owner} labels that the selector does not match."
-                )),
-                about.list_pods("--show-labels").into_iter().collect(),
-            ),
-            None => (
-                Remedy::DeleteFinished.says(format!(
-                    "Delete {}, or relabel {} so that {} not match.",
-                    first_of(&all),
-                    them(all.len()),
-                    if all.len() == 1 { "it does" } else { "they do" }
-                )),
-                vec![format!("kubectl delete pod {}", about.pods(&all)).into()],
-            ),
-        };
-        Text {
-            summary: format!(
-                "{pods} {verb} the target's selector{effect}{}",
-                about.cost()
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: pod_objects(&all),
+        let pods = self.pods().len();
+        evidence.extend(about.otherwise(&format!("Without {}", them(pods))));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(owner) = &self.owner {
+            let advice = Remedy::DeleteByOwner.says(format!(
+                "Give the pods of {owner} labels that the selector does not match."
+            ));
+            return advice.with_all(about.list_pods("--show-labels"));
         }
+        let pods = self.pods();
+        let advice = Remedy::DeleteFinished.says(format!(
+            "Delete {}, or relabel {} so that {} not match.",
+            first_of(&pods),
+            them(pods.len()),
+            if pods.len() == 1 {
+                "it does"
+            } else {
+                "they do"
+            }
+        ));
+        advice.with(format!("kubectl delete pod {}", about.pods(&pods)))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods())
+    }
+}
+
+impl FinishedPods {
+    /// Returns the names of the pods.
+    fn pods(&self) -> Vec<&str> {
+        let pods = self.succeeded.iter().chain(&self.failed);
+        pods.map(|name| &**name).collect()
     }
 }
 

@@ -55,71 +55,59 @@ impl Kind for NeverReady {
         Some(case.weigh(facts, ready, Severity::Warning))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let all: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
-        let pods = first_of(&all);
-        let verb = if all.len() == 1 { "has" } else { "have" };
+    fn summary(&self, about: &About<'_>) -> String {
+        let pods = self.names();
+        let verb = if pods.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest.map_or_else(String::new, |since| {
             format!(" in {}", distance(since, about.now()))
         });
-        let state = |pod: &StuckPod| {
-            let container = pod.container.as_deref()?;
-            let restarts = count(pod.restarts, "restart");
-            Some(match &pod.waiting {
-                Some(reason) => format!("container {container} waits: {reason}, {restarts}"),
-                None => format!("container {container} runs after {restarts}"),
-            })
-        };
-        let state = |pod: &StuckPod| state(pod).unwrap_or_else(|| "never ready".to_owned());
-        let mut evidence: Vec<String> = Vec::new();
-        let shown = self.pods.iter().take(3);
-        evidence.extend(shown.map(|pod| {
-            let since = pod.since.map_or_else(String::new, |since| {
-                format!(", since {}", future(about.now(), since))
-            });
-            format!("{}: {}{since}.", pod.name, state(pod))
-        }));
-        evidence.extend(self.revision.as_ref().map(|revision| {
-            format!("All of them are of revision {revision}; the target has pods of others.")
-        }));
-        evidence.extend(about.otherwise(&about.with(&all, "ready")));
         let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
         let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
-        let first = self
-            .pods
-            .iter()
-            .find(|pod| pod.restarts > 0)
-            .or(self.pods.first());
-        let mut commands = Vec::new();
-        if let Some(pod) = first {
-            commands.push(about.describe(&pod.name));
-            if let Some(container) = pod.container.as_deref().filter(|_| pod.restarts > 0) {
-                let (pod, container) = (shell_word(&pod.name), shell_word(container));
-                let namespace = about.namespace();
-                commands.push(
-                    format!("kubectl logs {pod} {namespace} -c {container} --previous").into(),
-                );
-            }
+        format!(
+            "{} {verb} not become ready{since}{reason}{}",
+            first_of(&pods),
+            about.cost_of(&pods)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let shown = self.pods.iter().take(3);
+        let mut evidence: Vec<String> = shown.map(|pod| pod.sentence(about)).collect();
+        if let Some(revision) = &self.revision {
+            evidence.push(format!(
+                "All of them are of revision {revision}; the target has pods of others."
+            ));
         }
-        let advice = match self.revision {
-            Some(_) => Remedy::RollBack
-                .says("Fix the revision that does not become ready, or roll it back."),
-            None => Remedy::FindUnready.says(match all.len() {
+        evidence.extend(about.otherwise(&about.with(&self.names(), "ready")));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let advice = if self.revision.is_some() {
+            Remedy::RollBack.says("Fix the revision that does not become ready, or roll it back.")
+        } else {
+            Remedy::FindUnready.says(match self.pods.len() {
                 1 => "Find out why it does not become ready.",
                 _ => "Find out why they do not become ready.",
-            }),
+            })
         };
-        Text {
-            summary: format!(
-                "{pods} {verb} not become ready{since}{reason}{}",
-                about.cost_of(&all)
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: pod_objects(&all),
-        }
+        let mut pods = self.pods.iter();
+        let Some(pod) = pods.find(|pod| pod.restarts > 0).or(self.pods.first()) else {
+            return advice;
+        };
+        let restarted = pod.container.as_deref().filter(|_| pod.restarts > 0);
+        advice
+            .with(about.describe(&pod.name))
+            .with_all(restarted.map(|container| {
+                let (pod, container) = (shell_word(&pod.name), shell_word(container));
+                let namespace = about.namespace();
+                format!("kubectl logs {pod} {namespace} -c {container} --previous").into()
+            }))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.names())
     }
 }
 
@@ -136,6 +124,31 @@ pub struct StuckPod {
     pub waiting: Option<Box<str>>,
     /// How many times it has restarted.
     pub restarts: i32,
+}
+
+impl NeverReady {
+    /// Returns the names of the pods.
+    fn names(&self) -> Vec<&str> {
+        self.pods.iter().map(|pod| &*pod.name).collect()
+    }
+}
+
+impl StuckPod {
+    /// Words what it waits for.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let restarts = count(self.restarts, "restart");
+        let state = match (&self.container, &self.waiting) {
+            (None, _) => "never ready".to_owned(),
+            (Some(container), Some(reason)) => {
+                format!("container {container} waits: {reason}, {restarts}")
+            }
+            (Some(container), None) => format!("container {container} runs after {restarts}"),
+        };
+        let since = self.since.map_or_else(String::new, |since| {
+            format!(", since {}", future(about.now(), since))
+        });
+        format!("{}: {state}{since}.", self.name)
+    }
 }
 
 #[cfg(test)]

@@ -128,22 +128,34 @@ impl Kind for ReplicasWithoutPods {
         })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self { replicas, pods, .. } = self;
-        let target = about.hpa().reference();
+    fn summary(&self, about: &About<'_>) -> String {
+        let effect = match &self.failure {
+            _ if !self.is_held_up => String::new(),
+            Some(failure) => format!(", and creates no more ({})", failure.reason),
+            None => ", and creates no more".to_owned(),
+        };
+        format!(
+            "{} has {} for {}{effect}{}",
+            about.reference(),
+            count(self.pods, "pod"),
+            count(self.replicas, "replica"),
+            about.cost()
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let Self { replicas, .. } = self;
         let mut evidence = Vec::new();
-        if let Some(failure) = &self.failure {
-            evidence.push(format!(
-                "{target}: {}: {}.",
-                failure.reason, failure.message
-            ));
+        if let Some(Condition {
+            reason, message, ..
+        }) = &self.failure
+        {
+            evidence.push(format!("{}: {reason}: {message}.", about.reference()));
         }
-        evidence.extend(self.since.map(|since| {
-            format!(
-                "No pod has been created since {}.",
-                future(about.now(), since)
-            )
-        }));
+        if let Some(since) = self.since {
+            let since = future(about.now(), since);
+            evidence.push(format!("No pod has been created since {since}."));
+        }
         if let Some(metric) = self.metric
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
@@ -164,53 +176,39 @@ impl Kind for ReplicasWithoutPods {
                  Parallel, and {pod} is not ready."
             ));
         }
-        let (advice, commands) = match (&self.owned, &self.waits_for) {
-            (Some((owned, set)), _) => (
-                Remedy::LookAtOwner.says(format!(
-                    "Find out why {target} sets {owned} to {}: its operator does not pass on spec.replicas.",
-                    count(*set, "replica")
-                )),
-                vec![about.kubectl_for(
-                    &owned.name,
-                    &format!("get {}", shell_word(&resource_of(owned.group(), &owned.kind))),
-                    "",
-                )],
-            ),
-            (None, Some(pod)) if self.failure.is_none() => (
-                Remedy::FindUnready.says(format!("Find out why {pod} is not ready.")),
-                vec![about.describe(pod)],
-            ),
-            _ => (
-                if self.is_held_up { Remedy::FindQuota.says(
-                        "Find out what keeps the pods from being created: a quota, or admission.",
-                    ) } else { Remedy::WaitForPods.waits("until the pods are created") },
-                vec![
-                    format!("kubectl describe resourcequota {}", about.namespace()).into(),
-                    format!(
-                        "kubectl get events {} --field-selector=reason=FailedCreate",
-                        about.namespace()
-                    )
-                    .into(),
-                ],
-            ),
-        };
-        Text {
-            summary: format!(
-                "{target} has {} for {}{}{}",
-                count(*pods, "pod"),
-                count(*replicas, "replica"),
-                match (self.is_held_up, &self.failure) {
-                    (true, Some(failure)) => format!(", and creates no more ({})", failure.reason),
-                    (true, None) => ", and creates no more".to_owned(),
-                    (false, _) => String::new(),
-                },
-                about.cost()
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: vec![about.target()],
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some((owned, replicas)) = &self.owned {
+            let resource = shell_word(&resource_of(owned.group(), &owned.kind));
+            let advice = Remedy::LookAtOwner.says(format!(
+                "Find out why {} sets {owned} to {}: its operator does not pass on spec.replicas.",
+                about.reference(),
+                count(*replicas, "replica")
+            ));
+            return advice.with(about.kubectl_for(&owned.name, &format!("get {resource}"), ""));
         }
+        if let (Some(pod), None) = (&self.waits_for, &self.failure) {
+            return Remedy::FindUnready
+                .says(format!("Find out why {pod} is not ready."))
+                .with(about.describe(pod));
+        }
+        let advice = if self.is_held_up {
+            Remedy::FindQuota
+                .says("Find out what keeps the pods from being created: a quota, or admission.")
+        } else {
+            Remedy::WaitForPods.waits("until the pods are created")
+        };
+        let namespace = about.namespace();
+        advice.with_all([
+            format!("kubectl describe resourcequota {namespace}").into(),
+            format!("kubectl get events {namespace} --field-selector=reason=FailedCreate").into(),
+        ])
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.target()]
     }
 }
 

@@ -4,6 +4,7 @@ use super::{filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
+use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
 /// Pods that are still starting decide.
@@ -66,101 +67,65 @@ impl Kind for StartingPods {
         Some(finding)
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let n = self.pods.len();
-        let (label, pods, effect) = (
-            about.label(self.metric),
-            count(n, "starting pod"),
-            about.cost(),
-        );
+    fn summary(&self, about: &About<'_>) -> String {
+        let (label, pods) = (about.label(self.metric), self.pods.len());
+        let starting = count(pods, "starting pod");
+        let effect = about.cost();
+        match self.how {
+            Starting::NotReady { .. } => {
+                let counts = if pods == 1 { "counts" } else { "count" };
+                let first = first_of(&self.pods);
+                format!("{starting} ({first}) {counts} for {label} although never ready{effect}")
+            }
+            Starting::Hot { usage, others } => {
+                let step = about.step(self.metric);
+                let format = step.map(metric_format).unwrap_or_default();
+                let (usage, others) = (amount(usage, format), amount(others, format));
+                let uses = if pods == 1 { "uses" } else { "use" };
+                format!(
+                    "{starting} {uses} {usage} of {label} on average, and the others {others}{effect}"
+                )
+            }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let since = future(about.now(), self.since);
-        let mut evidence = vec![match n {
+        let mut evidence = vec![match self.pods.len() {
             1 => format!("Started {since}: {}.", names(&self.pods)),
             _ => format!("The first started {since}: {}.", names(&self.pods)),
         }];
-        let rules = about
-            .hpa()
-            .spec
-            .behavior
-            .as_ref()
-            .and_then(|it| it.scale_up.as_ref());
-        let present = rules
-            .and_then(|it| it.stabilization_window_seconds)
-            .unwrap_or(0);
         evidence.extend(about.short_window());
-        // At the maximum, nothing is left to hold back.
-        let may_grow = about.pass.decision.replicas_before() < Some(about.hpa().spec.max_replicas);
-        let longer_window = self
-            .longer_window(present, about.now())
-            .filter(|_| may_grow);
-        let longer_window = longer_window.and_then(|seconds| {
-            about.patch_spec(&serde_json::json!({
-                "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
-            }))
-        });
-        let (summary, advice, commands) = match self.how {
-            Starting::NotReady { assumed } => {
-                let counts = if n == 1 { "counts" } else { "count" };
-                let first = first_of(&self.pods);
-                let summary = format!("{pods} ({first}) {counts} for {label} although never ready");
-                match (assumed, longer_window) {
-                    (0, Some(longer_window)) => (
-                        summary,
-                        Remedy::LengthenUpWindow
-                            .says("Lengthen the scale-up window to cover the start of the pods."),
-                        vec![longer_window],
-                    ),
-                    (0, None) => (
-                        summary,
-                        Remedy::FindUnready
-                            .says("Find out why the pods take so long to become ready."),
-                        self.pods
-                            .first()
-                            .map(|name| about.describe(name))
-                            .into_iter()
-                            .collect(),
-                    ),
-                    _ => {
-                        evidence.extend(filled(about, self.metric));
-                        (
-                            summary,
-                            Remedy::WaitForPods
-                                .waits("until the pods are ready")
-                                .or("have them start faster"),
-                            about.list_pods("").into_iter().collect(),
-                        )
-                    }
-                }
-            }
-            Starting::Hot { usage, others } => {
-                let format = about
-                    .step(self.metric)
-                    .map(metric_format)
-                    .unwrap_or_default();
-                let (usage, others) = (amount(usage, format), amount(others, format));
-                let uses = if n == 1 { "uses" } else { "use" };
-                (
-                    format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
-                    match longer_window {
-                        Some(_) => Remedy::LengthenUpWindow.says(
-                            "Add a startup probe for the warm-up, or lengthen the scale-up window.",
-                        ),
-                        None => {
-                            Remedy::AddStartupProbe.says("Add a startup probe for the warm-up.")
-                        }
-                    },
-                    longer_window.into_iter().collect(),
-                )
-            }
-        };
-        evidence.extend(about.otherwise(&format!("Without {}", them(n))));
-        Text {
-            summary: format!("{summary}{effect}"),
-            evidence,
-            advice,
-            commands,
-            objects: pod_objects(&self.pods),
+        if matches!(self.how, Starting::NotReady { assumed: 1.. }) {
+            evidence.extend(filled(about, self.metric));
         }
+        evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        match (self.how, self.lengthen_window(about)) {
+            (Starting::NotReady { assumed: 1.. }, _) => Remedy::WaitForPods
+                .waits("until the pods are ready")
+                .or("have them start faster")
+                .with_all(about.list_pods("")),
+            (Starting::NotReady { .. }, Some(command)) => Remedy::LengthenUpWindow
+                .says("Lengthen the scale-up window to cover the start of the pods.")
+                .with(command),
+            (Starting::NotReady { .. }, None) => Remedy::FindUnready
+                .says("Find out why the pods take so long to become ready.")
+                .with_all(self.pods.first().map(|name| about.describe(name))),
+            (Starting::Hot { .. }, Some(command)) => Remedy::LengthenUpWindow
+                .says("Add a startup probe for the warm-up, or lengthen the scale-up window.")
+                .with(command),
+            (Starting::Hot { .. }, None) => {
+                Remedy::AddStartupProbe.says("Add a startup probe for the warm-up.")
+            }
+        }
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods)
     }
 }
 
@@ -174,6 +139,19 @@ impl StartingPods {
     /// Whether they use more than the others.
     pub(crate) fn is_hot(&self) -> bool {
         matches!(self.how, Starting::Hot { .. })
+    }
+
+    /// Returns a command that lengthens the scale-up window. At the maximum, nothing is left to hold back.
+    fn lengthen_window(&self, about: &About<'_>) -> Option<Command> {
+        let Hpa { spec, .. } = about.hpa();
+        if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
+            return None;
+        }
+        let rules = spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
+        let present = rules.and_then(|it| it.stabilization_window_seconds);
+        let seconds = self.longer_window(present.unwrap_or(0), about.now())?;
+        let rules = json!({ "stabilizationWindowSeconds": seconds });
+        about.patch_spec(&json!({ "behavior": { "scaleUp": rules } }))
     }
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the pods have

@@ -42,29 +42,41 @@ impl Kind for TerminatingPods {
         Some(case.weigh(facts, without, Severity::Info))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let pods = count(self.pods.len(), "terminating pod");
-        let (verb, counts) = match self.pods.len() {
-            1 => ("is", "counts"),
-            _ => ("are", "count"),
+    fn summary(&self, about: &About<'_>) -> String {
+        let counts = if self.pods.len() == 1 {
+            "counts"
+        } else {
+            "count"
         };
-        let label = about.label(self.metric);
-        let mut evidence = Vec::new();
-        evidence.extend(filled(about, self.metric));
+        format!(
+            "{} still {counts} as ready for {}{}",
+            count(self.pods.len(), "terminating pod"),
+            about.label(self.metric),
+            about.cost()
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let verb = if self.pods.len() == 1 { "is" } else { "are" };
+        let mut evidence = Vec::from_iter(filled(about, self.metric));
         evidence.push(format!(
-            "{pods} {verb} among them, due to be gone by {}: {}.",
+            "{} {verb} among them, due to be gone by {}: {}.",
+            count(self.pods.len(), "terminating pod"),
             future(about.now(), self.last),
             names(&self.pods)
         ));
         evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
-        Text {
-            summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
-            evidence,
-            advice: Remedy::EndSooner
-                .says("Use an AverageValue target, which does not depend on pods."),
-            commands: about.list_pods("").into_iter().collect(),
-            objects: pod_objects(&self.pods),
-        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        Remedy::EndSooner
+            .says("Use an AverageValue target, which does not depend on pods.")
+            .with_all(about.list_pods(""))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods)
     }
 }
 

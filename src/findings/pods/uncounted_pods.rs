@@ -58,162 +58,83 @@ impl Kind for UncountedPods {
         others.first(|it| !self.count && is_about_them(it))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
-        for uncounted in &self.pods {
-            let name = &*about.pod(uncounted).name;
-            let cause = sentence(&because(about, uncounted));
-            match causes.iter_mut().find(|(known, _)| *known == cause) {
-                Some((_, names)) => names.push(name),
-                None => causes.push((cause, vec![name])),
+    fn summary(&self, about: &About<'_>) -> String {
+        let (n, of) = (self.pods.len(), count(self.of, "pod"));
+        let verb = if n == 1 { "does" } else { "do" };
+        if let Some(code) = about.finding.follows {
+            let them = if n == 1 { "the one" } else { "those" };
+            let code = code.as_str();
+            return format!("{n} of {of} {verb} not count: {them} that {code} is about");
+        }
+        let (named, on_nodes, cost) = (self.named(about), self.on_nodes(), self.cost(about));
+        match (self.count, n) {
+            (false, 1) if self.of == 1 => {
+                format!("the only pod does not count{named}{on_nodes}{cost}")
+            }
+            (false, n) if n == self.of => {
+                format!("none of the {of} counts{named}{on_nodes}{cost}")
+            }
+            (false, _) => format!("{n} of {of} {verb} not count{named}{on_nodes}{cost}"),
+            (true, 1) => format!("1 of {of} counts although it is not ready{cost}"),
+            (true, _) => {
+                format!("{n} of {of} count although they are not ready{on_nodes}{cost}")
             }
         }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let pods = self.in_order(about.pass);
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
-        let mut evidence: Vec<String> = Vec::new();
-        evidence.extend(
-            causes
-                .iter()
-                .map(|(cause, pods)| format!("{cause}: {}.", names(pods))),
-        );
-        evidence.extend(filled.clone());
+        if about.finding.follows.is_some() {
+            let uncounted = format!("Not counted: {}.", names(&pods));
+            return std::iter::once(uncounted).chain(filled).collect();
+        }
+        let mut evidence = self.causes(about);
+        evidence.extend(filled);
         if self.count {
-            let period = duration(
-                about
-                    .pass
-                    .input
-                    .snapshot
-                    .controller
-                    .cpu_initialization_period,
-            );
             evidence.push(format!(
-                "Pods that were ready once count for CPU, ready or not, when they are older than \
-                 {period}."
+                "Pods that were ready once count for CPU, ready or not, when they are older than {}.",
+                about.initialization_period()
             ));
         }
-        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
-        let is_assumed = about.assumes_usage(&all);
-        let other = match (self.count, self.idle) {
+        evidence.extend(about.otherwise(&match (self.count, self.idle) {
             (true, _) => "If they did not count".to_owned(),
-            (false, true) => format!("Without {}", them(self.pods.len())),
-            (false, false) if is_assumed => ASSUMED.to_owned(),
+            (false, true) => format!("Without {}", them(pods.len())),
+            (false, false) if about.assumes_usage(&pods) => ASSUMED.to_owned(),
             (false, false) => "If they counted".to_owned(),
-        };
-        evidence.extend(about.otherwise(&other));
-        let (n, of) = (self.pods.len(), count(self.of, "pod"));
-        let verb = if n == 1 { "does" } else { "do" };
-        let is_ordinary = about.finding.severity == Severity::Info;
-        // An error comes before what time brings.
-        let fails = |it: &&UncountedPod| failing(about.pod(it)).is_some();
-        let first = self.pods.iter().find(fails).or(self.pods.first());
-        let failed = first.and_then(|it| {
-            let pod = about.pod(it);
-            let (container, reason) = failing(pod)?;
-            Some(Remedy::FindUnready.says(format!(
-                "Find out why {container} does not run in {}: {reason}.",
-                pod.name
-            )))
-        });
-        let by_clause = || match first.map(|it| (it.row.clause, about.pod(it))) {
-            Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
-                Remedy::WaitForPods.waits("until the pods are ready and measured")
-            }
-            Some((Clause::Pending, pod)) if pod.unschedulable.is_some() => {
-                Remedy::AddNodes.says(ADD_NODES)
-            }
-            Some((Clause::Pending, _)) if is_ordinary => {
-                Remedy::WaitForPods.waits("until the pods run")
-            }
-            Some((Clause::Pending, _)) => {
-                Remedy::FindUnready.says("Find out what keeps the pods from running.")
-            }
-            Some((Clause::NoMetric, _)) if is_ordinary => {
-                Remedy::WaitForPods.waits("until the pods have metrics")
-            }
-            Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
-                Remedy::FindUnready.says("Find out why the container does not run.")
-            }
-            Some((Clause::NoMetric, _)) if self.unscraped => {
-                Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
-            }
-            Some((Clause::NoMetric, _)) => Remedy::FindSamples
-                .says("Find out why the metrics API has no values for some pods."),
-            Some((Clause::NeverReady, _)) => {
-                Remedy::FindUnready.says("Find out why the pods do not become ready.")
-            }
-            Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
-                Remedy::FindUnready.says("Find out why the target has no other pods.")
-            }
-            _ => Remedy::FindUnready.says(
-                "Find out why the pods are not ready; a readiness probe may fail under load.",
-            ),
-        };
-        // The advice names the pod that fails.
-        let named = match &failed {
-            Some(_) => String::new(),
-            None => format!(" ({})", first_of(&all)),
-        };
-        let advice = failed.unwrap_or_else(by_clause);
-        if let Some(code) = about.finding.follows {
-            let them = if n == 1 { "the one" } else { "those" };
-            return Text {
-                summary: format!(
-                    "{n} of {of} {verb} not count: {them} that {} is about",
-                    code.as_str()
-                ),
-                evidence: [format!("Not counted: {}.", names(&all))]
-                    .into_iter()
-                    .chain(filled)
-                    .collect(),
-                advice,
-                commands: Vec::new(),
-                objects: pod_objects(&all),
-            };
-        }
-        let cost = if self.count || self.idle {
-            about.cost()
-        } else {
-            about.cost_of(&all)
-        };
-        let on_node = match &self.nodes[..] {
-            [] => String::new(),
-            [node] if n == 1 => format!(" on the node {node}"),
-            [node] => format!(", all on the node {node}"),
-            all => format!(", all on the nodes {}", names(all)),
-        };
+        }));
         if self.unscraped {
             evidence.push(
                 "The pods that have metrics are on other nodes: metrics-server has nothing of these."
                     .to_owned(),
             );
         }
-        let summary = match (self.count, n) {
-            (false, 1) if self.of == 1 => {
-                format!("the only pod does not count{named}{on_node}{cost}")
-            }
-            (false, n) if n == self.of => {
-                format!("none of the {of} counts{named}{on_node}{cost}")
-            }
-            (false, _) => format!("{n} of {of} {verb} not count{named}{on_node}{cost}"),
-            (true, 1) => format!("1 of {of} counts although it is not ready{cost}"),
-            (true, _) => {
-                format!("{n} of {of} count although they are not ready{on_node}{cost}")
-            }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let Some(first) = self.first(about) else {
+            return Advice::default();
         };
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands: if self.unscraped {
-                about.list_pods("-o wide")
-            } else {
-                first.map(|it| about.describe(&about.pod(it).name))
-            }
-            .into_iter()
-            .collect(),
-            objects: pod_objects(&all),
-        }
+        let pod = about.pod(first);
+        let advice = match failing(pod) {
+            Some((container, reason)) => Remedy::FindUnready.says(format!(
+                "Find out why {container} does not run in {}: {reason}.",
+                pod.name
+            )),
+            None => self.by_clause(about, first.row.clause, pod),
+        };
+        advice.with_all(if self.unscraped {
+            about.list_pods("-o wide")
+        } else {
+            Some(about.describe(&pod.name))
+        })
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        pod_objects(&self.in_order(about.pass))
     }
 }
 
@@ -227,13 +148,118 @@ pub struct UncountedPod {
 }
 
 impl UncountedPods {
+    fn of(case: &Case<'_>, pods: Vec<UncountedPod>) -> Self {
+        let alive = case.pods().filter(|pod| is_alive(pod)).count();
+        let (nodes, unscraped) = nodes_of(case, &pods);
+        Self {
+            of: alive.max(pods.len()),
+            pods,
+            count: false,
+            idle: false,
+            nodes,
+            unscraped,
+        }
+    }
+
     /// Returns the names of the pods.
     pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
+        self.in_order(pass).into_iter().collect()
+    }
+
+    /// Returns the names of the pods, in their order.
+    fn in_order<'p>(&self, pass: &'p Pass) -> Vec<&'p str> {
         let pods = &pass.input.snapshot.pods;
         self.pods
             .iter()
             .map(|it| &*pods[it.row.pod as usize].name)
             .collect()
+    }
+
+    /// Returns the pod to look at first. An error comes before what time brings.
+    fn first(&self, about: &About<'_>) -> Option<&UncountedPod> {
+        let mut pods = self.pods.iter();
+        let failing = pods.find(|it| failing(about.pod(it)).is_some());
+        failing.or(self.pods.first())
+    }
+
+    /// Names the first pod, to follow a sentence, unless the advice does.
+    fn named(&self, about: &About<'_>) -> String {
+        if self.pods.iter().any(|it| failing(about.pod(it)).is_some()) {
+            String::new()
+        } else {
+            format!(" ({})", first_of(&self.in_order(about.pass)))
+        }
+    }
+
+    /// Names the nodes, to follow a sentence.
+    fn on_nodes(&self) -> String {
+        match &self.nodes[..] {
+            [] => String::new(),
+            [node] if self.pods.len() == 1 => format!(" on the node {node}"),
+            [node] => format!(", all on the node {node}"),
+            nodes => format!(", all on the nodes {}", names(nodes)),
+        }
+    }
+
+    /// Words how they affect the answer, to follow a sentence.
+    fn cost(&self, about: &About<'_>) -> String {
+        if self.count || self.idle {
+            about.cost()
+        } else {
+            about.cost_of(&self.in_order(about.pass))
+        }
+    }
+
+    /// Words why they do not count, with the pods of each cause.
+    fn causes(&self, about: &About<'_>) -> Vec<String> {
+        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
+        for uncounted in &self.pods {
+            let name = &*about.pod(uncounted).name;
+            let cause = sentence(&because(about, uncounted));
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, names)) => names.push(name),
+                None => causes.push((cause, vec![name])),
+            }
+        }
+        let causes = causes.iter();
+        causes
+            .map(|(cause, pods)| format!("{cause}: {}.", names(pods)))
+            .collect()
+    }
+
+    /// Returns what to do about a pod that no error keeps from counting, by the clause that leaves it out.
+    fn by_clause(&self, about: &About<'_>, clause: Clause, pod: &Pod) -> Advice {
+        let is_ordinary = about.finding.severity == Severity::Info;
+        match clause {
+            Clause::InitializingNotReady | Clause::InitializingOldSample => {
+                Remedy::WaitForPods.waits("until the pods are ready and measured")
+            }
+            Clause::Pending if pod.unschedulable.is_some() => Remedy::AddNodes.says(ADD_NODES),
+            Clause::Pending if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
+            Clause::Pending => {
+                Remedy::FindUnready.says("Find out what keeps the pods from running.")
+            }
+            Clause::NoMetric if is_ordinary => {
+                Remedy::WaitForPods.waits("until the pods have metrics")
+            }
+            Clause::NoMetric if waiting(pod).is_some() => {
+                Remedy::FindUnready.says("Find out why the container does not run.")
+            }
+            Clause::NoMetric if self.unscraped => {
+                Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
+            }
+            Clause::NoMetric => Remedy::FindSamples
+                .says("Find out why the metrics API has no values for some pods."),
+            Clause::NeverReady => {
+                Remedy::FindUnready.says("Find out why the pods do not become ready.")
+            }
+            Clause::Deleted | Clause::Failed | Clause::Succeeded => {
+                Remedy::FindUnready.says("Find out why the target has no other pods.")
+            }
+            _ => Remedy::FindUnready.says(
+                "Find out why the pods are not ready; a readiness probe may fail under load.",
+            ),
+        }
     }
 }
 
@@ -280,21 +306,11 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         .flat_map(|it| it.facts.failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
-    let none_counts = |step: &MetricStep| {
-        let is_ready = |row: &PodRow| row.group == Group::Ready;
-        step.is_failed() && !step.pods.iter().any(is_ready)
-    };
-    let keeps_from_answer = |step: &MetricStep| answer.proposal.is_none() && none_counts(step);
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
     for step in case.metrics().filter(is_open) {
-        let leaves_out = |row: &PodRow| match row.group {
-            Group::Unready | Group::Missing => !is_finished(case.pod_of(row)),
-            Group::Ignored => keeps_from_answer(step),
-            Group::Ready => false,
-        };
         for &row in &step.pods {
-            if leaves_out(&row) && seen.insert(row.pod) {
+            if leaves_out(case, step, &row) && seen.insert(row.pod) {
                 pods.push(UncountedPod {
                     metric: step.index,
                     row,
@@ -312,7 +328,8 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         .map(|pod| &*pod.name)
         .collect();
     let counted = case.if_ready(|pod| names.contains(&pod.name));
-    let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
+    let mut open = case.metrics().filter(is_open);
+    let keeps_from_answer = open.any(|step| keeps_from_answer(case, step));
     let is_measured = |it: &UncountedPod| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     let idle = changes_nothing && pods.iter().all(is_measured);
@@ -324,31 +341,12 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     if changes_nothing && other == answer {
         return None;
     }
-    // Pods that have only just started, and those with another finding.
-    let is_explained = |it: &UncountedPod| {
-        let pod = case.pod_of(&it.row);
-        is_young(case, pod)
-            || is_stuck(case, pod)
-            || (it.row.group == Group::Missing && is_starting(case, pod))
-            || pod.unschedulable.is_some()
-            || case.is_foreign(pod)
-    };
     // Pods without another explanation come first.
-    pods.sort_by_key(is_explained);
-    let is_ordinary = pods.first().is_some_and(is_explained);
-    let of = case
-        .pods()
-        .filter(|pod| is_alive(pod))
-        .count()
-        .max(pods.len());
-    let (nodes, unscraped) = nodes_of(case, &pods);
+    pods.sort_by_key(|it| is_explained(case, it));
+    let is_ordinary = pods.first().is_some_and(|it| is_explained(case, it));
     let facts = UncountedPods {
-        nodes,
-        unscraped,
-        pods,
-        of,
-        count: false,
         idle,
+        ..UncountedPods::of(case, pods)
     };
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
@@ -359,6 +357,32 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         }
         Some(_) => case.weigh(facts, other, Severity::Info),
     })
+}
+
+/// Whether a metric that no pod counts for keeps the pass from an answer.
+fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
+    let is_ready = |row: &PodRow| row.group == Group::Ready;
+    let none_counts = step.is_failed() && !step.pods.iter().any(is_ready);
+    case.answer().proposal.is_none() && none_counts
+}
+
+/// Whether a metric leaves out a pod that might count.
+fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
+    match row.group {
+        Group::Unready | Group::Missing => !is_finished(case.pod_of(row)),
+        Group::Ignored => keeps_from_answer(case, step),
+        Group::Ready => false,
+    }
+}
+
+/// Whether a pod has only just started, or has another finding.
+fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
+    let pod = case.pod_of(&uncounted.row);
+    is_young(case, pod)
+        || is_stuck(case, pod)
+        || (uncounted.row.group == Group::Missing && is_starting(case, pod))
+        || pod.unschedulable.is_some()
+        || case.is_foreign(pod)
 }
 
 /// Returns the pods that are not ready but count anyway: for CPU, once they have been ready.
@@ -387,15 +411,9 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         .into_iter()
         .map(|&row| UncountedPod { metric, row })
         .collect();
-    let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let (nodes, unscraped) = nodes_of(case, &pods);
     let facts = UncountedPods {
-        nodes,
-        unscraped,
-        pods,
-        of,
         count: true,
-        idle: false,
+        ..UncountedPods::of(case, pods)
     };
     Some(Finding {
         without: Some(unready),
@@ -427,20 +445,13 @@ fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
         format!("; until ready, {} at the latest", future(about.now(), at))
     });
     let waits = waiting(pod).map_or_else(String::new, |waits| format!(" ({waits})"));
-    let period = duration(
-        about
-            .pass
-            .input
-            .snapshot
-            .controller
-            .cpu_initialization_period,
-    );
     match row.clause {
         Clause::Pending if pod.unschedulable.is_some() => "pending, without a node".to_owned(),
         Clause::Pending => format!("pending{waits}"),
         Clause::NoMetric => format!("without metrics{waits}"),
         Clause::NoReadiness => "without a Ready condition or start time".to_owned(),
         Clause::InitializingNotReady => {
+            let period = about.initialization_period();
             format!("not ready, and started less than {period} ago{until}")
         }
         Clause::InitializingOldSample => match row.sample_from {
@@ -467,6 +478,12 @@ fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
 impl<'a> About<'a> {
     pub(crate) fn pod(&self, uncounted: &UncountedPod) -> &'a Pod {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
+    }
+
+    /// Words how long CPU of pods that are not ready is not counted.
+    fn initialization_period(&self) -> String {
+        let controller = &self.pass.input.snapshot.controller;
+        duration(controller.cpu_initialization_period)
     }
 }
 

@@ -74,54 +74,66 @@ impl Kind for UnschedulablePods {
         Some(finding)
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let n = self.pods.len();
-        let pods = first_of(&self.pods);
-        let verb = if n == 1 { "has found" } else { "have found" };
-        let since = self.since.map_or_else(String::new, |since| {
-            format!(" for {}", distance(since, about.now()))
-        });
-        let mut evidence = vec![format!("Pending{since}: {}.", names(&self.pods))];
+    fn summary(&self, about: &About<'_>) -> String {
+        let verb = if self.pods.len() == 1 {
+            "has found"
+        } else {
+            "have found"
+        };
+        format!(
+            "{} {verb} no node{}{}",
+            first_of(&self.pods),
+            self.pending(about),
+            about.cost_of(&self.pods)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = vec![format!(
+            "Pending{}: {}.",
+            self.pending(about),
+            names(&self.pods)
+        )];
         let message = self.message.trim_end_matches('.');
         if !message.is_empty() {
             evidence.push(format!("The scheduler says: {message}."));
         }
-        evidence.extend(self.autoscaler.as_ref().map(|it| {
-            let at = it
-                .at
-                .map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
-            let message = it.message.trim_end_matches('.');
-            format!("The cluster autoscaler says{at}: {message}.")
-        }));
+        evidence.extend(self.autoscaler.as_ref().map(|it| it.sentence(about)));
         evidence.extend(about.otherwise(&about.with(&self.pods, "running")));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
         let refuses = self.autoscaler.as_ref().filter(|it| !it.adds);
         let is_full = refuses.is_some_and(|it| it.message.contains("max node group size reached"));
-        Text {
-            summary: format!("{pods} {verb} no node{since}{}", about.cost_of(&self.pods)),
-            evidence,
-            advice: if self.are_needed && is_full {
-                Remedy::AddNodes.says("Raise the maximum of the node group, or lower maxReplicas.")
-            } else if self.are_needed && refuses.is_some() {
-                Remedy::AddNodes.says(
-                    "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
-                )
-            } else if self.are_needed && about.finding.severity == Severity::Info {
-                Remedy::WaitForPods
-                    .waits("for a node; if none comes, add nodes or lower maxReplicas")
-            } else if self.are_needed {
-                Remedy::AddNodes.says(ADD_NODES)
-            } else {
-                Remedy::Nothing
-                    .says("Nothing to do: the metrics propose no more pods than those with a node.")
-            },
-            commands: self
-                .pods
-                .first()
-                .map(|name| about.describe(name))
-                .into_iter()
-                .collect(),
-            objects: pod_objects(&self.pods),
-        }
+        let advice = if !self.are_needed {
+            Remedy::Nothing
+                .says("Nothing to do: the metrics propose no more pods than those with a node.")
+        } else if is_full {
+            Remedy::AddNodes.says("Raise the maximum of the node group, or lower maxReplicas.")
+        } else if refuses.is_some() {
+            Remedy::AddNodes.says(
+                "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
+            )
+        } else if about.finding.severity == Severity::Info {
+            Remedy::WaitForPods.waits("for a node; if none comes, add nodes or lower maxReplicas")
+        } else {
+            Remedy::AddNodes.says(ADD_NODES)
+        };
+        advice.with_all(self.pods.first().map(|name| about.describe(name)))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods)
+    }
+}
+
+impl UnschedulablePods {
+    /// Words for how long they have been pending.
+    fn pending(&self, about: &About<'_>) -> String {
+        self.since.map_or_else(String::new, |since| {
+            format!(" for {}", distance(since, about.now()))
+        })
     }
 }
 
@@ -137,6 +149,17 @@ pub struct Autoscaler {
     pub message: String,
     /// When it last said so.
     pub at: Option<Timestamp>,
+}
+
+impl Autoscaler {
+    /// Words what it says.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let at = self
+            .at
+            .map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
+        let message = self.message.trim_end_matches('.');
+        format!("The cluster autoscaler says{at}: {message}.")
+    }
 }
 
 #[cfg(test)]

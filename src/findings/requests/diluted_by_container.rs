@@ -45,85 +45,82 @@ impl Kind for DilutedByContainer {
             .collect()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            shares,
-            pods,
-            proposal,
-            alone,
-            with_sidecars,
-        } = self;
-        let label = about.label(*metric);
-        let resource = about.spec(*metric).name();
-        let pods = count(*pods, "pod");
-        let mut evidence: Vec<String> = shares
-            .iter()
-            .map(|share| {
-                let not = if share.is_counted {
-                    ""
-                } else {
-                    ", a request that does not count"
-                };
-                format!(
-                    "{} uses {} of {}, {}, in {pods}{not}.",
-                    share.container,
-                    milli(share.usage, resource),
-                    milli(share.request, resource),
-                    percent(share.of_request())
-                )
-            })
-            .collect();
-        let Some(busiest) = shares.first() else {
-            return Text::default();
-        };
-        let container = &busiest.container;
-        evidence.push(format!(
-            "{label} proposes {proposal}; {container} alone proposes {alone} with the same target."
-        ));
-        if with_sidecars.is_some() {
-            evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
-        }
-        let has_container_metrics = about.pass.input.snapshot.controller.gates.container_metrics;
-        if has_container_metrics {
-            evidence.extend(
-                about
-                    .without()
-                    .map(|without| format!("With ContainerResource: {without}.")),
+    fn summary(&self, about: &About<'_>) -> String {
+        let label = about.label(self.metric);
+        if let Some(asked) = self.with_sidecars {
+            return format!(
+                "{label} counts the usage of sidecars and not their requests: it proposes \
+                 {}; {asked} if the requests counted",
+                self.proposal
             );
         }
-        let whole = about
-            .step(*metric)
-            .and_then(|step| step.proposal()?.current.average_utilization)
-            .map_or_else(String::new, |percent| format!(" at {percent}%"));
-        Text {
-            summary: match with_sidecars {
-                Some(asked) => format!(
-                    "{label} counts the usage of sidecars and not their requests: it proposes \
-                     {proposal}; {asked} if the requests counted"
-                ),
-                None => format!(
-                    "{label} is{whole} over all containers, while {container} uses {} of its request",
-                    percent(busiest.of_request())
-                ),
-            },
-            evidence,
-            advice: {
-                let used = about.container_metric(*metric, container);
-                if has_container_metrics {
-                    Remedy::UseContainer.says(format!("Use {used}."))
-                } else {
-                    Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
-                }
-            },
-            commands: if has_container_metrics {
-                Vec::from_iter(about.use_container(*metric, container))
+        let proposal = about.proposal(self.metric);
+        let whole = proposal.and_then(|it| it.current.average_utilization);
+        let at = whole.map_or_else(String::new, |percent| format!(" at {percent}%"));
+        let share = self.shares.first().map(ContainerShare::of_request);
+        format!(
+            "{label} is{at} over all containers, while {} uses {} of its request",
+            self.busiest(),
+            percent(share.unwrap_or_default())
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        let resource = about.spec(self.metric).name();
+        let pods = count(self.pods, "pod");
+        for share in &self.shares {
+            let not = if share.is_counted {
+                ""
             } else {
-                Vec::new()
-            },
-            objects: about.own(),
+                ", a request that does not count"
+            };
+            evidence.push(format!(
+                "{} uses {} of {}, {}, in {pods}{not}.",
+                share.container,
+                milli(share.usage, resource),
+                milli(share.request, resource),
+                percent(share.of_request())
+            ));
+        }
+        evidence.push(format!(
+            "{} proposes {}; {} alone proposes {} with the same target.",
+            about.label(self.metric),
+            self.proposal,
+            self.busiest(),
+            self.alone
+        ));
+        if self.with_sidecars.is_some() {
+            evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
+        }
+        if has_container_metrics(about) {
+            evidence.extend(about.result("With ContainerResource"));
+        }
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let used = about.container_metric(self.metric, self.busiest());
+        if has_container_metrics(about) {
+            Remedy::UseContainer
+                .says(format!("Use {used}."))
+                .with_all(about.use_container(self.metric, self.busiest()))
+        } else {
+            Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
         }
     }
+}
+
+impl DilutedByContainer {
+    /// Returns the name of the container that uses most.
+    fn busiest(&self) -> &str {
+        self.shares.first().map_or("", |share| &share.container)
+    }
+}
+
+/// Whether the version has ContainerResource metrics.
+fn has_container_metrics(about: &About<'_>) -> bool {
+    about.pass.input.snapshot.controller.gates.container_metrics
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.

@@ -118,72 +118,60 @@ impl Kind for MemoryBaseline {
         Some(Finding { without, ..finding })
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            least,
-            most,
-            target,
-            pods,
-            oldest,
-            newest,
-            percent,
-            room,
-        } = self;
-        let now = about.now();
+    fn summary(&self, _: &About<'_>) -> String {
         let of = |milli: i64| amount(milli, Format::BinarySI);
-        let (lowest, highest) = (of(*least), of(*most));
-        let usage = if lowest == highest {
-            lowest
+        let (least, most, target) = (of(self.least), of(self.most), of(self.target));
+        let usage = if least == most {
+            least
         } else {
-            format!("{lowest} to {highest}")
+            format!("{least} to {most}")
         };
+        match self.percent {
+            Some(percent) => {
+                format!("pods use {usage} each; {percent}% of the request is {target}")
+            }
+            None => {
+                let pods = count(self.pods, "pod");
+                format!("{pods} use {usage} of memory each, target {target}")
+            }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let Self { oldest, newest, .. } = *self;
+        let now = about.now();
         let ages = if oldest == newest {
-            format!("They were started {} ago.", distance(*oldest, now))
+            format!("They were started {} ago.", distance(oldest, now))
         } else {
             format!(
                 "The oldest was started {} ago, the newest {} ago.",
-                distance(*oldest, now),
-                distance(*newest, now)
+                distance(oldest, now),
+                distance(newest, now)
             )
         };
-        let is_later = now.duration_since(*oldest) >= now.duration_since(*newest) * 2;
+        let is_later = now.duration_since(oldest) >= now.duration_since(newest) * 2;
         let so = if is_later {
             ": later pods have not relieved the earlier ones"
         } else {
             ""
         };
-        let More {
-            act,
-            name,
-            commands,
-        } = room.more(about, *metric);
         let mut evidence = vec![format!("{ages} All use about the same{so}.")];
-        evidence.extend(about.of_requests(*metric));
+        evidence.extend(about.of_requests(self.metric));
+        let raised = self.room.more(about, self.metric).name;
+        evidence.extend(raised.and_then(|name| about.result(&format!("With {name}"))));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let More { act, commands, .. } = self.room.more(about, self.metric);
         let instead = match about.hpa().spec.metrics.len() {
             1 => "scale on load",
             _ => "drop the memory metric",
         };
-        let raised = name.zip(about.without());
-        evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
-        Text {
-            summary: {
-                let (pods, target) = (count(*pods, "pod"), of(*target));
-                match percent {
-                    Some(it) => {
-                        format!("pods use {usage} each; {it}% of the request is {target}")
-                    }
-                    None => format!("{pods} use {usage} of memory each, target {target}"),
-                }
-            },
-            evidence,
-            advice: Remedy::LeaveRoom.says(format!(
-                "{}, {act}, or {instead}.",
-                sentence(&about.for_fewer(room))
-            )),
-            commands,
-            objects: about.own(),
-        }
+        let fewer = sentence(&about.for_fewer(&self.room));
+        Remedy::LeaveRoom
+            .says(format!("{fewer}, {act}, or {instead}."))
+            .with_all(commands)
     }
 }
 

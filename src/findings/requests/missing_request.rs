@@ -8,7 +8,6 @@ use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
-use crate::numbers::format_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Requests};
 
@@ -106,158 +105,62 @@ impl Kind for MissingRequest {
         vec![self.metric]
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            resource,
-            containers,
-            instead,
-        } = self;
-        let label = about.label(*metric);
-        let whose = |it: &Unrequested| {
-            let (container, pods) = (&it.container, names(&it.pods));
-            let usage = it.usage.map_or_else(String::new, |usage| {
-                format!(", which uses up to {}", amount(usage, format_of(resource)))
-            });
-            let target = about.hpa().reference();
-            let holder = about.template_reference();
-            match &it.source {
-                ContainerOrigin::Template => {
-                    format!(
-                        "Container {container}{usage}, in {pods}: it is in the template of {holder}."
-                    )
-                }
-                ContainerOrigin::Injected => format!(
-                    "Container {container}{usage}, in {pods}: it is not in the template of {holder}, so it was \
-                     injected."
-                ),
-                ContainerOrigin::Earlier => format!(
-                    "Container {container}{usage}, in {pods}: the pod is of an earlier revision of {target}."
-                ),
-                ContainerOrigin::Foreign { owner: Some(owner) } => format!(
-                    "Container {container}{usage}, in {pods}: the pod belongs to {owner}, not to {target}."
-                ),
-                ContainerOrigin::Foreign { owner: None } => {
-                    format!("Container {container}{usage}, in {pods}: no object controls the pod.")
-                }
-                ContainerOrigin::Lost => format!(
-                    "Container {container}{usage}, in {pods}: in the template of {holder}, it has a request."
-                ),
-                ContainerOrigin::Unknown => format!("Container {container}{usage}, in {pods}."),
-            }
+    fn summary(&self, about: &About<'_>) -> String {
+        let (containers, pods) = (self.names(), self.pods());
+        let these = match &containers[..] {
+            [one] => format!("container {one}"),
+            several => count(several.len(), "container"),
         };
-        let mut evidence: Vec<String> = containers.iter().map(whose).collect();
-        if let (Some(container), Some(without)) = (instead, about.without()) {
-            evidence.push(format!(
-                "With a ContainerResource metric for {container}: {without}."
-            ));
-        } else if let Some(without) = about.without() {
-            evidence.push(format!("Without these pods: {without}."));
-        }
+        let verb = if containers.len() == 1 { "has" } else { "have" };
+        format!(
+            "the {} target is a percentage of the request, and {these} in {} {verb} {}, {}",
+            about.label(self.metric),
+            count(pods.len(), "pod"),
+            self.present(about),
+            about.effect("the metric")
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let containers = self.containers.iter();
+        let mut evidence: Vec<String> = containers.map(|it| self.origin(about, it)).collect();
+        evidence.extend(match &self.instead {
+            Some(container) => {
+                about.result(&format!("With a ContainerResource metric for {container}"))
+            }
+            None => about.result("Without these pods"),
+        });
         let is_own = |it: &&Unrequested| {
             matches!(
                 it.source,
                 ContainerOrigin::Template | ContainerOrigin::Injected
             )
         };
-        evidence.extend(containers.iter().filter(is_own).filter_map(|it| {
-            let (request, usage) = (self.request(about, it)?, it.usage?);
-            let share = percent(usage as f64 / request.milli_value() as f64);
-            let (container, usage) = (&it.container, milli(usage, resource));
-            Some(format!(
-                "{usage} in {container} is {share} of a request of {request}."
-            ))
-        }));
-        let first = containers.first();
-        let named: Vec<&str> = containers.iter().map(|it| &*it.container).collect();
-        let annotated = |it: &Unrequested| annotation(&it.container, resource);
-        let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
-            Some((ContainerOrigin::Injected, Some(annotation), _)) => {
-                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
-            }
-            Some((ContainerOrigin::Injected, None, Some(container))) => Remedy::UseContainer.says(
-                format!("Use {}.", about.container_metric(self.metric, container)),
-            ),
-            Some((ContainerOrigin::Injected, None, None)) => Remedy::LetInjector.says(format!(
-                "Let the injector set a {resource} request for {}.",
-                names(&named)
-            )),
-            Some((ContainerOrigin::Earlier, ..)) if about.is_paused() => {
-                let target = about.hpa().reference();
-                Remedy::Resume.says(format!(
-                    "Resume {target}, so that its pods get the requests of its template."
-                ))
-            }
-            Some((ContainerOrigin::Earlier, ..)) => {
-                let earlier = containers
-                    .iter()
-                    .filter(|it| it.source == ContainerOrigin::Earlier);
-                let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
-                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
-            }
-            Some((ContainerOrigin::Lost, ..)) => Remedy::FindRequest.says(
-                "Find out why the pods lack the request of the template: they are older, or \
-                     something removes it.",
-            ),
-            Some((ContainerOrigin::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
-            _ => {
-                let holder = about.template_reference();
-                Remedy::SetRequest.says(format!(
-                    "Set a {resource} request for {} in {holder}.",
-                    names(&named)
-                ))
-            }
-        };
+        let containers = self.containers.iter().filter(is_own);
+        evidence.extend(containers.filter_map(|it| self.share(about, it)));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let containers = self.containers.iter();
         let mut commands: Vec<Command> = containers
-            .iter()
             .filter_map(|it| self.command(about, it))
             .collect();
-        if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
-            commands.extend(about.use_container(*metric, container));
+        if let Some(container) = self.instead.as_ref().filter(|_| commands.is_empty()) {
+            commands.extend(about.use_container(self.metric, container));
         }
         commands.dedup();
-        if first.is_some_and(|it| matches!(it.source, ContainerOrigin::Foreign { .. })) {
+        let Some(first) = self.containers.first() else {
+            return Advice::default();
+        };
+        if matches!(first.source, ContainerOrigin::Foreign { .. }) {
             commands.extend(about.list_pods("--show-labels"));
         }
-        let mut pods: Vec<&str> = containers
-            .iter()
-            .flat_map(|it| names_of(&it.pods))
-            .collect();
-        pods.sort_unstable();
-        pods.dedup();
-        let effect = about.effect("the metric");
-        // A request of 0 counts as none.
-        let own = about
-            .pass
-            .input
-            .snapshot
-            .pods
-            .iter()
-            .filter(|pod| pods.contains(&&*pod.name));
-        let own = own.flat_map(|pod| pod.all_containers());
-        let own = own.filter(|it| named.contains(&&*it.name));
-        let (zero, none): (Vec<&Container>, Vec<&Container>) =
-            own.partition(|it| it.requests.get(resource).is_some());
-        let what = match (zero.is_empty(), none.is_empty()) {
-            (true, _) => "none",
-            (false, true) => "a request of 0",
-            (false, false) => "none or a request of 0",
-        };
-        let these = match &named[..] {
-            [one] => format!("container {one}"),
-            several => count(several.len(), "container"),
-        };
-        let verb = if named.len() == 1 { "has" } else { "have" };
-        Text {
-            summary: format!(
-                "the {label} target is a percentage of the request, and {these} in {} {verb} {what}, {effect}",
-                count(pods.len(), "pod")
-            ),
-            evidence,
-            advice,
-            commands,
-            objects: pod_objects(&pods),
-        }
+        self.remedy(about, first).with_all(commands)
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods())
     }
 }
 
@@ -413,6 +316,121 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl MissingRequest {
+    /// Returns the names of the containers.
+    fn names(&self) -> Vec<&str> {
+        self.containers.iter().map(|it| &*it.container).collect()
+    }
+
+    /// Returns the names of the pods.
+    fn pods(&self) -> Vec<&str> {
+        let pods = self.containers.iter().flat_map(|it| names_of(&it.pods));
+        let mut pods: Vec<&str> = pods.collect();
+        pods.sort_unstable();
+        pods.dedup();
+        pods
+    }
+
+    /// Words what the containers have instead. A request of 0 counts as none.
+    fn present(&self, about: &About<'_>) -> &'static str {
+        let (names, pods) = (self.names(), self.pods());
+        let all = about.pass.input.snapshot.pods.iter();
+        let containers = all
+            .filter(|pod| pods.contains(&&*pod.name))
+            .flat_map(|pod| pod.all_containers())
+            .filter(|it| names.contains(&&*it.name));
+        let (zero, none): (Vec<&Container>, Vec<&Container>) =
+            containers.partition(|it| it.requests.get(&self.resource).is_some());
+        match (zero.is_empty(), none.is_empty()) {
+            (true, _) => "none",
+            (false, true) => "a request of 0",
+            (false, false) => "none or a request of 0",
+        }
+    }
+
+    /// Words where a container comes from.
+    fn origin(&self, about: &About<'_>, lacking: &Unrequested) -> String {
+        let usage = lacking.usage.map_or_else(String::new, |usage| {
+            format!(", which uses up to {}", milli(usage, &self.resource))
+        });
+        let target = about.reference();
+        let holder = about.template_reference();
+        let origin = match &lacking.source {
+            ContainerOrigin::Template => format!(": it is in the template of {holder}"),
+            ContainerOrigin::Injected => {
+                format!(": it is not in the template of {holder}, so it was injected")
+            }
+            ContainerOrigin::Earlier => {
+                format!(": the pod is of an earlier revision of {target}")
+            }
+            ContainerOrigin::Foreign { owner: Some(owner) } => {
+                format!(": the pod belongs to {owner}, not to {target}")
+            }
+            ContainerOrigin::Foreign { owner: None } => ": no object controls the pod".to_owned(),
+            ContainerOrigin::Lost => format!(": in the template of {holder}, it has a request"),
+            ContainerOrigin::Unknown => String::new(),
+        };
+        let (container, pods) = (&lacking.container, names(&lacking.pods));
+        format!("Container {container}{usage}, in {pods}{origin}.")
+    }
+
+    /// Words the usage of a container as a share of the request that its advice states.
+    fn share(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
+        let (request, usage) = (self.request(about, lacking)?, lacking.usage?);
+        let share = percent(usage as f64 / request.milli_value() as f64);
+        let (container, usage) = (&lacking.container, milli(usage, &self.resource));
+        Some(format!(
+            "{usage} in {container} is {share} of a request of {request}."
+        ))
+    }
+
+    /// Returns what to do, by the origin of the container to change first.
+    fn remedy(&self, about: &About<'_>, first: &Unrequested) -> Advice {
+        let resource = &self.resource;
+        match &first.source {
+            ContainerOrigin::Injected => self.remedy_of_injected(about, &first.container),
+            ContainerOrigin::Earlier if about.is_paused() => Remedy::Resume.says(format!(
+                "Resume {}, so that its pods get the requests of its template.",
+                about.reference()
+            )),
+            ContainerOrigin::Earlier => {
+                let containers = self.containers.iter();
+                let earlier = containers.filter(|it| it.source == ContainerOrigin::Earlier);
+                let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
+                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
+            }
+            ContainerOrigin::Lost => Remedy::FindRequest.says(
+                "Find out why the pods lack the request of the template: they are older, or \
+                 something removes it.",
+            ),
+            ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
+            ContainerOrigin::Template | ContainerOrigin::Unknown => {
+                Remedy::SetRequest.says(format!(
+                    "Set a {resource} request for {} in {}.",
+                    names(&self.names()),
+                    about.template_reference()
+                ))
+            }
+        }
+    }
+
+    /// Returns what to do about an injected container.
+    fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
+        let resource = &self.resource;
+        match (annotation(container, resource), &self.instead) {
+            (Some(annotation), _) => {
+                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
+            }
+            (None, Some(container)) => Remedy::UseContainer.says(format!(
+                "Use {}.",
+                about.container_metric(self.metric, container)
+            )),
+            (None, None) => Remedy::LetInjector.says(format!(
+                "Let the injector set a {resource} request for {}.",
+                names(&self.names())
+            )),
+        }
+    }
+
     /// Returns a request of which the highest current usage is the target, and which one sample of an idle pod does not
     /// make tiny; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {

@@ -80,57 +80,55 @@ impl Kind for RequestTooSmall {
             .collect()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            resource,
-            container,
-            request,
-            usage,
-            share,
-            then,
-            since,
-            enough,
-        } = self;
-        let label = about.label(*metric);
-        let flags = format!(
-            "--request {}",
-            shell_word(&format!("{container}={resource}={enough}"))
-        );
+    fn summary(&self, about: &About<'_>) -> String {
+        let Self { share, then, .. } = *self;
+        let label = about.label(self.metric);
+        let before = if share == then {
+            "as in the last status".to_owned()
+        } else {
+            format!("after {} in the last status", percent(then))
+        };
+        format!("{label} is at {} of the requests, {before}", percent(share))
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = vec![
             format!(
-                "{container} requests {} and uses {} in each pod.",
-                milli(*request, resource),
-                milli(*usage, resource)
+                "{} requests {} and uses {} in each pod.",
+                self.container,
+                milli(self.request, &self.resource),
+                milli(self.usage, &self.resource)
             ),
             format!(
                 "The last rescale was {} ago.",
-                distance(*since, about.now())
+                distance(self.since, about.now())
             ),
         ];
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("With a request of {enough}: {without}.")),
-        );
-        Text {
-            summary: if share == then {
-                    format!("{label} is at {} of the requests, as in the last status", percent(*share))
-                } else { format!(
-                    "{label} is at {} of the requests, after {} in the last status",
-                    percent(*share),
-                    percent(*then)
-                ) },
-            evidence,
-            advice: Remedy::RaiseRequest.says(format!(
+        evidence.extend(about.result(&format!("With a request of {}", self.enough)));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let Self {
+            resource,
+            container,
+            enough,
+            ..
+        } = self;
+        let request = shell_word(&format!("{container}={resource}={enough}"));
+        let flags = format!("--request {request}");
+        Remedy::RaiseRequest
+            .says(format!(
                 "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
                  lower its usage.",
-                milli(*request, resource),
+                milli(self.request, resource),
                 about.try_it(&flags)
-            )),
-            commands: vec![about.predict(&flags)],
-            objects: vec![about.template_target()],
-        }
+            ))
+            .with(about.predict(&flags))
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        vec![about.template_target()]
     }
 }
 

@@ -172,139 +172,104 @@ impl Kind for RequestsDifferFromTemplate {
         Some(compared(case, facts, otherwise, without))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            resource,
-            containers,
-            pods,
-            vpa,
-            updated,
-            is_paused,
-            is_seen,
-            average,
-        } = self;
-        let label = about.label(*metric);
-        let request = |it: &Differing| {
-            if it.least == it.most {
-                milli(it.least, resource)
-            } else {
-                format!(
-                    "{} to {}",
-                    milli(it.least, resource),
-                    milli(it.most, resource)
-                )
-            }
+    fn summary(&self, about: &About<'_>) -> String {
+        let label = about.label(self.metric);
+        let Some(first) = self.containers.first() else {
+            return String::new();
         };
-        let wanted = |it: &Differing| match it.template {
-            Some(template) => milli(template, resource),
-            None => "nothing".to_owned(),
-        };
-        let mut evidence: Vec<String> = containers
-            .iter()
-            .map(|it| {
-                format!(
-                    "{} requests {} in {} of {pods} pods, and {} in the template.",
-                    it.container,
-                    request(it),
-                    it.pods,
-                    wanted(it)
-                )
-            })
-            .collect();
-        evidence.extend(vpa.as_ref().map(|vpa| {
-            format!(
-                "The VerticalPodAutoscaler {vpa} sets requests of {}.",
-                about.hpa().reference()
-            )
-        }));
-        if *updated > 0 {
-            evidence.push(format!(
-                "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
-                count(*updated, "pod"),
-                if *updated == 1 { "was" } else { "were" }
-            ));
-        }
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("With the template's requests: {without}.")),
+        let instead = format!(
+            "{} instead of {} in {}",
+            first.request(&self.resource),
+            first.wanted(&self.resource),
+            first.container
         );
-        let Some(first) = containers.first() else {
-            return Text::default();
-        };
-        if *is_paused {
-            let target = about.hpa().reference();
-            let (keep, so) = if *is_seen {
-                ("keep", "so that its pods get the requests of its template")
-            } else {
-                (
-                    "may keep",
-                    "which may give its pods the template's requests",
-                )
-            };
-            return Text {
-                summary: format!(
-                    "{target} is paused, so its pods {keep} earlier requests, of which {label} is a share: \
-                     {} instead of {} in {}",
-                    request(first),
-                    wanted(first),
-                    first.container
-                ),
-                evidence,
-                advice: Remedy::Resume.says(format!("Resume {target}, {so}.")),
-                commands: about.resume().into_iter().collect(),
-                objects: vec![about.target()],
-            };
+        if self.is_paused {
+            let keep = if self.is_seen { "keep" } else { "may keep" };
+            return format!(
+                "{} is paused, so its pods {keep} earlier requests, of which {label} is a share: {instead}",
+                about.reference()
+            );
         }
-        let average = average.and_then(|average| rounded_request(resource, average));
-        let is_from_vpa = vpa.is_some() || *updated > 0;
-        let other = if is_from_vpa {
-            format!(", or let the VerticalPodAutoscaler leave {resource} alone")
-        } else {
-            String::new()
-        };
-        let command = average.as_ref().and_then(|average| {
-            let mut metrics = about.hpa().spec.metrics.clone();
-            if let Some(target) = metrics[*metric].target_mut() {
-                *target = MetricTarget {
-                    type_: "AverageValue".to_owned(),
-                    average_value: Some(average.clone()),
-                    ..MetricTarget::default()
-                };
-            }
-            about.patch_spec(&json!({ "metrics": metrics }))
-        });
-        let mut objects = vec![about.hpa().reference().to_lowercase()];
-        objects.extend(
-            vpa.as_ref()
-                .map(|vpa| format!("verticalpodautoscaler/{vpa}")),
-        );
-        let who = if is_from_vpa {
+        let who = if self.is_from_vpa() {
             "a VerticalPodAutoscaler"
         } else {
             "something else"
         };
-        Text {
-            summary: format!(
-                "{label} is a share of requests that {who} sets: {} instead of {} in {}",
-                request(first),
-                wanted(first),
-                first.container
-            ),
-            evidence,
-            advice: Remedy::UseAverageValue.says(match average {
-                Some(average) => {
-                    format!(
-                        "Use {}{other}.",
-                        about.average_value(*metric, &average.to_string())
-                    )
-                }
-                None => format!("Use an AverageValue target{other}."),
-            }),
-            commands: command.into_iter().collect(),
-            objects,
+        format!("{label} is a share of requests that {who} sets: {instead}")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        for differing in &self.containers {
+            evidence.push(format!(
+                "{} requests {} in {} of {} pods, and {} in the template.",
+                differing.container,
+                differing.request(&self.resource),
+                differing.pods,
+                self.pods,
+                differing.wanted(&self.resource)
+            ));
         }
+        if let Some(vpa) = &self.vpa {
+            evidence.push(format!(
+                "The VerticalPodAutoscaler {vpa} sets requests of {}.",
+                about.reference()
+            ));
+        }
+        if self.updated > 0 {
+            evidence.push(format!(
+                "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
+                count(self.updated, "pod"),
+                if self.updated == 1 { "was" } else { "were" }
+            ));
+        }
+        evidence.extend(about.result("With the template's requests"));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let resource = &self.resource;
+        if self.is_paused {
+            let so = if self.is_seen {
+                "so that its pods get the requests of its template"
+            } else {
+                "which may give its pods the template's requests"
+            };
+            let target = about.reference();
+            return Remedy::Resume
+                .says(format!("Resume {target}, {so}."))
+                .with_all(about.resume());
+        }
+        let other = if self.is_from_vpa() {
+            format!(", or let the VerticalPodAutoscaler leave {resource} alone")
+        } else {
+            String::new()
+        };
+        let average = self.average.and_then(|it| rounded_request(resource, it));
+        let Some(average) = average else {
+            return Remedy::UseAverageValue.says(format!("Use an AverageValue target{other}."));
+        };
+        let used = about.average_value(self.metric, &average.to_string());
+        Remedy::UseAverageValue
+            .says(format!("Use {used}{other}."))
+            .with_all(about.patch_target(self.metric, |target| {
+                *target = MetricTarget {
+                    type_: "AverageValue".to_owned(),
+                    average_value: Some(average),
+                    ..MetricTarget::default()
+                };
+            }))
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        if self.is_paused {
+            return vec![about.target()];
+        }
+        let vpa = self.vpa.iter();
+        let vpa = vpa.map(|vpa| format!("verticalpodautoscaler/{vpa}"));
+        std::iter::once(about.reference().to_lowercase())
+            .chain(vpa)
+            .collect()
     }
 }
 
@@ -321,6 +286,31 @@ pub struct Differing {
     pub most: i64,
     /// The number of pods in which it differs.
     pub pods: usize,
+}
+
+impl RequestsDifferFromTemplate {
+    /// Whether a VerticalPodAutoscaler sets the requests.
+    fn is_from_vpa(&self) -> bool {
+        self.vpa.is_some() || self.updated > 0
+    }
+}
+
+impl Differing {
+    /// Words the request in the pods.
+    fn request(&self, resource: &str) -> String {
+        let least = milli(self.least, resource);
+        if self.least == self.most {
+            least
+        } else {
+            format!("{least} to {}", milli(self.most, resource))
+        }
+    }
+
+    /// Words the request in the template.
+    fn wanted(&self, resource: &str) -> String {
+        let template = self.template.map(|template| milli(template, resource));
+        template.unwrap_or_else(|| "nothing".to_owned())
+    }
 }
 
 /// Whether a pod says that a VerticalPodAutoscaler has changed its requests for a resource.

@@ -88,71 +88,69 @@ impl Kind for ResizeInProgress {
         Some(compared(case, facts, Severity::Info, without))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            resource,
-            containers,
-            condition,
-        } = self;
-        let label = about.label(*metric);
-        let mut evidence: Vec<String> = containers
-            .iter()
-            .take(3)
-            .map(|it| {
-                let (spec, in_effect) = (milli(it.spec, resource), milli(it.in_effect, resource));
-                let (container, pod) = (&it.container, &it.pod);
-                format!("{container} of {pod} requests {spec}; {in_effect} is in effect.")
-            })
-            .collect();
-        evidence.extend(condition.as_ref().map(|condition| {
-            let since = condition
-                .last_transition_time
-                .map_or_else(String::new, |since| {
-                    format!(" since {}", time(about.now(), since))
-                });
-            let said = told([&condition.reason, &condition.message]);
-            format!("{}{since}{said}.", condition.type_)
-        }));
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("With the requests in effect: {without}.")),
-        );
-        let mut pods: Vec<&str> = containers.iter().map(|it| &*it.pod).collect();
-        pods.dedup();
-        let is_infeasible = condition
-            .as_ref()
-            .is_some_and(|it| it.reason == "Infeasible");
-        let (not, advice) = if is_infeasible {
-            (
-                "cannot come into effect",
-                Remedy::RequestLess.says(format!(
-                    "Request less {resource}: the node cannot hold the pod with this request."
-                )),
-            )
+    fn summary(&self, about: &About<'_>) -> String {
+        let not = if self.is_infeasible() {
+            "cannot come into effect"
         } else {
-            (
-                "are not yet in effect",
-                Remedy::WaitForResize
-                    .waits("until the resize is done")
-                    .or("use an AverageValue target"),
-            )
+            "are not yet in effect"
         };
-        Text {
-            summary: format!(
-                "{label} is a share of requests that {not} in {}",
-                count(pods.len(), "pod")
-            ),
-            evidence,
-            advice,
-            commands: pods
-                .first()
-                .map(|pod| about.describe(pod))
-                .into_iter()
-                .collect(),
-            objects: pod_objects(&pods),
+        format!(
+            "{} is a share of requests that {not} in {}",
+            about.label(self.metric),
+            count(self.pods().len(), "pod")
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = Vec::new();
+        for resized in self.containers.iter().take(3) {
+            let [spec, in_effect] =
+                [resized.spec, resized.in_effect].map(|it| milli(it, &self.resource));
+            let Resized { pod, container, .. } = resized;
+            evidence.push(format!(
+                "{container} of {pod} requests {spec}; {in_effect} is in effect."
+            ));
         }
+        if let Some(condition) = &self.condition {
+            let since = about.since(condition);
+            let said = told([&condition.reason, &condition.message]);
+            evidence.push(format!("{}{since}{said}.", condition.type_));
+        }
+        evidence.extend(about.result("With the requests in effect"));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let advice = if self.is_infeasible() {
+            Remedy::RequestLess.says(format!(
+                "Request less {}: the node cannot hold the pod with this request.",
+                self.resource
+            ))
+        } else {
+            Remedy::WaitForResize
+                .waits("until the resize is done")
+                .or("use an AverageValue target")
+        };
+        advice.with_all(self.pods().first().map(|pod| about.describe(pod)))
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        pod_objects(&self.pods())
+    }
+}
+
+impl ResizeInProgress {
+    /// Returns the names of the pods.
+    fn pods(&self) -> Vec<&str> {
+        let mut pods: Vec<&str> = self.containers.iter().map(|it| &*it.pod).collect();
+        pods.dedup();
+        pods
+    }
+
+    /// Whether the node can never hold the pod.
+    fn is_infeasible(&self) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_some_and(|it| it.reason == "Infeasible")
     }
 }
 

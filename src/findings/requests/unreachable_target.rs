@@ -1,8 +1,8 @@
 //! The finding `unreachable-target`.
 
 use super::{milli, total};
-use crate::apimachinery::quantity::Format;
 use crate::engine::pods::counted_containers;
+use crate::findings::path;
 use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
 use crate::snapshot::Snapshot;
@@ -46,35 +46,27 @@ impl Kind for UnreachableTarget {
             .collect()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
+    fn summary(&self, about: &About<'_>) -> String {
+        let label = about.label(self.metric);
         match &self.by {
-            AtLimits::All {
-                full,
-                tolerance,
-                border,
-                reachable,
-                is_full,
-            } => {
-                let summary = value(Some(about.spec(self.metric)), full);
-                out_of_reach(
-                    about,
-                    self.metric,
-                    &summary,
-                    *tolerance,
-                    *border,
-                    *reachable,
-                    *is_full,
+            AtLimits::All { full, border, .. } => {
+                let spec = about.spec(self.metric);
+                let border = match about.target_of(self.metric).average_value {
+                    Some(_) => milli(*border, spec.name()),
+                    None => format!("{border}%"),
+                };
+                let full = value(Some(spec), full);
+                format!(
+                    "the limits let {label} reach {full}, but replicas are added only above {border}"
                 )
             }
             AtLimits::Few {
                 busy,
-                container,
-                usage,
                 limit,
                 others,
                 mean,
+                ..
             } => {
-                let of = |milli: i64| amount(milli, Format::DecimalSI);
                 let is = if busy.len() == 1 {
                     "is at its"
                 } else {
@@ -84,35 +76,90 @@ impl Kind for UnreachableTarget {
                     1 => "the other pod".to_owned(),
                     others => format!("the other {others} pods"),
                 };
-                let top = about.selector().map(|selector| {
-                    format!(
-                        "kubectl top pods {} -l {selector} --containers",
-                        about.namespace()
-                    )
-                });
-                Text {
-                    summary: format!(
-                        "{} {is} cpu limit of {}, but with {others} at {}, {} is not above its target",
-                        first_of(busy),
-                        of(*limit),
-                        of(*mean),
-                        about.label(self.metric)
-                    ),
-                    evidence: vec![
-                        format!(
-                            "In {}, {container} uses {} of its limit.",
-                            busy.first().map_or("", |it| it),
-                            of(*usage)
-                        ),
-                        "The controller looks at the average only, so it adds no replicas.".to_owned(),
-                    ],
-                    advice: Remedy::SpreadLoad.says(
-                        "Spread the work: look for sticky sessions, long connections, one consumer.",
-                    ),
-                    commands: top.map(Command::from).into_iter().collect(),
-                    objects: pod_objects(busy),
-                }
+                format!(
+                    "{} {is} cpu limit of {}, but with {others} at {}, {label} is not above its target",
+                    first_of(busy),
+                    milli(*limit, "cpu"),
+                    milli(*mean, "cpu")
+                )
             }
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        match &self.by {
+            AtLimits::All {
+                tolerance,
+                reachable,
+                ..
+            } => {
+                let target = about.target_of(self.metric);
+                let mut evidence = vec![format!(
+                    "The tolerance above the target of {} is {}.",
+                    path::target(target),
+                    percent(*tolerance)
+                )];
+                let lower = reachable.map(|lower| format!("With a target of {lower}%"));
+                evidence.extend(lower.and_then(|lower| about.result(&lower)));
+                evidence
+            }
+            AtLimits::Few {
+                busy,
+                container,
+                usage,
+                ..
+            } => vec![
+                format!(
+                    "In {}, {container} uses {} of its limit.",
+                    busy.first().map_or("", |name| name),
+                    milli(*usage, "cpu")
+                ),
+                "The controller looks at the average only, so it adds no replicas.".to_owned(),
+            ],
+        }
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        match self.by {
+            AtLimits::All {
+                reachable: Some(lower),
+                is_full,
+                ..
+            } => {
+                let target = format!("{lower}%");
+                let flags = about.target_flags(self.metric, &target);
+                // Below the limits, the usage of now says nothing about another target.
+                let flags = flags.filter(|_| is_full);
+                let hint = flags
+                    .as_ref()
+                    .map_or_else(String::new, |_| about.try_it("--target"));
+                Remedy::LowerTarget
+                    .says(format!(
+                        "Lower the target to {target} or less{hint}, or raise the limits."
+                    ))
+                    .with_all(flags.map(|flags| about.predict(&flags)))
+            }
+            AtLimits::All { .. } => {
+                Remedy::LowerTarget.says("Lower the target, or raise the limits.")
+            }
+            AtLimits::Few { .. } => {
+                let namespace = about.namespace();
+                let top = about.selector().map(|selector| {
+                    format!("kubectl top pods {namespace} -l {selector} --containers").into()
+                });
+                Remedy::SpreadLoad
+                    .says(
+                        "Spread the work: look for sticky sessions, long connections, one consumer.",
+                    )
+                    .with_all(top)
+            }
+        }
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        match &self.by {
+            AtLimits::All { .. } => about.own(),
+            AtLimits::Few { busy, .. } => pod_objects(busy),
         }
     }
 }
@@ -319,55 +366,6 @@ fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
         }
     }
     Some(true)
-}
-
-/// Words a target that no load takes the metric above.
-fn out_of_reach(
-    about: &About<'_>,
-    metric: usize,
-    full: &str,
-    tolerance: f64,
-    border: i64,
-    reachable: Option<i32>,
-    is_full: bool,
-) -> Text {
-    let label = about.label(metric);
-    let resource = about.spec(metric).name();
-    let target = about.target_of(metric);
-    let (wanted, border) = match (&target.average_value, target.average_utilization) {
-        (None, Some(percent)) => (format!("{percent}%"), format!("{border}%")),
-        (Some(average), _) => (quantity(average), milli(border, resource)),
-        (None, None) => return Text::default(),
-    };
-    let mut evidence = vec![format!(
-        "The tolerance above the target of {wanted} is {}.",
-        percent(tolerance)
-    )];
-    if let (Some(reachable), Some(without)) = (reachable, about.without()) {
-        evidence.push(format!("With a target of {reachable}%: {without}."));
-    }
-    // Below the limits, the usage of now says nothing about another target.
-    let flags = reachable
-        .filter(|_| is_full)
-        .and_then(|percent| about.target_flags(metric, &format!("{percent}%")));
-    let hint = flags
-        .as_ref()
-        .map(|_| about.try_it("--target"))
-        .unwrap_or_default();
-    Text {
-        summary: format!(
-            "the limits let {label} reach {full}, but replicas are added only above {border}"
-        ),
-        evidence,
-        advice: Remedy::LowerTarget.says(match reachable {
-            Some(reachable) => {
-                format!("Lower the target to {reachable}% or less{hint}, or raise the limits.")
-            }
-            None => "Lower the target, or raise the limits.".to_owned(),
-        }),
-        commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-        objects: about.own(),
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,17 @@ pub mod value_multiplies;
 
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::MetricStep;
-use crate::findings::Case;
+use crate::findings::{About, Case};
 use crate::keda;
 use crate::snapshot::hpa::MetricTarget;
+use crate::words::amount_of;
+
+impl About<'_> {
+    /// Words an amount of a metric.
+    fn amount(&self, metric: usize, amount: &Quantity) -> String {
+        amount_of(Some(self.spec(metric)), amount)
+    }
+}
 
 /// Returns the target of a metric as an amount; `None` for a utilization.
 pub(crate) fn amount(target: &MetricTarget) -> Option<&Quantity> {

@@ -122,70 +122,67 @@ impl Kind for StaleSamples {
         self.metrics.clone()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metrics,
-            stale,
-            samples,
-            newest,
-            window,
-            doubts_clock,
-        } = self;
-        let now = about.now();
-        let labels = about.labels(metrics);
-        let of = if stale == samples {
+    fn summary(&self, about: &About<'_>) -> String {
+        let Self { stale, samples, .. } = self;
+        let labels = about.labels(&self.metrics);
+        let these = if stale == samples {
             format!("all samples of {labels} are")
         } else {
             let are = if *stale == 1 { "is" } else { "are" };
             format!("{stale} of {samples} samples of {labels} {are}")
         };
-        let newest_at = time(now, *newest);
-        let (age, side) = if *newest > now {
-            (distance(now, *newest), "after")
+        let (age, side) = self.age(about.now());
+        if self.doubts_clock {
+            format!("{these} {age} {side} the clock of the pass")
+        } else if stale == samples && about.finding.explains {
+            let newest = time(about.now(), self.newest);
+            format!("{these} {age} old or older, so the answer is as of {newest}")
         } else {
-            (distance(*newest, now), "before")
-        };
-        let window = match window {
-            Some(window) => format!(" Its window is {}.", duration(*window)),
-            None => String::new(),
-        };
-        let evidence = vec![format!(
-            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}.{window}",
+            format!("{these} {age} old or older")
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let now = about.now();
+        let (age, side) = self.age(now);
+        let window = self.window.map_or_else(String::new, |window| {
+            format!(" Its window is {}.", duration(window))
+        });
+        vec![format!(
+            "The newest of them ends at {}, {age} {side} the time of the pass, {}.{window}",
+            time(now, self.newest),
             time(now, now)
-        )];
-        let group = about
-            .spec(metrics.first().copied().unwrap_or_default())
-            .api_group();
-        let summary = match (doubts_clock, stale == samples) {
-            (true, _) => format!("{of} {age} {side} the clock of the pass"),
-            (false, true) if about.finding.explains => {
-                format!("{of} {age} old or older, so the answer is as of {newest_at}")
-            }
-            (false, _) => format!("{of} {age} old or older"),
-        };
-        let (advice, command) = match group {
-            _ if *doubts_clock => (
-                Remedy::StateInput.says(format!(
-                    "State the time at which the objects were read: --now {newest}"
-                )),
-                None,
-            ),
-            "metrics.k8s.io" => (
-                Remedy::FindSamples.says("Find out why metrics-server has no newer samples."),
-                Some("kubectl describe apiservice v1beta1.metrics.k8s.io"),
-            ),
-            _ => (
-                Remedy::FindSamples.says("Find out why the adapter has no newer values."),
-                Some("kubectl get apiservices"),
-            ),
-        };
-        let commands = command.map(Command::from).into_iter().collect();
-        Text {
-            summary,
-            evidence,
-            advice,
-            commands,
-            objects: Vec::new(),
+        )]
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let first = self.metrics.first().copied().unwrap_or_default();
+        match about.spec(first).api_group() {
+            _ if self.doubts_clock => Remedy::StateInput.says(format!(
+                "State the time at which the objects were read: --now {}",
+                self.newest
+            )),
+            "metrics.k8s.io" => Remedy::FindSamples
+                .says("Find out why metrics-server has no newer samples.")
+                .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
+            _ => Remedy::FindSamples
+                .says("Find out why the adapter has no newer values.")
+                .with("kubectl get apiservices"),
+        }
+    }
+
+    fn objects(&self, _: &About<'_>) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl StaleSamples {
+    /// Returns how far the newest sample is from the time of the pass, and on which side.
+    fn age(&self, now: Timestamp) -> (String, &'static str) {
+        if self.newest > now {
+            (distance(now, self.newest), "after")
+        } else {
+            (distance(self.newest, now), "before")
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
-use crate::words::amount_of;
 
 /// A metric and its target are probably in different units.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,89 +80,131 @@ impl Kind for SuspectUnit {
             .collect()
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            current,
-            target,
-            ratio,
-            meant,
-            clue,
-        } = self;
-        let label = about.label(*metric);
-        let plain = number(target.milli_value() as f64 / 1000.0);
+    fn summary(&self, about: &About<'_>) -> String {
+        let Self { target, ratio, .. } = self;
+        let label = about.label(self.metric);
+        let current = about.amount(self.metric, &self.current);
+        let shown = about.amount(self.metric, target);
+        if let Clue::Divided { .. } = self.clue {
+            return format!(
+                "{label} is {current}, above its target of {shown}, but AverageValue divides it by the replicas"
+            );
+        }
         // Next to plain values, thousandths are easily taken for ones.
-        let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
-        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
-        let own = if is_fraction {
-            format!("{plain} ({target})")
+        let is_fraction = target.milli_value() < 1000 && !about.spec(self.metric).is_resource();
+        let stated = if is_fraction {
+            format!("{} ({target})", self.plain_target())
         } else {
-            shown(target)
+            shown
         };
         let times = if *ratio >= 1.0 {
-            format!("{} times its target of {own}", number(ratio.round()))
+            format!("{} times", number(ratio.round()))
         } else {
-            format!("1/{} of its target of {own}", number((1.0 / ratio).round()))
+            format!("1/{} of", number((1.0 / ratio).round()))
         };
-        let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
-        let mut evidence = vec![match clue {
-            Clue::Divided { by_query } => return divided_text(self, about, *by_query),
+        format!("{label} is {current}, {times} its target of {stated}: the units probably differ")
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = self.clue(about);
+        let meant = match self.clue {
+            Clue::Divided { .. } => "a target of type Value".to_owned(),
+            _ => about.amount(self.metric, &self.meant),
+        };
+        evidence.extend(about.result(&format!("With {meant}")));
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if let Clue::Divided { .. } = self.clue {
+            return self.use_value(about);
+        }
+        let flags = about.target_flags(self.metric, &self.meant.to_string());
+        // The name is in the command, and long ones are common.
+        let hint = flags
+            .as_ref()
+            .map_or_else(String::new, |_| about.try_it("--target"));
+        Remedy::SetTarget
+            .says(format!(
+                "Set the target to {}, if that is what is meant{hint}.",
+                about.amount(self.metric, &self.meant)
+            ))
+            .with_all(flags.map(|flags| about.predict(&flags)))
+    }
+}
+
+impl SuspectUnit {
+    /// Returns the target in plain units.
+    fn plain_target(&self) -> String {
+        number(self.target.milli_value() as f64 / 1000.0)
+    }
+
+    /// Words why the units probably differ.
+    fn clue(&self, about: &About<'_>) -> Vec<String> {
+        let Self { target, meant, .. } = self;
+        let plain = self.plain_target();
+        let share =
+            |amount: &Quantity, whole: i64| percent(amount.milli_value() as f64 / whole as f64);
+        vec![match self.clue {
+            Clue::Divided { by_query } => {
+                let says = if by_query { "query" } else { "name" };
+                return vec![
+                    format!(
+                        "Its {says} says that it is an average or a quantile, or is divided by the pods already."
+                    ),
+                    "AverageValue divides it by the replicas, so more of them make it look lower."
+                        .to_owned(),
+                ];
+            }
             Clue::Milliseconds => format!(
                 "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
                  milliseconds."
             ),
             Clue::Share => format!(
                 "Read as shares, the value is {} and the target {}.",
-                share(current),
-                share(target)
+                share(&self.current, 1000),
+                share(target, 1000)
             ),
             Clue::Whole => {
-                let step = about.step(*metric);
-                let total = step.and_then(|step| step.proposal()?.total.as_ref());
+                let total = about.proposal(self.metric).and_then(|it| it.total.as_ref());
                 let whole = match total {
-                    Some(total) => format!("the total, {}, is a whole number", shown(total)),
-                    None if about.spec(*metric).is_total() => {
+                    Some(total) => format!(
+                        "the total, {}, is a whole number",
+                        about.amount(self.metric, total)
+                    ),
+                    None if about.spec(self.metric).is_total() => {
                         "the value is a whole number".to_owned()
                     }
                     None => "the values of the pods are whole numbers".to_owned(),
                 };
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
-            Clue::Power => {
+            Clue::Power => format!(
+                "With {}, the value would be {} of the target.",
+                about.amount(self.metric, meant),
+                share(&self.current, meant.milli_value())
+            ),
+        }]
+    }
+
+    /// Returns the advice to use a target that is not divided by the replicas.
+    fn use_value(&self, about: &About<'_>) -> Advice {
+        let used = match about.owner() {
+            Some(owner) => {
+                let label = about.spec(self.metric).short_label();
                 format!(
-                    "With {}, the value would be {} of the target.",
-                    shown(meant),
-                    {
-                        let share = current.milli_value() as f64 / meant.milli_value() as f64;
-                        percent(share)
-                    }
+                    "metricType: Value for {label} in spec.triggers of ScaledObject/{}",
+                    owner.name
                 )
             }
-        }];
-        evidence.extend(
-            about
-                .without()
-                .map(|without| format!("With {}: {without}.", shown(meant))),
-        );
-        let flags = about.target_flags(*metric, &meant.to_string());
-        // The name is in the command, and long ones are common.
-        let hint = flags
-            .as_ref()
-            .map(|_| about.try_it("--target"))
-            .unwrap_or_default();
-        Text {
-            summary: format!(
-                "{label} is {}, {times}: the units probably differ",
-                shown(current)
-            ),
-            evidence,
-            advice: Remedy::SetTarget.says(format!(
-                "Set the target to {}, if that is what is meant{hint}.",
-                shown(meant)
-            )),
-            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-            objects: about.own(),
-        }
+            None => format!("value: {} instead of averageValue", self.target),
+        };
+        Remedy::UseValue
+            .says(format!("Use {used}."))
+            .with_all(about.patch_target(self.metric, |target| {
+                target.type_ = "Value".to_owned();
+                target.value = target.average_value.take();
+            }))
     }
 }
 
@@ -430,58 +471,6 @@ fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     };
     let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
     counted.clone().next().is_some() && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
-}
-
-/// Words a value that is divided by the replicas, on which it does not depend.
-fn divided_text(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
-    let SuspectUnit {
-        metric,
-        current,
-        target,
-        ..
-    } = facts;
-    let label = about.label(*metric);
-    let own = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
-    let says = if by_query {
-        "Its query says"
-    } else {
-        "Its name says"
-    };
-    let mut evidence = vec![
-        format!("{says} that it is an average or a quantile, or is divided by the pods already."),
-        "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
-    ];
-    evidence.extend(
-        about
-            .without()
-            .map(|without| format!("With a target of type Value: {without}.")),
-    );
-    let mut metrics = about.hpa().spec.metrics.clone();
-    if let Some(of_metric) = metrics[*metric].target_mut() {
-        of_metric.type_ = "Value".to_owned();
-        of_metric.value = of_metric.average_value.take();
-    }
-    let use_ = match about.hpa().scaled_object() {
-        Some(owner) => {
-            let short = about.spec(*metric).short_label();
-            format!(
-                "metricType: Value for {short} in spec.triggers of ScaledObject/{}",
-                owner.name
-            )
-        }
-        None => format!("value: {target} instead of averageValue"),
-    };
-    Text {
-        summary: format!(
-            "{label} is {}, above its target of {}, but AverageValue divides it by the replicas",
-            own(current),
-            own(target)
-        ),
-        evidence,
-        advice: Remedy::UseValue.says(format!("Use {use_}.")),
-        commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
-        objects: about.own(),
-    }
 }
 
 #[cfg(test)]

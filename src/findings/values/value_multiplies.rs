@@ -8,7 +8,6 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::{ConditionStatus, Phase};
 use crate::snapshot::shared::Shared;
-use crate::words::amount_of;
 
 /// A target for the total value multiplies the replicas as long as the value stays.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,70 +104,54 @@ impl Kind for ValueMultiplies {
         Some(Finding::explaining(severity, facts).without(without))
     }
 
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self {
-            metric,
-            current,
-            target,
-            proposals,
-            average,
-            is_average,
-        } = self;
-        let label = about.label(*metric);
-        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
-        let mut steps = proposals
-            .windows(2)
-            .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]));
+    fn summary(&self, about: &About<'_>) -> String {
+        let first = self.proposals.first().copied().unwrap_or_default();
+        format!(
+            "{} proposes {} now, and more in each pass while it stays at {}",
+            about.label(self.metric),
+            count(first, "replica"),
+            about.amount(self.metric, &self.current)
+        )
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let [current, target] =
+            [&self.current, &self.target].map(|it| about.amount(self.metric, it));
         let mut evidence = vec![format!(
-            "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
-            shown(target),
-            shown(current),
-            shown(target)
+            "The target {target} is for the value in all, so each pass multiplies the ready pods by {current} / {target}."
         )];
-        let further: Vec<String> = steps.by_ref().collect();
+        let pairs = self.proposals.windows(2);
+        let further: Vec<String> = pairs
+            .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]))
+            .collect();
         if !further.is_empty() {
+            let further = list(&further);
+            evidence.push(format!("If the value stays at {current}, {further}."));
+        }
+        if !self.is_average {
             evidence.push(format!(
-                "If the value stays at {}, {}.",
-                shown(current),
-                list(&further)
+                "As a target per replica (AverageValue), {target} proposes {}.",
+                count(self.average, "replica")
             ));
         }
-        evidence.extend((!is_average).then(|| {
-            format!(
-                "As a target per replica (AverageValue), {} proposes {}.",
-                shown(target),
-                count(*average, "replica")
-            )
-        }));
-        let mut metrics = about.hpa().spec.metrics.clone();
-        if let Some(of_metric) = metrics[*metric].target_mut() {
-            of_metric.type_ = "AverageValue".to_owned();
-            of_metric.average_value = of_metric.value.take();
+        evidence
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        if self.is_average {
+            return Remedy::Nothing
+                .says("Nothing to do if it falls as replicas are added, as a time or an average should.")
+                .with(about.ask(self.metric));
         }
-        Text {
-            summary: format!(
-                "{label} proposes {} now, and more in each pass while it stays at {}",
-                count(proposals.first().copied().unwrap_or_default(), "replica"),
-                shown(current)
-            ),
-            evidence,
-            advice: if *is_average {
-                Remedy::Nothing.says(
-                    "Nothing to do if it falls as replicas are added, as a time or an average should.",
-                )
-            } else {
-                Remedy::UseAverageValue.says(format!(
-                    "Use {} if the metric does not fall with the replicas.",
-                    about.average_value(*metric, &target.to_string())
-                ))
-            },
-            commands: if *is_average {
-                vec![about.ask(*metric)]
-            } else {
-                Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics })))
-            },
-            objects: about.own(),
-        }
+        let used = about.average_value(self.metric, &self.target.to_string());
+        Remedy::UseAverageValue
+            .says(format!(
+                "Use {used} if the metric does not fall with the replicas."
+            ))
+            .with_all(about.patch_target(self.metric, |target| {
+                target.type_ = "AverageValue".to_owned();
+                target.average_value = target.value.take();
+            }))
     }
 }
 

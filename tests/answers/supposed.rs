@@ -593,7 +593,7 @@ fn pods_of_others_are_not_the_targets() {
             vec![hpa(share), other.clone()],
             cpu,
             Err((
-                "cpu: the pods of the target are unknown: the input has no Deployment web",
+                "cpu: the pods of the target are unknown: the input lacks the target Deployment web",
                 hint,
             )),
         ),
@@ -601,7 +601,7 @@ fn pods_of_others_are_not_the_targets() {
             vec![hpa(share), other],
             both,
             Err((
-                "the pods of the target are unknown: the input has no Deployment web",
+                "the pods of the target are unknown: the input lacks the target Deployment web",
                 hint,
             )),
         ),

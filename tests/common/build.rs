@@ -33,8 +33,23 @@ fn merge(into: &mut Value, patch: &Value) {
 
 /// Returns a List of objects, as text.
 pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> String {
-    let items: Vec<_> = items.into_iter().collect();
-    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    let items = items.into_iter().map(|item| item.to_string());
+    list_of_texts("v1", "List", items)
+}
+
+/// Returns a list of another kind, as text.
+pub(crate) fn list_of(api_version: &str, kind: &str, items: &[Value]) -> String {
+    list_of_texts(api_version, kind, items.iter().map(Value::to_string))
+}
+
+/// Returns a list of objects that are texts. `json!` would copy each of them.
+pub(crate) fn list_of_texts(
+    api_version: &str,
+    kind: &str,
+    items: impl Iterator<Item = String>,
+) -> String {
+    let items = items.collect::<Vec<_>>().join(",");
+    format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{}},"items":[{items}]}}"#)
 }
 
 fn metadata(name: &str) -> Value {

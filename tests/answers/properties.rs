@@ -45,7 +45,7 @@ use serde_json::{Value, json};
 
 /// Tries a property on so few inputs that all properties take seconds; the long form takes more.
 fn holds<S: Strategy>(inputs: S, property: impl Fn(&S::Value) -> TestCaseResult) {
-    holds_for(96, inputs, property);
+    holds_for(48, inputs, property);
 }
 
 fn holds_for<S: Strategy>(cases: u32, inputs: S, property: impl Fn(&S::Value) -> TestCaseResult) {
@@ -131,7 +131,7 @@ fn other_requests_give_the_answer_of_pods_that_make_them() {
 #[test]
 fn usage_of_a_container_gives_the_answer_of_pods_that_use_it() {
     let applied = Cell::new(0);
-    holds((scenario(), new_usage()), |(scenario, new)| {
+    holds_for(96, (scenario(), new_usage()), |(scenario, new)| {
         is_as_measured(scenario, *new, &applied)
     });
     assert!(applied.get() > 8, "it applied to {} only", applied.get());

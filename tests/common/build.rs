@@ -153,3 +153,12 @@ pub(crate) fn value(value: &str) -> Value {
 pub(crate) fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).expect("YAML")
 }
+
+/// Returns the rows of one day of the example's load for backtests. On that day the HPA is at its maximum, as in the
+/// whole week, which takes seven times as long to play.
+pub(crate) fn busy_day() -> String {
+    let week = include_str!("../../examples/backtest/week.csv");
+    let is_meant = |line: &&str| line.starts_with("time,") || line.starts_with("2026-11-19T");
+    let lines: Vec<&str> = week.lines().filter(is_meant).collect();
+    lines.join("\n") + "\n"
+}

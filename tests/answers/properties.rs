@@ -250,9 +250,12 @@ fn the_scenarios_lead_everywhere() {
         }
         let scenario = scenario().new_tree(&mut runner).expect("a scenario");
         let input = read(&scenario.current()).expect("a scenario is read");
-        let (decision, object) = common::explain(&input);
-        for step in object["trace"].as_array().expect("a list of steps") {
-            note(step, &mut seen);
+        let decision = reconcile(&input.snapshot, &Remembered::of(&input).likely);
+        for step in &decision.trace {
+            note(&json!(step), &mut seen);
+        }
+        for row in decision.metrics().flat_map(|metric| &metric.pods) {
+            note(&json!([row.group, row.clause]), &mut seen);
         }
         let outcome = &decision.outcome;
         let status = outcome.status.as_ref().expect("every metric is read");

@@ -274,7 +274,7 @@ fn specs() -> impl Strategy<Value = Value> {
 
 fn holds<S: Strategy>(inputs: S, property: impl Fn(S::Value)) {
     let config = ProptestConfig {
-        cases: 48,
+        cases: common::cases(16),
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -737,7 +737,7 @@ fn a_search_that_is_none_is_refused() {
 }
 
 /// The step of the workflow for GitHub that tests a manifest against last week, with the example's files in
-/// the place of the repository's.
+/// the place of the repository's, and a day for the week.
 #[test]
 fn the_workflow_tests_a_manifest_against_last_week() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -751,13 +751,13 @@ fn the_workflow_tests_a_manifest_against_last_week() {
     let directory = tempfile::tempdir().unwrap();
     for (from, to) in [
         ("state.yaml", "ci/peak.json"),
-        ("week.csv", "ci/week.csv"),
         ("candidate.yaml", "deploy/hpa.yaml"),
     ] {
         let to = directory.path().join(to);
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::copy(root.join("examples/backtest").join(from), to).unwrap();
     }
+    std::fs::write(directory.path().join("ci/week.csv"), build::busy_day()).unwrap();
     let summary = directory.path().join("summary.md");
     let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa");
     let run = |script: &str| {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use jiff::{SignedDuration, Timestamp};
@@ -35,7 +36,7 @@ use serde_json::{Value, json};
 use crate::common::{self, build, recorded, trajectories};
 
 /// A state, and the findings expected in it.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Case {
     /// What users asked.
     thread: String,
@@ -47,17 +48,20 @@ struct Case {
     findings: Vec<String>,
 }
 
-/// All cases, by file.
-fn cases() -> BTreeMap<PathBuf, Case> {
-    let files = fs::read_dir(root().join("tests/cases")).expect("cases");
-    let files = files.map(|file| file.expect("a file").path());
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).expect("a case");
-        let case =
-            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        (path, case)
-    };
-    files.map(read).collect()
+/// All cases, by file; read once for all tests.
+fn cases() -> &'static BTreeMap<PathBuf, Case> {
+    static CASES: LazyLock<BTreeMap<PathBuf, Case>> = LazyLock::new(|| {
+        let files = fs::read_dir(root().join("tests/cases")).expect("cases");
+        let files = files.map(|file| file.expect("a file").path());
+        let read = |path: PathBuf| {
+            let text = fs::read_to_string(&path).expect("a case");
+            let case =
+                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            (path, case)
+        };
+        files.map(read).collect()
+    });
+    &CASES
 }
 
 fn root() -> &'static Path {
@@ -399,8 +403,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
 #[test]
 fn causes_are_in_one_order() {
     let mut seen = BTreeSet::new();
-    for (name, pass) in passes() {
-        let found = findings::find(&pass);
+    for ToldPass { name, found, .. } in passes() {
         // A cause stands before what follows from it, whatever it is.
         let is_linked = |it: &Finding| {
             let is_cause = found.iter().any(|other| other.follows == Some(it.code()));
@@ -426,9 +429,7 @@ fn causes_are_in_one_order() {
 /// Something that is more important, but not why there is no decision, does not stand in the headline.
 #[test]
 fn the_headline_names_the_reason_of_the_verdict() {
-    let mut case = cases()
-        .remove(&root().join("tests/cases/29.json"))
-        .expect("a case");
+    let mut case = cases()[&root().join("tests/cases/29.json")].clone();
     for item in case.state["items"].as_array_mut().expect("a list") {
         match item["kind"].as_str() {
             Some("HorizontalPodAutoscaler") => {
@@ -457,8 +458,11 @@ fn the_headline_names_the_reason_of_the_verdict() {
         Code::FieldIgnored,
         Code::DiffersFromStatus,
     ];
-    for (name, pass) in passes() {
-        let verdict = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE).verdict;
+    for ToldPass {
+        name, explanation, ..
+    } in passes()
+    {
+        let verdict = Page::new(explanation, false, Symbols::UNICODE).verdict;
         let named = NEVER.iter().find(|code| {
             let words = code.as_str().replace('-', " ").to_uppercase();
             verdict.starts_with("CANNOT DECIDE") && verdict.ends_with(&words)
@@ -510,7 +514,7 @@ fn the_same_pods_are_shown_once() {
 /// What a saved state says is found, evidence included, is found when it is read again.
 #[test]
 fn saving_a_state_changes_no_finding() {
-    for (path, case) in &cases() {
+    for (path, case) in cases() {
         let Ok(pass) = case.pass() else { continue };
         let text = saved::save::to_json(&[&pass.input], &[]).expect("a saved state");
         let options = Options {
@@ -527,7 +531,7 @@ fn saving_a_state_changes_no_finding() {
 #[test]
 fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
     let path = root().join("tests/cases/60.json");
-    let case = cases().remove(&path).expect("a case");
+    let case = &cases()[&path];
     let mut items = case.state["items"].as_array().cloned().expect("a list");
     let advice = |items: &[Value]| {
         let text = build::list(items.iter().cloned());
@@ -555,7 +559,7 @@ fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
 
 #[test]
 fn half_of_the_screens_fit_24_lines() {
-    let passes = cases().into_values().filter_map(|case| case.pass().ok());
+    let passes = cases().values().filter_map(|case| case.pass().ok());
     let mut lines: Vec<usize> = passes.map(|pass| screen(&pass).lines().count()).collect();
     lines.sort_unstable();
     let median = lines[lines.len() / 2];
@@ -578,7 +582,7 @@ fn screen(pass: &Pass) -> String {
 /// wide reports.
 #[test]
 fn a_finding_takes_at_most_three_lines() {
-    for (path, case) in &cases() {
+    for (path, case) in cases() {
         let Ok(pass) = case.pass() else { continue };
         let screen = screen(&pass);
         let Some((_, section)) = screen.split_once("\nFINDINGS\n") else {
@@ -687,12 +691,11 @@ fn found(input: &Input) -> Value {
 fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     let mut silent = Vec::new();
     let mut blocked = 0;
-    for (case, input) in recorded::inputs() {
-        let pass = Pass::run(input.clone());
-        let worst = findings::find(&pass)
-            .iter()
-            .map(|finding| finding.severity)
-            .min();
+    for ToldPass {
+        name, pass, found, ..
+    } in &passes()[..recorded::COUNT]
+    {
+        let worst = found.iter().map(|finding| finding.severity).min();
         // There is no code for a controller that may not read the scale, or a failing server.
         let has_cause = match pass.decision.block() {
             Some(Block::NoScale) => pass
@@ -711,11 +714,7 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
         });
         blocked += usize::from(has_cause);
         if (has_cause || failed) && worst.is_none_or(|worst| worst > Severity::Warning) {
-            silent.push(format!(
-                "{}: {:?}, {worst:?}",
-                case.name,
-                pass.decision.block()
-            ));
+            silent.push(format!("{name}: {:?}, {worst:?}", pass.decision.block()));
         }
     }
     assert!(blocked > 50, "{blocked} passes are blocked");
@@ -870,8 +869,11 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
         "blocked-by-failed-metric",
     ];
     let mut seen = BTreeMap::new();
-    for (case, input) in recorded::inputs() {
-        let (_, explanation) = common::explain(input);
+    for ToldPass {
+        name, explanation, ..
+    } in &passes()[..recorded::COUNT]
+    {
+        let explanation = serde_json::to_value(explanation).expect("JSON");
         let mut known = BTreeSet::new();
         integers_of(&explanation["trace"], &mut known);
         integers_of(&explanation["hpa"]["spec"], &mut known);
@@ -895,11 +897,7 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
                 .into_iter()
                 .filter(|number| !known.contains(number))
                 .collect();
-            assert!(
-                unknown.is_empty(),
-                "{}: {summary} has {unknown:?}",
-                case.name
-            );
+            assert!(unknown.is_empty(), "{name}: {summary} has {unknown:?}");
         }
     }
     assert!(seen.len() >= 6, "{seen:?}");
@@ -1488,14 +1486,15 @@ fn is_between(borders: Option<&Borders>) -> bool {
 #[test]
 fn a_maximum_is_told_if_it_decides() {
     let mut seen = BTreeMap::new();
-    for (name, pass) in passes() {
+    for ToldPass {
+        name, pass, found, ..
+    } in passes()
+    {
         if pass.decision.path() != Some(AtABound::Metrics) {
             continue;
         }
         let max = pass.input.snapshot.hpa.spec.max_replicas;
-        let told = findings::find(&pass)
-            .iter()
-            .any(|it| it.code() == Code::AtMax);
+        let told = found.iter().any(|it| it.code() == Code::AtMax);
         let unwritten = pass.decision.unwritten().map(|it| it.0);
         let is_there = unwritten.or(pass.decision.replicas_after()) == Some(max);
         let wants_more = pass
@@ -1521,15 +1520,18 @@ fn a_maximum_is_told_if_it_decides() {
     );
 }
 
-/// The 507 recorded passes, moments of recorded runs, and the states of users. A run has many moments that differ
-/// little: one in eight is taken, or all of them if `ALL_MOMENTS` is set.
-pub(crate) fn passes() -> impl Iterator<Item = (String, Pass)> {
-    let all = env::var_os("ALL_MOMENTS").is_some();
-    one_in(if all { 1 } else { 8 })
+/// The 507 recorded passes, moments of recorded runs, and the states of users, told once for all tests. A run has
+/// many moments that differ little: one in eight is taken, or all of them if `ALL_MOMENTS` is set.
+pub(crate) fn passes() -> &'static [ToldPass] {
+    static PASSES: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
+        let has_all = env::var_os("ALL_MOMENTS").is_some();
+        one_in(if has_all { 1 } else { 8 })
+    });
+    &PASSES
 }
 
 /// The same, of the moments one in `each`.
-pub(crate) fn one_in(each: usize) -> impl Iterator<Item = (String, Pass)> {
+pub(crate) fn one_in(each: usize) -> Vec<ToldPass> {
     let recorded = recorded::inputs().iter();
     let recorded = recorded.map(|(case, input)| (case.name.clone(), Pass::run(input.clone())));
     let runs = trajectories::NAMES.into_iter().flat_map(move |name| {
@@ -1542,23 +1544,48 @@ pub(crate) fn one_in(each: usize) -> impl Iterator<Item = (String, Pass)> {
         })
     });
     let states = cases()
-        .into_iter()
+        .iter()
         .filter_map(|(path, case)| Some((path.display().to_string(), case.pass().ok()?)));
-    recorded.chain(runs).chain(states)
+    let all = recorded.chain(runs).chain(states);
+    all.map(|(name, pass)| ToldPass::new(name, pass)).collect()
+}
+
+/// A pass with what is found in it, and how it is told.
+pub(crate) struct ToldPass {
+    pub(crate) name: String,
+    pub(crate) pass: &'static Pass,
+    pub(crate) found: Vec<Finding>,
+    pub(crate) explanation: Explanation<'static>,
+}
+
+impl ToldPass {
+    pub(crate) fn new(name: String, pass: Pass) -> Self {
+        // It is looked at until the tests end.
+        let pass: &Pass = Box::leak(Box::new(pass));
+        Self {
+            name,
+            pass,
+            found: findings::find(pass),
+            explanation: Explanation::new(pass),
+        }
+    }
 }
 
 #[test]
 fn the_evidence_is_that_of_the_trace() {
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
-    for (name, pass) in passes() {
-        for finding in findings::find(&pass) {
+    for ToldPass {
+        name, pass, found, ..
+    } in passes()
+    {
+        for finding in found {
             seen.insert(finding.code());
             let code = finding.code().as_str();
-            let of_reading = OF_METRICS.contains(&finding.code()) && is_beyond(&pass);
-            let reading = of_reading.then(|| within_bounds(&pass));
+            let of_reading = OF_METRICS.contains(&finding.code()) && is_beyond(pass);
+            let reading = of_reading.then(|| within_bounds(pass));
             wrong.extend(
-                faults(reading.as_ref().unwrap_or(&pass), &finding)
+                faults(reading.as_ref().unwrap_or(pass), finding)
                     .into_iter()
                     .map(|it| format!("{name}: {code}: {it}")),
             );
@@ -1581,14 +1608,19 @@ fn the_evidence_is_that_of_the_trace() {
 #[test]
 fn the_replicas_in_the_evidence_are_known() {
     let mut checked = 0;
-    for (name, pass) in passes() {
-        let explanation = Explanation::new(&pass);
-        let views = serde_json::to_value(&explanation).expect("JSON");
+    for ToldPass {
+        name,
+        found,
+        explanation,
+        ..
+    } in passes()
+    {
+        let views = serde_json::to_value(explanation).expect("JSON");
         let mut known = BTreeSet::new();
         for part in ["trace", "proposal", "upcoming", "outcome", "hpa"] {
             integers_of(&views[part], &mut known);
         }
-        for finding in findings::find(&pass) {
+        for finding in found {
             known.extend(integers(&format!("{finding:?}")));
         }
         for finding in views["findings"].as_array().expect("a list") {

@@ -1980,8 +1980,8 @@ fn objects(items: &[Value]) -> Objects {
         are_manifests: true,
         ..Objects::default()
     };
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    read_text(&list.to_string(), "the input", &mut objects).expect("objects");
+    let list = build::list_of("v1", "List", items);
+    read_text(&list, "the input", &mut objects).expect("objects");
     objects
 }
 
@@ -2030,12 +2030,16 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
         let template = json!({
             "metadata": {"labels": first["metadata"]["labels"]}, "spec": first["spec"],
         });
+        let read = |items: &[Value]| {
+            assemble(objects(items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input")
+        };
+        let input = read(&[&items[..], &[deployment(&template)]].concat());
+        let before = decide(&input);
         for (edit, count, others) in applied.iter_mut().skip(number % 3).step_by(3) {
             let mut edited = template.clone();
             if !edit.make(&mut edited) {
                 continue;
             }
-            let running = [&items[..], &[deployment(&template)]].concat();
             let mut expected = [&items[..], &[deployment(&edited)]].concat();
             for item in &mut expected {
                 if is(item, "Pod") && of_target(item) {
@@ -2052,15 +2056,11 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
                     containers.retain(|own| own["name"] != gone);
                 }
             }
-            let read = |items: &[Value]| {
-                assemble(objects(items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input")
-            };
-            let (input, expected) = (read(&running), read(&expected));
+            let expected = read(&expected);
             let candidate = objects(&[deployment(&edited)]);
             let candidate = Candidate::find(&candidate, &options(), "web.yaml", Validate::Strict);
             let mut assumptions = Assumptions::default();
             assumptions.replace_hpa(candidate.expect("a candidate"));
-            let before = decide(&input);
             let assumed = assumptions.apply(input.clone(), &before);
             // Some of the pods request less as a whole than their containers, which no template may.
             let is_refused = |e: &Error| {

@@ -32,7 +32,7 @@ use serde_json::json;
 
 #[test]
 fn the_engine_gives_the_answers_on_both_sides() {
-    gives_the_answers_on_both_sides(80);
+    gives_the_answers_on_both_sides(40);
 }
 
 #[test]

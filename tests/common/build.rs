@@ -33,8 +33,23 @@ fn merge(into: &mut Value, patch: &Value) {
 
 /// Returns a List of objects, as text.
 pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> String {
-    let items: Vec<_> = items.into_iter().collect();
-    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    let items = items.into_iter().map(|item| item.to_string());
+    list_of_texts("v1", "List", items)
+}
+
+/// Returns a list of another kind, as text.
+pub(crate) fn list_of(api_version: &str, kind: &str, items: &[Value]) -> String {
+    list_of_texts(api_version, kind, items.iter().map(Value::to_string))
+}
+
+/// Returns a list of objects that are texts. `json!` would copy each of them.
+pub(crate) fn list_of_texts(
+    api_version: &str,
+    kind: &str,
+    items: impl Iterator<Item = String>,
+) -> String {
+    let items = items.collect::<Vec<_>>().join(",");
+    format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{}},"items":[{items}]}}"#)
 }
 
 fn metadata(name: &str) -> Value {
@@ -137,4 +152,13 @@ pub(crate) fn value(value: &str) -> Value {
 /// Reads YAML in its short form, which tables use for objects.
 pub(crate) fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).expect("YAML")
+}
+
+/// Returns the rows of one day of the example's load for backtests. On that day the HPA is at its maximum, as in the
+/// whole week, which takes seven times as long to play.
+pub(crate) fn busy_day() -> String {
+    let week = include_str!("../../examples/backtest/week.csv");
+    let is_meant = |line: &&str| line.starts_with("time,") || line.starts_with("2026-11-19T");
+    let lines: Vec<&str> = week.lines().filter(is_meant).collect();
+    lines.join("\n") + "\n"
 }

@@ -72,3 +72,9 @@ pub(crate) fn predict(
         output.status.code(),
     )
 }
+
+/// Returns how many random cases a property is tried on: so few that all of them take seconds, or `PROPTEST_CASES`.
+pub(crate) fn cases(few: u32) -> u32 {
+    let stated = std::env::var("PROPTEST_CASES").ok();
+    stated.map_or(few, |count| count.parse().expect("a number of cases"))
+}

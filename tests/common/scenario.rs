@@ -30,25 +30,23 @@ pub(crate) struct Scenario {
 
 impl Scenario {
     pub(crate) fn text(&self) -> String {
-        let list = |api: &str, kind: &str, items: &[Value]| json!({"apiVersion": api, "kind": kind, "metadata": {}, "items": items});
-        let mut items = vec![self.state.clone()];
-        items.extend(
-            [&self.hpas, &self.pods, &self.pod_metrics]
-                .into_iter()
-                .flatten()
-                .cloned(),
-        );
-        items.push(list(
-            "custom.metrics.k8s.io/v1beta2",
-            "MetricValueList",
-            &self.custom,
-        ));
-        items.push(list(
+        let Self {
+            state,
+            hpas,
+            pods,
+            pod_metrics,
+            custom,
+            external,
+        } = self;
+        let objects = [std::slice::from_ref(state), hpas, pods, pod_metrics];
+        let custom = build::list_of("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom);
+        let external = build::list_of(
             "external.metrics.k8s.io/v1beta1",
             "ExternalMetricValueList",
-            &self.external,
-        ));
-        list("v1", "List", &items).to_string()
+            external,
+        );
+        let items = objects.into_iter().flatten().map(Value::to_string);
+        build::list_of_texts("v1", "List", items.chain([custom, external]))
     }
 
     /// Returns the same objects, with those that the APIs return in no particular order rearranged.

@@ -1442,7 +1442,7 @@ fn ends_soon(test: &str, size: usize, limit: Duration) {
 
 #[test]
 fn megabytes_of_something_else_end_soon() {
-    ends_soon("megabytes", 5_000_000, Duration::from_secs(20));
+    ends_soon("megabytes", 2_000_000, Duration::from_secs(20));
 }
 
 /// `cargo test --release --test program -- --ignored`
@@ -2446,10 +2446,10 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
 
 #[test]
 fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
-    let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
-    let (state, week) = (example("state.yaml"), example("week.csv"));
+    let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+    let day = file("far_above_the_lines", build::busy_day());
     let args = [
-        "predict", "web", "-n", "shop", "-f", &state, "--trace", &week, "--max", "100",
+        "predict", "web", "-n", "shop", "-f", state, "--trace", &day, "--max", "100",
     ];
     let picture = answer(&[&args[..], &["-o", "svg"]].concat(), "", &[]);
     assert!(
@@ -2469,7 +2469,7 @@ fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
         .collect::<Vec<_>>()
         .join("\n");
     assert!(without.len() < with.len());
-    let week = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
+    let day = file("the_time_of_a_state", build::busy_day());
     for (state, said) in [
         (
             with,
@@ -2481,7 +2481,7 @@ fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
         ),
     ] {
         let printed = answer(
-            &["predict", "web", "-f", "-", "--trace", week, "-o", "json"],
+            &["predict", "web", "-f", "-", "--trace", &day, "-o", "json"],
             &state,
             &[],
         );

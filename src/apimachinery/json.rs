@@ -226,6 +226,15 @@ pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<
     })
 }
 
+/// Reads one JSON text that is not of Kubernetes: null is only what a type says that it is.
+pub(crate) fn read_strictly<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
+    let elements = Elements::of_answer();
+    elements.read_null_as_zero(false);
+    read_to_end(json, |reader| {
+        T::deserialize(Objects::new(reader, &elements))
+    })
+}
+
 /// Reads one JSON text with a seed, which limits the elements itself.
 pub(crate) fn read_seed<'de, S: DeserializeSeed<'de>>(
     seed: S,

@@ -357,7 +357,7 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
         infos,
         is_partial,
         data,
-    } = json::read_borrowed(&text).map_err(odd)?;
+    } = json::read_strictly(&text).map_err(odd)?;
     if status.0 == "error" {
         let sort = error_type.unwrap_or_default().0;
         let mut text = error.unwrap_or_default().0;
@@ -379,7 +379,7 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
     let series = match &*result_type.0 {
         "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
-            let sample: RawSample = json::read_borrowed(result.get()).map_err(odd)?;
+            let sample: RawSample = json::read_strictly(result.get()).map_err(odd)?;
             let points = sample.point().into_iter().collect();
             vec![Series {
                 labels: SeriesLabels::default(),
@@ -501,6 +501,9 @@ mod tests {
             r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1e300,"1"]}]}}"#,
             r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"one"]}]}}"#,
             r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,2]}]}}"#,
+            r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[null,"1"]}]}}"#,
+            r#"{"status":"success","data":{"resultType":"scalar","result":[null,"1"]}}"#,
+            r#"{"status":null,"data":{"resultType":"scalar","result":[1,"1"]}}"#,
             r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[[2,"1"],[1,"1"]]}]}}"#,
             r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1,"1"],[1,"1"]]}]}}"#,
         ] {

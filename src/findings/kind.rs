@@ -4,7 +4,7 @@ use super::about::{About, Advice};
 use super::causes::Others;
 use super::scope::{Aspect, Rank};
 use super::{Case, Code, Finding};
-use crate::engine::decision::Block;
+use crate::engine::decision::{Block, Decision};
 
 /// A kind of finding. The type that implements it has the facts.
 pub(crate) trait Kind {
@@ -40,6 +40,11 @@ pub(crate) trait Kind {
     /// Returns the metrics whose failure or samples it explains.
     fn concerns(&self) -> Vec<usize> {
         self.failed_metrics()
+    }
+
+    /// Whether the verdict on a decision names the rule that it is about.
+    fn is_in_verdict(&self, _: &Decision) -> bool {
+        false
     }
 
     /// Says what is wrong, and how it affects the answer, in one sentence.

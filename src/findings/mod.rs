@@ -43,7 +43,7 @@ pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 
-use crate::engine::decision::{Block, Direction, Path};
+use crate::engine::decision::{Block, Decision, Direction, Path};
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -218,6 +218,13 @@ macro_rules! catalogue {
             fn cause(&self, others: &Others<'_>) -> Option<Code> {
                 match self {
                     $(Self::$name(facts) => facts.cause(others),)*
+                }
+            }
+
+            /// Whether the verdict on a decision names the rule that they are about.
+            fn is_in_verdict(&self, decision: &Decision) -> bool {
+                match self {
+                    $(Self::$name(facts) => facts.is_in_verdict(decision),)*
                 }
             }
 

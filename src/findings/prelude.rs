@@ -9,7 +9,7 @@ pub(crate) use super::{
     Severity,
 };
 pub(crate) use crate::apimachinery::names::shell_word;
-pub(crate) use crate::engine::decision::{Direction, MetricStep};
+pub(crate) use crate::engine::decision::{Decision, Direction, LimitStep, MetricStep};
 pub(crate) use crate::snapshot::pod::Pod;
 pub(crate) use crate::words::{
     amount, count, distance, duration, future, list, number, percent, quantity, sentence, time,

@@ -26,6 +26,4 @@ pub(crate) enum Aspect {
     Passes,
     /// Where it follows from another one, it says the same once more.
     Repeats,
-    /// It is a rule that decides, which the verdict names.
-    Decides,
 }

@@ -24,6 +24,12 @@ pub struct FindingView {
     /// Whether it is the reason for which the pass ends without a decision.
     #[serde(skip)]
     pub(crate) ends: bool,
+    /// Whether the verdict says the same: an ordinary rule decides, and no one needs to act on it.
+    #[serde(skip)]
+    pub(crate) is_in_verdict: bool,
+    /// Whether it explains the result of the pass.
+    #[serde(skip)]
+    pub(crate) explains: bool,
     #[serde(flatten)]
     pub(super) text: Text,
 }
@@ -47,11 +53,6 @@ impl FindingView {
     /// Returns the commands to paste.
     pub fn commands(&self) -> &[String] {
         &self.text.commands
-    }
-
-    /// Whether the verdict says the same: an ordinary rule decides, and no one needs to act on it.
-    pub(crate) fn is_in_verdict(&self) -> bool {
-        self.code.is(Aspect::Decides) && self.severity == Severity::Info
     }
 
     /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
@@ -95,6 +96,9 @@ fn view(pass: &Pass, finding: &Finding) -> FindingView {
         metrics,
         follows: finding.follows,
         ends: finding.ends(pass.decision.block()),
+        is_in_verdict: finding.severity == Severity::Info
+            && finding.facts.is_in_verdict(&pass.decision),
+        explains: finding.explains,
         text,
     }
 }

@@ -122,6 +122,7 @@ impl BlockedByFailedMetric {
     fn one_or_many(&self, one: &'static str, many: &'static str) -> &'static str {
         if self.failed.len() == 1 { one } else { many }
     }
+
     /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {

@@ -203,6 +203,7 @@ impl Unmapped {
             ))
             .with(replaced.unwrap_or_else(|| "kubectl api-resources".into()))
     }
+
     /// Recognizes the error of the controller's mapper about the object that a metric describes.
     fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {
         let object = spec.described_object()?;

@@ -129,6 +129,7 @@ impl MetricNotFound {
             )),
         }
     }
+
     fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
         let spec = case.spec(step);
         let group = spec.api_group();

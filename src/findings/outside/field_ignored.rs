@@ -197,6 +197,7 @@ impl FieldIgnored {
     fn may_set(&self) -> bool {
         self.settable && !self.is_managed
     }
+
     /// Returns fields of a gate, without their paths.
     fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
         Self {

@@ -206,6 +206,7 @@ impl PausedByKeda {
             })
             .collect()
     }
+
     /// Whether it pauses both directions.
     pub(crate) fn is_whole(&self) -> bool {
         self.annotations

@@ -1,7 +1,7 @@
 //! The finding `at-max`.
 
 use super::bound::{Bound, bound, bounded, leave, suspected};
-use super::{proposed, target, tried};
+use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Group;
 use crate::findings::about::exact;
@@ -38,7 +38,7 @@ impl Kind for AtMax {
     const REMEDY: &'static str = "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
              pod can carry more.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides, Aspect::Repeats];
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooManyReplicas")?;
@@ -83,6 +83,10 @@ impl Kind for AtMax {
             .beyond(self.bound.asked, self.bound.bound)
             .or_else(|| others.prior_to_more(self.bound.metric))
             .or_else(|| others.any(Code::AboveMax))
+    }
+
+    fn is_in_verdict(&self, decision: &Decision) -> bool {
+        is_limited(decision, LimitStep::is_bound)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

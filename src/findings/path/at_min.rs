@@ -1,7 +1,7 @@
 //! The finding `at-min`.
 
 use super::bound::{Bound, bound, bounded, least, leave, suspected};
-use super::{NOTHING_TO_DO, proposed};
+use super::{NOTHING_TO_DO, is_limited, proposed};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ScaledObjectSpec;
@@ -22,7 +22,6 @@ impl Kind for AtMin {
     const WHEN: &'static str = "The metrics propose fewer than `minReplicas`.";
     const REMEDY: &'static str = "Nothing to do.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooFewReplicas")?;
@@ -40,6 +39,10 @@ impl Kind for AtMin {
             .beyond(self.bound.asked, self.bound.bound)
             .or_else(|| others.doubt())
             .or_else(|| others.any(Code::BelowMin))
+    }
+
+    fn is_in_verdict(&self, decision: &Decision) -> bool {
+        is_limited(decision, LimitStep::is_bound)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::{limit, proposed, rules, tried, verb};
+use super::{is_limited, limit, proposed, rules, tried, verb};
 use crate::findings::prelude::*;
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -27,7 +27,6 @@ impl Kind for DirectionDisabled {
     const REMEDY: &'static str = "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
              well.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
@@ -62,6 +61,10 @@ impl Kind for DirectionDisabled {
             Facts::PausedByKeda(pause) => pause.may_disable(self.direction),
             _ => false,
         })
+    }
+
+    fn is_in_verdict(&self, decision: &Decision) -> bool {
+        is_limited(decision, LimitStep::is_disabled)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

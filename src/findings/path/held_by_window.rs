@@ -2,7 +2,7 @@
 
 use super::{held, limit, policy, rules, tried, verb, winner};
 use crate::calendar::Calendar;
-use crate::engine::decision::{LimitStep, StabilizeStep};
+use crate::engine::decision::StabilizeStep;
 use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::memory::ground::{Ground, Running};
@@ -49,7 +49,6 @@ impl Kind for HeldByWindow {
     const REMEDY: &'static str = "Wait until the recommendation leaves the window. A window that is longer than by default can be \
              shortened to scale down sooner.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;
@@ -135,6 +134,10 @@ impl Kind for HeldByWindow {
             .or_else(|| others.writer())
     }
 
+    fn is_in_verdict(&self, decision: &Decision) -> bool {
+        decision.stabilization().is_some_and(StabilizeStep::holds)
+    }
+
     fn summary(&self, about: &About<'_>) -> String {
         let (desired, replicas) = (self.desired, self.held_by.replicas);
         let window = duration(self.window);
@@ -201,9 +204,10 @@ impl Kind for HeldByWindow {
             return self.add_behavior(about);
         }
         let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
-        let until = end.map_or_else(String::new, |end| {
-            format!("until {}", time(about.now(), end))
-        });
+        let until = match end {
+            Some(end) => format!("until {}", time(about.now(), end)),
+            None => "until the recommendation leaves the window".to_owned(),
+        };
         if self.busy {
             return keep_busy(about, until);
         }

@@ -204,14 +204,21 @@ fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
 
 pub(crate) fn target(target: &MetricTarget) -> String {
     match (
-        target.average_utilization,
         &target.average_value,
+        target.average_utilization,
         &target.value,
     ) {
-        (Some(percent), ..) => format!("{percent}%"),
-        (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
+        (Some(amount), ..) | (None, None, Some(amount)) => quantity(amount),
+        (None, Some(percent), _) => format!("{percent}%"),
         (None, None, None) => String::new(),
     }
+}
+
+/// Whether a limit of a kind changes the replicas of a decision.
+fn is_limited(decision: &Decision, is_it: fn(&LimitStep) -> bool) -> bool {
+    decision
+        .limit()
+        .is_some_and(|limit| limit.holds() && is_it(limit))
 }
 
 /// The advice where nothing is wrong.

@@ -1,6 +1,6 @@
 //! The finding `rate-limited`.
 
-use super::{limit, policies, proposed, rules, winner};
+use super::{is_limited, limit, policies, proposed, rules, winner};
 use crate::engine::decision::RateLimit;
 use crate::findings::NextChange;
 use crate::findings::prelude::*;
@@ -32,7 +32,6 @@ impl Kind for RateLimited {
     const REMEDY: &'static str =
         "Wait for the next passes, or change the policies in the behavior of the HPA.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
@@ -53,6 +52,10 @@ impl Kind for RateLimited {
             .beyond(self.desired, self.result)
             .or_else(|| others.prior_to_more(self.metric).filter(|_| is_up))
             .or_else(|| others.writer())
+    }
+
+    fn is_in_verdict(&self, decision: &Decision) -> bool {
+        is_limited(decision, |it| it.is_rate() && !it.is_disabled())
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -42,7 +42,7 @@ impl Kind for WithinTolerance {
     const REMEDY: &'static str = "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
              or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.";
     const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Decides, Aspect::Repeats];
+    const IS: &'static [Aspect] = &[Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let (winner, ratio) = within(case)?;
@@ -82,6 +82,10 @@ impl Kind for WithinTolerance {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         others.other_proposal()
+    }
+
+    fn is_in_verdict(&self, _: &Decision) -> bool {
+        self.memory.is_none()
     }
 
     fn summary(&self, about: &About<'_>) -> String {

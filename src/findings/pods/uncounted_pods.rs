@@ -362,8 +362,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
 /// Whether a metric that no pod counts for keeps the pass from an answer.
 fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
     let is_ready = |row: &PodRow| row.group == Group::Ready;
-    let none_counts = step.is_failed() && !step.pods.iter().any(is_ready);
-    case.answer().proposal.is_none() && none_counts
+    case.answer().proposal.is_none() && step.is_failed() && !step.pods.iter().any(is_ready)
 }
 
 /// Whether a metric leaves out a pod that might count.

@@ -2,7 +2,7 @@
 
 use super::Words;
 use crate::findings::path::NOTHING_TO_DO;
-use crate::findings::{Aspect, Code, FindingView, Remedy, Severity};
+use crate::findings::{Aspect, Code, FindingView, Severity};
 use crate::report::backtest::Compared;
 use crate::report::section::{Detail, Part, Remark, Section};
 
@@ -21,7 +21,7 @@ const SHOWN: usize = 3;
 fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
     let all = || {
         let at_least = findings.iter().filter(|it| it.severity <= least);
-        at_least.filter(|it| !it.is_in_verdict())
+        at_least.filter(|it| !it.is_in_verdict)
     };
     let first = || all().filter(|it| !it.is_repeated()).take(SHOWN);
     let is_told = |code: Code| first().any(|it| it.code == code);
@@ -103,9 +103,10 @@ impl Words<'_> {
     /// Returns what to do about the rules that decide, which the wide report lists among the findings.
     pub(in crate::report) fn advice_on_rules(&self) -> impl Iterator<Item = String> {
         let findings = self.explanation.findings.iter().filter(|_| !self.wide);
-        let rules = findings.filter(|it| it.is_in_verdict() && it.follows.is_none());
-        let rules = rules.filter(|it| it.remedy() != Remedy::Nothing);
-        rules.map(FindingView::advice)
+        let rules = findings.filter(|it| it.is_in_verdict && it.explains && it.follows.is_none());
+        rules
+            .map(FindingView::advice)
+            .filter(|advice| !advice.is_empty() && advice != NOTHING_TO_DO)
     }
 
     /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.

@@ -571,7 +571,13 @@ fn limited(limit: &LimitStep, current: i32) -> String {
     let disabled = limit.is_disabled();
     let replicas = rate.map_or(current, |rate| rate.replicas);
     match limit.reason {
+        "TooFewReplicas" if disabled => {
+            format!("the minimum is {min}, and behavior disables scaling down")
+        }
         "TooFewReplicas" => format!("the minimum is {min}"),
+        "TooManyReplicas" if disabled => {
+            format!("the maximum is {max}, and behavior disables scaling up")
+        }
         "TooManyReplicas" => format!("the maximum is {max}"),
         "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
         "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),

@@ -25,6 +25,9 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
+//! Types of the API are read here by serde alone, for which null is an error where Go reads the zero value; [`saved::read`]
+//! reads as Go does.
+//!
 //! [`engine::decision::Decision`] has what the controller would write and say, and each step that led
 //! there. To run a pass over objects as kubectl prints them, or over what `--save` wrote:
 //!

@@ -317,6 +317,7 @@ impl UndecodedHpa {
         decode::<HpaTargetObject>(&self.json)
             .ok()
             .map(|object| object.spec.scale_target_ref)
+            .filter(|target| !target.kind.is_empty())
     }
 
     fn has(&self, target: &Target) -> bool {

@@ -86,10 +86,13 @@ impl UnknownSelector {
 
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
+        if !self.matters_to(own) {
+            return None;
+        }
         let Self { key, why, .. } = self;
         let subject = Subject::UnknownSelector { hpa: key.clone() };
         let text = format!("unknown whether the HPA {key} selects the same pods: {why}");
-        self.matters_to(own).then(|| Note::about(subject, text))
+        Some(Note::about(subject, text))
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.

@@ -146,13 +146,15 @@ impl Note {
 
     /// Whether the controller may reach a different outcome because of it.
     pub fn leaves_outcome_open(&self) -> bool {
-        matches!(
+        let leaves_open = matches!(
             self.subject,
             Subject::UnknownFields
                 | Subject::AnnotationIgnored
                 | Subject::UnknownSelector { .. }
                 | Subject::SharedPods
-        )
+        );
+        // What a manifest states that was not applied does not change what the controller does.
+        leaves_open && self.origin.is_none()
     }
 }
 

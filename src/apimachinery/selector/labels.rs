@@ -75,7 +75,7 @@ impl Serialize for Labels {
     }
 }
 
-/// From a map or null; null as a value is the empty string, as in Go. Duplicate keys are an error.
+/// From a map. Duplicate keys are an error.
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(LabelsVisitor)

@@ -161,7 +161,7 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         if kind.is_empty() {
             return Err(A::Error::custom(NO_KIND));
         }
-        // What this program writes is read strictly.
+        // What this program writes is read strictly, apart from amounts and durations, which read null themselves.
         source
             .elements
             .read_null_as_zero(api_version != OWN_API_VERSION);

@@ -270,6 +270,9 @@ rules of v1.25.9, at 2026-11-21T07:00:00Z
   cpu proposes 1 replica; the higher recommendation of 2 from 15s ago still
   holds.
 
+FINDINGS
+  at-min: the metrics propose 1, and minReplicas is 2: nothing to do
+
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
 memory          12.4Mi   200Mi  0.0619  2 ready         1

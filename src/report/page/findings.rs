@@ -168,6 +168,78 @@ mod tests {
     use crate::findings::testing::{pass, state, with};
     use crate::findings::{find, views};
     use crate::report::Explanation;
+    use crate::report::page::Page;
+    use crate::report::section::Symbols;
+
+    /// The rule that decides is told once, by the verdict, and one that it does not name is a finding.
+    #[test]
+    fn a_rule_is_told_once() {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let page = |usage: &str, replicas: usize, spec: &serde_json::Value, history: &[i32]| {
+            let recommendations = history
+                .iter()
+                .map(|it| json!({"replicas": it, "time": "2026-11-21T05:58:00Z"}));
+            let recommendations: Vec<_> = recommendations.collect();
+            let items = state(std::slice::from_ref(&cpu), &vec![usage; replicas]);
+            let items = with(&items, "HorizontalPodAutoscaler", &json!({ "spec": spec }));
+            let items = with(
+                &items,
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            );
+            let page = Page::new(&Explanation::new(&pass(&items)), false, Symbols::UNICODE);
+            let shown = page.sections.iter().filter(|it| it.title == "FINDINGS");
+            let shown = shown.flat_map(|section| &section.body);
+            let codes = shown.filter_map(|part| match part {
+                Part::Findings(remarks) => Some(remarks.iter().map(|it| it.code)),
+                _ => None,
+            });
+            (page.why.join(" "), Vec::from_iter(codes.flatten()))
+        };
+        let disabled = |max: i32, direction: &str| json!({"maxReplicas": max, "behavior": {direction: {"selectPolicy": "Disabled"}}});
+        for (usage, replicas, spec, history, why, codes) in [
+            (
+                "100m",
+                4,
+                json!({"maxReplicas": 20}),
+                vec![],
+                "cpu proposes 8 replicas.",
+                vec![],
+            ),
+            (
+                "500m",
+                4,
+                json!({"maxReplicas": 40}),
+                vec![],
+                "cpu proposes 40 replicas; one pass may at most double the current 4. \
+                 Wait for the next passes, or set behavior.scaleUp.policies.",
+                vec![],
+            ),
+            // The verdict names only the window.
+            (
+                "10m",
+                4,
+                disabled(20, "scaleDown"),
+                vec![4],
+                "cpu proposes 1 replica; the higher recommendation of 4 from 2m ago still holds.",
+                vec!["direction-disabled"],
+            ),
+            (
+                "100m",
+                4,
+                disabled(4, "scaleUp"),
+                vec![],
+                "cpu proposes 8 replicas; the maximum is 4, and behavior disables scaling up. \
+                 If that is not meant, remove behavior.scaleUp.selectPolicy and raise maxReplicas.",
+                vec![],
+            ),
+        ] {
+            assert_eq!(
+                page(usage, replicas, &spec, &history),
+                (why.to_owned(), codes)
+            );
+        }
+    }
 
     /// Pods that were never ready do not count: one finding names them, another would repeat them.
     #[test]

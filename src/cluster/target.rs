@@ -117,7 +117,7 @@ mod tests {
 
     use super::{TargetObject, Value};
 
-    fn target(object: Value) -> TargetObject {
+    fn target(object: &Value) -> TargetObject {
         crate::apimachinery::json::decode(&object.to_string()).unwrap()
     }
 
@@ -139,7 +139,7 @@ mod tests {
             (json!(2), json!(2), 4, 3, false),
             (json!(2), json!(2), 4, 4, false),
         ] {
-            let target = target(json!({
+            let target = target(&json!({
                 "metadata": {"generation": generation},
                 "status": {
                     "observedGeneration": observed, "replicas": replicas, "readyReplicas": ready,
@@ -177,7 +177,7 @@ mod tests {
                 json!({"manager": manager, "fieldsV1": fields})
             };
             let entries: Vec<Value> = managers.iter().map(entry).collect();
-            let target = target(json!({"metadata": {"managedFields": entries}}));
+            let target = target(&json!({"metadata": {"managedFields": entries}}));
             assert_eq!(target.owner(), owner, "{managers:?}");
         }
     }
@@ -185,13 +185,13 @@ mod tests {
     #[test]
     fn a_target_says_what_it_is() {
         let time = "2026-11-21T06:00:00Z";
-        let target = target(json!({
+        let target = target(&json!({
             "metadata": {"uid": "1-2", "deletionTimestamp": time},
             "spec": {"replicas": 3},
         }));
         assert_eq!((target.uid(), target.replicas()), ("1-2", Some(3)));
         assert_eq!(target.deleted(), Some(time.parse().unwrap()));
-        let nothing = self::target(json!({"metadata": null, "spec": null, "status": null}));
+        let nothing = self::target(&json!({"metadata": null, "spec": null, "status": null}));
         assert_eq!(
             (nothing.uid(), nothing.replicas(), nothing.deleted()),
             ("", None, None)

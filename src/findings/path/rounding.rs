@@ -99,10 +99,8 @@ impl Kind for Rounding {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        match &self.memory {
-            Some(memory) => memory.summary(about),
-            None => self.rule(about),
-        }
+        let memory = self.memory.as_ref().map(|memory| memory.summary(about));
+        memory.unwrap_or_else(|| self.rule(about))
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {

@@ -568,19 +568,21 @@ fn undecided(combined: &CombineStep, current: i32) -> String {
 fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
-    let disabled = limit.is_disabled();
     let replicas = rate.map_or(current, |rate| rate.replicas);
+    let direction = match limit.reason {
+        "TooManyReplicas" | "ScaleUpLimit" => "up",
+        _ => "down",
+    };
+    let disables = format!("behavior disables scaling {direction}");
+    let also = if limit.is_disabled() {
+        format!(", and {disables}")
+    } else {
+        String::new()
+    };
     match limit.reason {
-        "TooFewReplicas" if disabled => {
-            format!("the minimum is {min}, and behavior disables scaling down")
-        }
-        "TooFewReplicas" => format!("the minimum is {min}"),
-        "TooManyReplicas" if disabled => {
-            format!("the maximum is {max}, and behavior disables scaling up")
-        }
-        "TooManyReplicas" => format!("the maximum is {max}"),
-        "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
-        "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
+        "TooFewReplicas" => format!("the minimum is {min}{also}"),
+        "TooManyReplicas" => format!("the maximum is {max}{also}"),
+        _ if limit.is_disabled() => disables,
         "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
             if replicas < 0 {
                 format!("twice {current} overflows 32 bits to {replicas}")

@@ -67,7 +67,7 @@ fn cases(table: &'static str) -> impl Iterator<Item = Json> {
 /// Names of metrics as the scalers' tests expect them, and the targets that follow from the same metadata.
 #[test]
 fn the_names_of_the_scalers_tests() {
-    for case in cases(include_str!("tests/names.jsonl")) {
+    for case in cases(include_str!("names.jsonl")) {
         let index = case["index"]
             .as_u64()
             .and_then(|index| index.try_into().ok())
@@ -754,7 +754,7 @@ fn the_container_of_the_environment() {
 /// The HPAs of more than twenty ScaledObjects.
 #[test]
 fn the_hpas_of_the_operators_tests() {
-    for mut case in cases(include_str!("tests/hpas.jsonl")) {
+    for mut case in cases(include_str!("hpas.jsonl")) {
         case["hpa"]["scaleTargetRef"] =
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
         let made = serde_json::to_value(hpa(&scaled(case["spec"].take())).spec).expect("JSON");
@@ -831,7 +831,7 @@ fn names_and_targets() {
 /// What KEDA or the API server refuses, each with the field.
 #[test]
 fn what_is_refused() {
-    for mut case in cases(include_str!("tests/refused.jsonl")) {
+    for mut case in cases(include_str!("refused.jsonl")) {
         let json = scaled(case["spec"].take());
         let refused = KedaHpa::of(&json, None)
             .map(|_| ())

@@ -1525,7 +1525,7 @@ fn a_maximum_is_told_if_it_decides() {
 pub(crate) fn passes() -> &'static [ToldPass] {
     static PASSES: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
         let has_all = env::var_os("ALL_MOMENTS").is_some();
-        one_in(if has_all { 1 } else { 8 })
+        one_in(if has_all { 1 } else { 24 })
     });
     &PASSES
 }

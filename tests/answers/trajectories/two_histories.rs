@@ -404,10 +404,10 @@ fn what_is_certain_has_no_other_history_long() {
 
 fn have_no_other_history(every: usize) {
     let mut wrong = Vec::new();
+    let runs = NAMES.map(|name| (name, Run::new(name)));
     for past in [Past::None, Past::Kept, Past::Led] {
         let (mut all, mut open) = (0, 0);
-        for name in NAMES {
-            let run = Run::new(name);
+        for (name, run) in &runs {
             let (mut seen, mut certain) = (SeenSoFar::default(), 0);
             let mut proven = BTreeMap::<Varied, usize>::new();
             let (mut undecided, mut compared) = (Vec::new(), 0);

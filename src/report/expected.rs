@@ -8,12 +8,13 @@ use serde::{Serialize, Serializer};
 use super::section::{Detail, Part, Section};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::ManifestPlace;
-use crate::engine::decision::{Block, UnreadMetrics};
+use crate::engine::decision::Block;
 use crate::numbers;
 use crate::whatif::expect::{
     Expectation, Fact, Field, FieldValue, Hint, RunField, Truth, UnknownCause, UnknownOperandCause,
     named,
 };
+use crate::words::lacking;
 
 /// The expectations of one spec.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,25 +67,6 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
             format!("{of}{}{because}", expectation.name()),
         )
     })
-}
-
-/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
-pub(crate) fn lacking(all: &[UnreadMetrics]) -> Option<String> {
-    let clause = |UnreadMetrics { missing, metrics }: &UnreadMetrics| {
-        let labels = metrics.join(", ");
-        match missing {
-            None => format!("you may not read {labels}"),
-            Some(documents) => {
-                format!(
-                    "the {} has no {} for {labels}",
-                    documents.container(),
-                    documents.kind()
-                )
-            }
-        }
-    };
-    let clauses: Vec<String> = all.iter().map(clause).collect();
-    (!clauses.is_empty()).then(|| clauses.join(", and "))
 }
 
 impl fmt::Display for UnknownCause {

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::expected::lacking;
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, Block, Direction, MetricStep};
@@ -18,7 +17,7 @@ use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
-use crate::words::count;
+use crate::words::{count, lacking};
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]

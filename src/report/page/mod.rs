@@ -20,8 +20,8 @@ use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use crate::words::{count, list};
 use verdict::Headline;
 
+use super::Explanation;
 use super::expected::{Judged, expected};
-use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::MetricStep;
 use crate::findings::{Code, Severity};
@@ -29,6 +29,7 @@ use crate::keda::OWNER;
 use crate::memory::Knowledge;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec};
 use crate::snapshot::note::{Note, Subject};
 
@@ -339,7 +340,7 @@ impl Words<'_> {
         };
         let is_used = pass.decision.stabilization().is_some();
         let history = history.filter(|_| is_used);
-        let basis = pass.input.basis.iter().filter_map(basis::brief);
+        let basis = pass.input.basis.iter().filter_map(Basis::brief);
         let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
         (!all.is_empty()).then(|| format!("Assuming {}", list(&all)))
     }

@@ -11,14 +11,13 @@ use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::RecommendationOrigin;
-use crate::report::expected::lacking;
 use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
 use crate::snapshot::{Documents, ScaleError, UnreadCause};
 use crate::whatif::thresholds::Borders;
-use crate::words::{count, distance, duration, list, percent, sentence, time};
+use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

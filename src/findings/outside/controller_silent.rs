@@ -8,6 +8,7 @@ use crate::snapshot::MetricAnswer;
 use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
+use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::words::value;
 
@@ -79,31 +80,13 @@ impl Kind for ControllerSilent {
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let input = &case.pass.input;
-        let hpa = &case.snapshot().hpa;
         let off = input.notes.iter().find_map(|note| match &note.subject {
             Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
             _ => None,
         });
-        let lapsed = || {
-            let renewed = input.lapsed_lease()?.renewed;
-            // Another controller manager may have another lease.
-            let is_later = hpa
-                .written
-                .status
-                .is_some_and(|it| it > renewed && !hpa.written.by_us);
-            (!is_later).then_some(ControllerSilent::Lapsed { renewed })
-        };
-        let never = || {
-            let created = hpa
-                .written
-                .created
-                .filter(|it| input.is_several_passes_ago(*it))?;
-            let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
-            never.then_some(ControllerSilent::NeverPassed { created })
-        };
         let facts = off
-            .or_else(lapsed)
-            .or_else(never)
+            .or_else(|| lapsed(input))
+            .or_else(|| never_passed(input))
             .or_else(|| unwritten(case))?;
         let severity = match facts {
             ControllerSilent::Steady { .. } => Severity::Warning,
@@ -225,6 +208,28 @@ impl Kind for ControllerSilent {
             _ => format!("lease/{LEASE_NAME}"),
         }]
     }
+}
+
+/// Looks for a lease that its holder has not renewed.
+fn lapsed(input: &Input) -> Option<ControllerSilent> {
+    let renewed = input.lapsed_lease()?.renewed;
+    let written = &input.snapshot.hpa.written;
+    // Another controller manager may have another lease.
+    let is_later = written
+        .status
+        .is_some_and(|it| it > renewed && !written.by_us);
+    (!is_later).then_some(ControllerSilent::Lapsed { renewed })
+}
+
+/// Looks for an HPA that has no status although it should have had several passes.
+fn never_passed(input: &Input) -> Option<ControllerSilent> {
+    let hpa = &input.snapshot.hpa;
+    let created = hpa
+        .written
+        .created
+        .filter(|it| input.is_several_passes_ago(*it))?;
+    (hpa.uid.is_some() && hpa.status == HpaStatus::default())
+        .then_some(ControllerSilent::NeverPassed { created })
 }
 
 /// Looks for what each pass since some time would have written, while the status is older.

@@ -40,8 +40,8 @@ impl Kind for OldRevisionPods {
         // An average of a total is over the replicas in the target's status, which include those of a surge.
         let is_average =
             |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
-        let averaged = case.decision().winner().filter(is_average);
-        let averaged = averaged.filter(|_| scale.status_replicas > scale.spec_replicas);
+        let winner = case.decision().winner().filter(is_average);
+        let averaged = winner.filter(|_| scale.status_replicas > scale.spec_replicas);
         let counted: Vec<&Pod> = match averaged {
             Some(_) => case.pods().collect(),
             None => case.pods_in(|group| group == Group::Ready).collect(),

@@ -220,8 +220,8 @@ struct CountRows {
 
 impl CountRows {
     fn of(chart: &Chart) -> Self {
-        let (lowest, highest) = chart.replicas;
-        let highest = highest.max(lowest);
+        let (lowest, end) = chart.replicas;
+        let highest = end.max(lowest);
         let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
         let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
@@ -276,10 +276,9 @@ impl CountRows {
         let mut labels = vec![String::new(); self.count];
         let span = (i64::from(self.lowest), i64::from(self.highest));
         let round = round_numbers(span, 10, 1).into_iter();
-        let round = round.filter_map(|count| i32::try_from(count).ok());
-        let bounds = bounds.iter().map(|(count, _)| *count);
         for count in round
-            .chain(bounds)
+            .filter_map(|count| i32::try_from(count).ok())
+            .chain(bounds.iter().map(|(count, _)| *count))
             .chain([self.top])
             .filter(|count| *count <= self.highest)
         {
@@ -302,19 +301,14 @@ impl CountRows {
             *count <= self.highest && self.of_count(*count) == Some(row)
         };
         let (first, last) = self.counts(row);
-        let named = |(count, name): &(i32, String)| {
+        let names = bounds.iter().filter(here).map(|(count, name)| {
             if first == last {
                 name.clone()
             } else {
                 format!("{name} {count}")
             }
-        };
-        bounds
-            .iter()
-            .filter(here)
-            .map(named)
-            .collect::<Vec<_>>()
-            .join(", ")
+        });
+        Vec::from_iter(names).join(", ")
     }
 }
 

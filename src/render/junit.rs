@@ -29,12 +29,8 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
 }
 
 fn counts<'e>(expectations: &(impl Iterator<Item = &'e Expectation> + Clone)) -> String {
-    let of = |truth| {
-        expectations
-            .clone()
-            .filter(|one| one.truth == truth)
-            .count()
-    };
+    let truths = expectations.clone().map(|one| one.truth);
+    let of = |truth| truths.clone().filter(|one| *one == truth).count();
     format!(
         r#"tests="{}" failures="{}" errors="{}""#,
         expectations.clone().count(),

@@ -192,16 +192,14 @@ impl<'a> ApplyResult<'a> {
             _ => return None,
         };
         let count = count(state.replicas, "replica");
-        let extras = [
+        let extras: String = [
             ("status", &self.applied.status),
             ("event", &self.applied.event),
-        ];
-        let extras = extras
-            .into_iter()
-            .filter(|(_, extra)| **extra == Some(Extra::Written));
-        let extras: String = extras
-            .map(|(what, _)| format!(", {what} written"))
-            .collect();
+        ]
+        .into_iter()
+        .filter(|(_, extra)| **extra == Some(Extra::Written))
+        .map(|(what, _)| format!(", {what} written"))
+        .collect();
         Some(format!(
             "{} was written and has {count}{extras}",
             name(&self.explanation)
@@ -305,8 +303,7 @@ impl<'a> ApplyResult<'a> {
             }
             _ => Vec::new(),
         };
-        let extras = [("the status of the HPA", status), ("the event", event)];
-        let extras = extras
+        let extras = [("the status of the HPA", status), ("the event", event)]
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
                 Extra::Written => None,
@@ -320,7 +317,7 @@ impl<'a> ApplyResult<'a> {
                 }
                 Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
             });
-        let wait = wait.iter().filter_map(|wait| match wait {
+        let waited = wait.iter().filter_map(|wait| match wait {
             Err(e) => {
                 let message = format!("failed to wait: {}", e.message);
                 Some(Error {
@@ -332,7 +329,7 @@ impl<'a> ApplyResult<'a> {
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
-        told.into_iter().chain(extras).chain(wait).collect()
+        told.into_iter().chain(extras).chain(waited).collect()
     }
 }
 
@@ -479,13 +476,16 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
                 symbols: Symbols::UNICODE,
             };
             let (headline, why) = words.verdict();
-            let headline = headline.text(words.symbols);
-            format!("{headline}, so nothing is written. {}", why.join(" "))
+            format!(
+                "{}, so nothing is written. {}",
+                headline.text(words.symbols),
+                why.join(" ")
+            )
         }
         ApplyOutcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let refused: Vec<&str> = refused.map(|concern| &*concern.text).collect();
-            format!("{}; nothing written", refused.join("; "))
+            let texts: Vec<&str> = refused.map(|concern| &*concern.text).collect();
+            format!("{}; nothing written", texts.join("; "))
         }
         ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),
         ApplyOutcome::Superseded(what) => what.clone(),
@@ -610,8 +610,8 @@ fn ended(waited: &Waited) -> String {
     match end {
         WaitEnd::Ready => format!("all {replicas} replicas are ready"),
         WaitEnd::Changed => {
-            let by = by.as_ref().map_or("something else", |by| by);
-            format!("{by} has since set the replicas to {replicas}")
+            let writer = by.as_deref().unwrap_or("something else");
+            format!("{writer} has since set the replicas to {replicas}")
         }
         WaitEnd::Gone => "the target no longer exists".to_owned(),
         WaitEnd::TimedOut => {

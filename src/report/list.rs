@@ -39,7 +39,7 @@ impl Serialize for ExplanationList<'_> {
             .iter()
             .filter_map(|it| it.result.as_ref().ok())
             .collect();
-        let errors = self.0.iter().filter_map(|listed| {
+        let failed = self.0.iter().filter_map(|listed| {
             let e = listed.result.as_ref().err()?;
             Some(NotExplained {
                 namespace: &listed.namespace,
@@ -48,7 +48,7 @@ impl Serialize for ExplanationList<'_> {
                 hint: e.hint.as_deref(),
             })
         });
-        let errors: Vec<_> = errors.collect();
+        let errors = Vec::from_iter(failed);
         let mut list = serializer.serialize_struct("ExplanationList", 4)?;
         list.serialize_field("apiVersion", OWN_API_VERSION)?;
         list.serialize_field("kind", "ExplanationList")?;
@@ -114,11 +114,11 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         ("WINNER", false),
         ("LIMIT", false),
     ];
-    let columns = own.into_iter().chain(more.into_iter().filter(|_| wide));
-    let columns = columns
+    let columns: Vec<(Cow<'static, str>, bool)> = own
+        .into_iter()
+        .chain(more.into_iter().filter(|_| wide))
         .chain([("FINDING", false)])
-        .skip(usize::from(!named));
-    let columns: Vec<(Cow<'static, str>, bool)> = columns
+        .skip(usize::from(!named))
         .map(|(title, numbers)| (title.into(), numbers))
         .collect();
     for (_, row) in &mut rows {

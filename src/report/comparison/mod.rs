@@ -10,7 +10,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
-use crate::snapshot::hpa::{HpaStatus, MetricStatus, MetricValueStatus};
+use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, ReasonFinder};
 
@@ -269,14 +269,7 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
         } else {
             name
         };
-        let value = |of: Option<&'a MetricStatus>| {
-            let of = of?;
-            let (named, value) = of.labelled()?;
-            let is_it = spec
-                .get(index)
-                .is_none_or(|own| own.type_ == of.type_ && own.short_label() == named);
-            is_it.then_some(StatusValue::Metric(value))
-        };
+        let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.get(index));
         let mut row = row(
             StatusItem::CurrentMetrics,
             Some(index),
@@ -301,16 +294,12 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
     for type_ in types {
         if !seen.contains(&type_) {
             seen.push(type_);
-            let value = |of: &'a HpaStatus| {
-                let Condition { status, reason, .. } = condition(of, type_)?;
-                Some(StatusValue::Condition { status, reason })
-            };
             rows.push(row(
                 StatusItem::Conditions,
                 None,
                 type_,
-                value(then),
-                value(status),
+                condition_value(then, type_),
+                condition_value(status, type_),
             ));
         }
     }
@@ -319,6 +308,21 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
 
 fn list_of(status: &HpaStatus) -> &[MetricStatus] {
     status.current_metrics.as_deref().unwrap_or_default()
+}
+
+/// Returns the value of a metric, if it is about the one of the spec in its place.
+fn metric_value<'a>(
+    status: &'a MetricStatus,
+    spec: Option<&MetricSpec>,
+) -> Option<StatusValue<'a>> {
+    let (named, value) = status.labelled()?;
+    let is_it = spec.is_none_or(|own| own.type_ == status.type_ && own.short_label() == named);
+    is_it.then_some(StatusValue::Metric(value))
+}
+
+fn condition_value<'a>(status: &'a HpaStatus, type_: &str) -> Option<StatusValue<'a>> {
+    let Condition { status, reason, .. } = condition(status, type_)?;
+    Some(StatusValue::Condition { status, reason })
 }
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {

@@ -197,8 +197,10 @@ impl GateInput<'_> {
             _ => None,
         };
         let holds = self.pass.decision.holds();
-        let holds = holds.filter_map(|hold| self.against(hold));
-        hpa.into_iter().chain(target).chain(holds).collect()
+        hpa.into_iter()
+            .chain(target)
+            .chain(holds.filter_map(|hold| self.against(hold)))
+            .collect()
     }
 
     /// Returns the concern about a hold that is no rule at work.

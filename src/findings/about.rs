@@ -237,7 +237,7 @@ impl<'a> About<'a> {
         let Some(owner) = self.owner() else {
             return Some(self.kubectl("patch hpa", &merge(spec)).editing(Edited::Hpa));
         };
-        let mut own = Map::new();
+        let mut changed = Map::new();
         for (field, value) in fields() {
             if field == "metrics" {
                 return Some(self.edit(owner));
@@ -245,9 +245,9 @@ impl<'a> About<'a> {
             let mut names = in_scaled_object(field).split('.');
             let first = names.next().unwrap_or_default();
             let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
-            own.insert(first.to_owned(), value);
+            changed.insert(first.to_owned(), value);
         }
-        let command = self.kubectl_for(&owner.name, "patch scaledobject", &merge(&own.into()));
+        let command = self.kubectl_for(&owner.name, "patch scaledobject", &merge(&changed.into()));
         Some(command.editing(Edited::ScaledObject))
     }
 

@@ -234,12 +234,12 @@ impl<'p> Case<'p> {
         const BUSY: f64 = 1.0;
         let step = self.decision().winner().filter(|it| !it.is_resource())?;
         let proposal = step.proposal()?;
-        let own = [
+        let amounts = [
             &proposal.total,
             &proposal.current.value,
             &proposal.current.average_value,
         ];
-        let value = own.into_iter().flatten().next()?;
+        let value = amounts.into_iter().flatten().next()?;
         let share = self.cpu_share()?;
         (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
     }

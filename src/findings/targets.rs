@@ -171,9 +171,9 @@ fn other_target_by<'p>(
     side: Direction,
     by: Option<usize>,
 ) -> Option<OtherTarget> {
-    let own = &metric.target;
-    let amount = own.average_value.as_ref().or(own.value.as_ref());
-    let value = own
+    let target = &metric.target;
+    let amount = target.average_value.as_ref().or(target.value.as_ref());
+    let value = target
         .average_utilization
         .map(i64::from)
         .or(amount.map(Quantity::milli_value))?;
@@ -184,17 +184,16 @@ fn other_target_by<'p>(
     };
     let nearest = first(&targets, |value| {
         let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
-        let target = MetricTarget {
-            type_: own.type_.clone(),
-            value: own.value.as_ref().map(quantity),
-            average_value: own.average_value.as_ref().map(quantity),
-            average_utilization: match own.average_utilization {
-                Some(_) => Some(i32::try_from(value).ok()?),
-                None => None,
-            },
-        };
         let mut other = OtherTarget {
-            target,
+            target: MetricTarget {
+                type_: target.type_.clone(),
+                value: target.value.as_ref().map(quantity),
+                average_value: target.average_value.as_ref().map(quantity),
+                average_utilization: match target.average_utilization {
+                    Some(_) => Some(i32::try_from(value).ok()?),
+                    None => None,
+                },
+            },
             proposal: 0,
         };
         let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
@@ -275,19 +274,17 @@ fn request<'p>(
         let metrics = case.metrics_of(pod)?;
         for container in counted_containers(pod, only, &rules) {
             let usage = metrics.usage(resource, Some(&container.name))?;
-            let own = used.entry(&container.name).or_default();
-            *own = own.saturating_add(usage);
+            let sum = used.entry(&container.name).or_default();
+            *sum = sum.saturating_add(usage);
         }
     }
     let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
     let pods = || counted(case, metric).map(|(_, pod)| pod);
-    let own = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
-    let of = |amount: &Amount| amount.milli_value();
-    let highest = own()
-        .filter_map(|it| it.requests.get(resource))
-        .map(of)
-        .max()?;
-    let limit = own().filter_map(|it| it.limits.get(resource)).map(of).min();
+    let containers = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
+    let requests = containers().filter_map(|it| it.requests.get(resource));
+    let highest = requests.map(Amount::milli_value).max()?;
+    let limits = containers().filter_map(|it| it.limits.get(resource));
+    let limit = limits.map(Amount::milli_value).min();
     let lowest = first(&higher(highest, format_of(resource), 2), |value| {
         let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
         let mut other = OtherRequest {
@@ -321,13 +318,9 @@ pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
 
 /// Changes an existing request of a container.
 pub(super) fn set_request(container: &mut Container, resource: &str, request: &Amount) {
-    let own = container
-        .requests
-        .0
-        .iter_mut()
-        .find(|(name, _)| name == resource);
-    if let Some((_, own)) = own {
-        own.clone_from(request);
+    let mut requests = container.requests.0.iter_mut();
+    if let Some((_, amount)) = requests.find(|(name, _)| name == resource) {
+        amount.clone_from(request);
     }
 }
 
@@ -376,18 +369,18 @@ fn full_usage<'p>(
     let mut full = HashMap::new();
     for (_, pod) in counted(case, step) {
         let mut containers = case.metrics_of(pod)?.containers.clone();
-        for own in &mut containers {
+        for used in &mut containers {
             if step
                 .container
                 .as_ref()
-                .is_some_and(|only| **only != *own.name)
+                .is_some_and(|only| **only != *used.name)
             {
                 continue;
             }
             let mut all = pod.all_containers();
-            let container = all.find(|it| it.name == own.name)?;
+            let container = all.find(|it| it.name == used.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
-            let mut usages = own.usage.iter_mut();
+            let mut usages = used.usage.iter_mut();
             usages.find(|(resource, _)| *resource == step.name)?.1 = (limit as f64 * share) as i64;
         }
         full.insert(&*pod.name, containers);

@@ -49,14 +49,10 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
             }
         }
     }
-    let current = chart
-        .current
-        .as_ref()
-        .map(|mark| (mark, columns.of(mark.at)));
-    if let Some((mark, column)) = current
+    if let Some(mark) = &chart.current
         && let Some(row) = mark.replicas.and_then(|replicas| rows.of_count(replicas))
     {
-        grid[row][column] = signs.current;
+        grid[row][columns.of(mark.at)] = signs.current;
     }
 
     let mut out = String::new();
@@ -65,29 +61,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         out.push('\n');
     };
     let indent = " ".repeat(INDENT);
-    let names = chart.series.iter().enumerate().map(|(place, series)| {
-        let sign = signs.of(place, series, LEFT | RIGHT);
-        format!("{sign} {}", clean(&series.name, layout.ascii))
-    });
-    let mark =
-        current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
-    let mut events: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
-    events.dedup();
-    let events = (!events.is_empty()).then(|| {
-        format!(
-            "{} {}",
-            signs.event,
-            clean(&events.join(", "), layout.ascii)
-        )
-    });
-    let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    let beyond = chart
-        .bounds_beyond()
-        .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, layout.ascii)));
-    for key in filled(
-        names.chain(mark).chain(events).chain(gaps).chain(beyond),
-        width - INDENT,
-    ) {
+    for key in filled(legend(chart, signs, layout.ascii), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -112,6 +86,27 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         clean(&chart.across, layout.ascii)
     ));
     out
+}
+
+/// Says what the signs of a chart mean, each in a few words.
+fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = String> {
+    let names = chart.series.iter().enumerate().map(move |(place, series)| {
+        let sign = signs.of(place, series, LEFT | RIGHT);
+        format!("{sign} {}", clean(&series.name, ascii))
+    });
+    let mark = chart
+        .current
+        .iter()
+        .map(move |mark| format!("{} {}", signs.current, clean(&mark.label, ascii)));
+    let mut texts: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
+    texts.dedup();
+    let events =
+        (!texts.is_empty()).then(|| format!("{} {}", signs.event, clean(&texts.join(", "), ascii)));
+    let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
+    let beyond = chart
+        .bounds_beyond()
+        .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, ascii)));
+    names.chain(mark).chain(events).chain(gaps).chain(beyond)
 }
 
 /// Fills lines with as many words as fit.

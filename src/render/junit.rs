@@ -15,11 +15,11 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {}>\n",
         counts(&all())
     );
-    for own in judged {
-        let suite = escape(&own.named(hpa));
-        let counts = counts(&own.expectations.iter());
+    for one in judged {
+        let suite = escape(&one.named(hpa));
+        let counts = counts(&one.expectations.iter());
         let _ = writeln!(out, r#"  <testsuite name="{suite}" {counts} skipped="0">"#);
-        for expectation in &own.expectations {
+        for expectation in &one.expectations {
             case(&mut out, &suite, expectation);
         }
         out.push_str("  </testsuite>\n");

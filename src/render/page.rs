@@ -77,12 +77,12 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
     let shown_row = |row: &[String]| row.iter().map(|cell| layout.shown(cell)).collect();
-    let all: Vec<Vec<String>> = overview
+    let uncut: Vec<Vec<String>> = overview
         .rows
         .iter()
         .map(|(_, row)| shown_row(row))
         .collect();
-    let mut rows = all.clone();
+    let mut rows = uncut.clone();
     for (title, least) in spare {
         let over = over(&columns, &rows, layout);
         let Some(place) = columns.iter().position(|(own, _)| own == title) else {
@@ -111,7 +111,7 @@ pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layou
             .iter()
             .map(|(title, _)| title.to_string())
             .collect();
-        out.row_by_row(&titles, &overview.columns, &all);
+        out.row_by_row(&titles, &overview.columns, &uncut);
         return out.text;
     }
     for ((severity, _), row) in overview.rows.iter().zip(&mut rows) {

@@ -45,7 +45,7 @@ pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
 
 /// Each expectation with its result, and what that is based on.
 fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
-    let of = judged
+    let candidate = judged
         .candidate
         .as_ref()
         .map(|name| format!("{name}: "))
@@ -56,15 +56,13 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
             Truth::False => "FAILS",
             Truth::Unknown => "UNKNOWN",
         };
-        let because = expectation.in_short();
-        let because = if because.is_empty() {
-            because
-        } else {
-            format!(": {because}")
-        };
+        let mut because = expectation.in_short();
+        if !because.is_empty() {
+            because.insert_str(0, ": ");
+        }
         (
             sort.to_owned(),
-            format!("{of}{}{because}", expectation.name()),
+            format!("{candidate}{}{because}", expectation.name()),
         )
     })
 }

@@ -99,7 +99,7 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         .windows(2)
         .any(|pair| pair[0].1.first() != pair[1].1.first());
     let named = all_namespaces || several;
-    let own = [
+    let always = [
         ("NAMESPACE", false),
         ("NAME", false),
         ("REFERENCE", false),
@@ -114,7 +114,7 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         ("WINNER", false),
         ("LIMIT", false),
     ];
-    let columns: Vec<(Cow<'static, str>, bool)> = own
+    let columns: Vec<(Cow<'static, str>, bool)> = always
         .into_iter()
         .chain(more.into_iter().filter(|_| wide))
         .chain([("FINDING", false)])

@@ -215,14 +215,14 @@ impl Unmapped {
                 Some((*version, *kinds.iter().find(|kind| same(kind))?))
             });
             let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
-            let same = known
+            let listed = known
                 .or(own)
                 .map(|(version, kind)| CrossVersionObjectReference {
                     api_version: version.to_owned(),
                     kind: kind.to_owned(),
                     name: object.name.clone(),
                 });
-            let meant = same.filter(|it| it.group() != object.group() || it.kind != object.kind);
+            let meant = listed.filter(|it| it.group() != object.group() || it.kind != object.kind);
             Self {
                 object: object.clone(),
                 meant,

@@ -234,17 +234,17 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
     let behind = stated.map(|it| (&*it.namespace, &*it.name));
     let usual = ("kube-system", "metrics-server");
     let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
-    let own = case.surroundings().servers.iter().filter(|pod| {
+    let servers = case.surroundings().servers.iter().filter(|pod| {
         let rest = pod.name.strip_prefix(name);
         pod.namespace.as_deref() == Some(namespace)
             && rest.is_some_and(|rest| rest.starts_with('-'))
             && is_alive(pod)
     });
     // One that runs is enough.
-    let mut down = own.clone().filter(|pod| !is_ready(pod));
+    let mut down = servers.clone().filter(|pod| !is_ready(pod));
     let pod = down
         .next()
-        .filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
+        .filter(|_| !servers.clone().any(|pod| is_ready(pod)))?;
     let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
     Some(Server {
         namespace: namespace.into(),

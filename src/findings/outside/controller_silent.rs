@@ -234,14 +234,6 @@ fn never_passed(input: &Input) -> Option<ControllerSilent> {
 
 /// Looks for what each pass since some time would have written, while the status is older.
 fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
-    /// The resource metrics API shows a sample at most this long after it was taken.
-    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
-    /// Usage of a running process does not stay the same for this long.
-    const LONG: SignedDuration = SignedDuration::from_mins(10);
-    /// Idle processes may use the same for hours, in milli-units of CPU.
-    const IDLE: i64 = 20;
-    /// Usage that is this much off, as a share of it, differs by more than its noise.
-    const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
     let written = hpa
@@ -257,9 +249,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
         return None;
     }
-    let is_unseen = |time: Timestamp| {
-        time.as_second() > written.as_second() && input.is_several_passes_ago(time)
-    };
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
     let managed = case
         .workload()
@@ -269,7 +258,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         .filter(|it| it.owns(SpecField::Replicas))
         .filter_map(|it| it.time)
         .max();
-    if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
+    if let Some(since) = set.filter(|since| is_unseen(input, written, *since) && now != then) {
         return Some(ControllerSilent::Replicas {
             written,
             since,
@@ -277,6 +266,26 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
             then,
         });
     }
+    unwritten_usage(case, written)
+}
+
+/// Whether several passes since a change have not written a status.
+fn is_unseen(input: &Input, written: Timestamp, changed: Timestamp) -> bool {
+    changed.as_second() > written.as_second() && input.is_several_passes_ago(changed)
+}
+
+/// Looks for usage that each pass since some time would have written.
+fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSilent> {
+    /// The resource metrics API shows a sample at most this long after it was taken.
+    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+    /// Usage of a running process does not stay the same for this long.
+    const LONG: SignedDuration = SignedDuration::from_mins(10);
+    /// Idle processes may use the same for hours, in milli-units of CPU.
+    const IDLE: i64 = 20;
+    /// Usage that is this much off, as a share of it, differs by more than its noise.
+    const NOISE: f64 = 0.2;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
     let status = case.decision().outcome.status.as_ref()?;
     let lists = [
         hpa.status.current_metrics.as_deref()?,
@@ -304,7 +313,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         let newest = rows.map(|it| it.timestamp).max()?;
         let (metric, then, current) = (step.index, then.clone(), current.clone());
         let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
-        if newest > written && is_unseen(published) {
+        if newest > written && is_unseen(input, written, published) {
             let since = published;
             return Some(ControllerSilent::Usage {
                 written,

@@ -234,7 +234,7 @@ fn not_counted_by_target(
     case: &Case<'_>,
     pods: &[(&Pod, Top<'_>)],
 ) -> BTreeMap<Owner, Vec<Box<str>>> {
-    let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+    let mut uncounted: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
     let period = case.snapshot().controller.cpu_initialization_period;
     for (pod, _) in pods {
         let is_settled = is_alive(pod) && case.age(pod).is_some_and(|age| age > period);
@@ -242,16 +242,16 @@ fn not_counted_by_target(
             return BTreeMap::new();
         };
         let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
-        of.entry(owner).or_default().push(pod.name.clone());
+        uncounted.entry(owner).or_default().push(pod.name.clone());
     }
     let scale = case
         .scale()
         .filter(|scale| scale.spec_replicas == scale.status_replicas);
     let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
-    let before = of.len();
-    of.retain(|_, pods| Some(pods.len()) != replicas);
-    if of.len() + 1 == before {
-        of
+    let before = uncounted.len();
+    uncounted.retain(|_, pods| Some(pods.len()) != replicas);
+    if uncounted.len() + 1 == before {
+        uncounted
     } else {
         BTreeMap::new()
     }

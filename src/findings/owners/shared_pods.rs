@@ -51,11 +51,11 @@ impl Kind for SharedPods {
             return None;
         }
         // Two HPAs of one target set its replicas in turn.
-        let own = case.snapshot().hpa.reference();
-        let decides = others.iter().any(|other| other.target == own);
+        let target = case.snapshot().hpa.reference();
+        let decides = others.iter().any(|other| other.target == target);
         let stored = case.snapshot().stored_hpas().map(|other| &other.hpa);
         let of_keda = std::iter::once(&case.snapshot().hpa)
-            .chain(stored.filter(|hpa| hpa.reference() == own))
+            .chain(stored.filter(|hpa| hpa.reference() == target))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
             others,

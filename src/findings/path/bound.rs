@@ -163,11 +163,11 @@ impl About<'_> {
             .as_ref()
             .filter(|_| self.assumes(field))?
             .spec;
-        let own = match field {
+        let bound = match field {
             "maxReplicas" => running.max_replicas,
             _ => running.min_replicas.unwrap_or(1),
         };
-        Some(format!("The HPA itself has {field} {own}."))
+        Some(format!("The HPA itself has {field} {bound}."))
     }
 }
 

@@ -250,21 +250,21 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
-        let own = match beyond {
+        let bound = match beyond {
             Direction::Up => observed.spec.max_replicas,
             Direction::Down => observed.spec.min_replicas.unwrap_or(1),
         };
         let allows = if beyond == Direction::Up {
-            current <= own
+            current <= bound
         } else {
-            current >= own
+            current >= bound
         };
         if allows {
-            return BeyondBoundCause::Assumed(own);
+            return BeyondBoundCause::Assumed(bound);
         }
     }
-    if let Some(own) = case.pass.input.observed_replicas {
-        return BeyondBoundCause::AssumedReplicas(own);
+    if let Some(replicas) = case.pass.input.observed_replicas {
+        return BeyondBoundCause::AssumedReplicas(replicas);
     }
     let other = case.shown().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),

@@ -149,11 +149,11 @@ fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<S
     {
         Some(MetricAnswer::PodMetrics) => {
             let samples = snapshot.pod_metrics.iter();
-            let counted = samples.filter(|it| names.contains(&*it.name));
+            let counted = samples.filter(|it| names.contains(&it.name));
             counted.map(|it| (it.timestamp, Some(it.window))).collect()
         }
         Some(MetricAnswer::Pods(values)) => {
-            let counted = values.iter().filter(|it| names.contains(&*it.pod));
+            let counted = values.iter().filter(|it| names.contains(&it.pod));
             counted.map(|it| (it.timestamp, Some(it.window))).collect()
         }
         Some(answer) => answer

@@ -252,15 +252,15 @@ impl<'a> Compared<'a> {
             parts.extend(self.without_answer(totals));
             return (Tone::Stay, format!("{name}: {}", parts.join("; ")));
         }
-        let (own, before) = (totals.replica_hours(), replay.replica_hours());
-        let tone = if own < before {
+        let (hours, before) = (totals.replica_hours(), replay.replica_hours());
+        let tone = if hours < before {
             Tone::Down
-        } else if own > before {
+        } else if hours > before {
             Tone::Up
         } else {
             Tone::Stay
         };
-        let mut parts = vec![difference(own, before)];
+        let mut parts = vec![difference(hours, before)];
         let short = long(totals.short());
         parts.push(match (long(replay.short()), replay.short().is_zero()) {
             (before, true) if before == short => "NEVER SHORT".to_owned(),
@@ -373,14 +373,14 @@ impl<'a> Compared<'a> {
         });
         let shared =
             changed.map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
-        let own = self.each().filter_map(|(name, candidate, _)| {
+        let of_each = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> = self
                 .own(candidate)
                 .map(|own| in_words(own, symbols.arrow, around))
                 .collect();
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });
-        shared.chain(own).collect()
+        shared.chain(of_each).collect()
     }
 
     /// The assumptions of one candidate, in addition to its origin.
@@ -733,7 +733,7 @@ impl<'a> Compared<'a> {
 
     /// Returns the row of a run whose totals are known.
     fn row(&self, column: &Column<'_>, has_ends: bool) -> Option<Vec<String>> {
-        let own = column.known()?;
+        let totals = column.known()?;
         let run = column.of_run();
         let dash = || "-".to_owned();
         let against = self
@@ -742,16 +742,16 @@ impl<'a> Compared<'a> {
             .map_or_else(String::new, |change| format!(" ({change})"));
         let mut cells = vec![
             column.title.clone(),
-            format!("{}{against}", hours(own.replica_hours())),
-            match (own.lowest, own.highest.replicas) {
+            format!("{}{against}", hours(totals.replica_hours())),
+            match (totals.lowest, totals.highest.replicas) {
                 (one, same) if one == same => one.to_string(),
                 (lowest, highest) => format!("{lowest}-{highest}"),
             },
-            long(own.at_max()),
-            run.map_or_else(dash, |own| long(own.short())),
+            long(totals.at_max()),
+            run.map_or_else(dash, |totals| long(totals.short())),
             run.and_then(Totals::longest_short)
-                .map_or_else(dash, |own| long(own.length)),
-            rescales(own),
+                .map_or_else(dash, |totals| long(totals.length)),
+            rescales(totals),
         ];
         cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
         Some(cells)

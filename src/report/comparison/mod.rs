@@ -69,6 +69,26 @@ pub(crate) struct ComparisonRow<'a> {
     pub(crate) because: Vec<DifferenceCode>,
 }
 
+impl<'a> ComparisonRow<'a> {
+    fn new(
+        item: StatusItem,
+        name: impl Into<String>,
+        last: Option<StatusValue<'a>>,
+        now: Option<StatusValue<'a>>,
+    ) -> Self {
+        Self {
+            item,
+            index: None,
+            name: name.into(),
+            differs: last != now,
+            last,
+            now,
+            measured: None,
+            because: Vec::new(),
+        }
+    }
+}
+
 /// The fields of a status that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -221,69 +241,26 @@ impl<'a> Comparison<'a> {
 /// Returns the items of the written status and of the one that would be written.
 fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<ComparisonRow<'a>> {
     let then = &snapshot.hpa.status;
-    let row =
-        |item, index, name: &str, last: Option<StatusValue<'a>>, now: Option<StatusValue<'a>>| {
-            let (name, differs) = (name.to_owned(), last != now);
-            ComparisonRow {
-                item,
-                index,
-                name,
-                last,
-                now,
-                differs,
-                measured: None,
-                because: Vec::new(),
-            }
-        };
     let replicas = |replicas| Some(StatusValue::Replicas(replicas));
     let last = |n| replicas(n).filter(|_| !never);
     let (current, desired) = (last(then.current_replicas), last(then.desired_replicas));
     let mut rows = vec![
-        row(
+        ComparisonRow::new(
             StatusItem::CurrentReplicas,
-            None,
             "currentReplicas",
             current,
             replicas(status.current_replicas),
         ),
-        row(
+        ComparisonRow::new(
             StatusItem::DesiredReplicas,
-            None,
             "desiredReplicas",
             desired,
             replicas(status.desired_replicas),
         ),
     ];
 
-    let spec = &snapshot.hpa.spec.metrics;
-    let (before, after) = (list_of(then), list_of(status));
-    for index in 0..spec.len().max(before.len()) {
-        let (last, now) = (before.get(index), after.get(index));
-        let name = match (spec.get(index), last) {
-            (Some(_), _) => snapshot.hpa.spec.label(index),
-            (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
-            (None, None) => String::new(),
-        };
-        let name = if name.is_empty() {
-            format!("metric {}", index + 1)
-        } else {
-            name
-        };
-        let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.get(index));
-        let mut row = row(
-            StatusItem::CurrentMetrics,
-            Some(index),
-            &name,
-            value(last),
-            value(now),
-        );
-        row.differs = match (last, now) {
-            (Some(last), Some(now)) => !last.agrees_with(now),
-            (last, now) => last.is_some() || now.is_some(),
-        };
-        row.measured = row.now.as_ref().and_then(|_| measured(snapshot, index));
-        rows.push(row);
-    }
+    let count = snapshot.hpa.spec.metrics.len().max(list_of(then).len());
+    rows.extend((0..count).map(|index| metric_row(snapshot, status, index)));
 
     let types = status
         .conditions
@@ -294,9 +271,8 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
     for type_ in types {
         if !seen.contains(&type_) {
             seen.push(type_);
-            rows.push(row(
+            rows.push(ComparisonRow::new(
                 StatusItem::Conditions,
-                None,
                 type_,
                 condition_value(then, type_),
                 condition_value(status, type_),
@@ -304,6 +280,37 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
         }
     }
     rows
+}
+
+/// Returns the item of a metric.
+fn metric_row<'a>(
+    snapshot: &'a Snapshot,
+    status: &'a HpaStatus,
+    index: usize,
+) -> ComparisonRow<'a> {
+    let spec = &snapshot.hpa.spec;
+    let last = list_of(&snapshot.hpa.status).get(index);
+    let now = list_of(status).get(index);
+    let label = match (spec.metrics.get(index), last) {
+        (Some(_), _) => spec.label(index),
+        (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
+        (None, None) => String::new(),
+    };
+    let name = if label.is_empty() {
+        format!("metric {}", index + 1)
+    } else {
+        label
+    };
+    let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.metrics.get(index));
+    ComparisonRow {
+        index: Some(index),
+        differs: match (last, now) {
+            (Some(last), Some(now)) => !last.agrees_with(now),
+            (last, now) => last.is_some() || now.is_some(),
+        },
+        measured: value(now).and_then(|_| measured(snapshot, index)),
+        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), value(now))
+    }
 }
 
 fn list_of(status: &HpaStatus) -> &[MetricStatus] {

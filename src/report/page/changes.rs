@@ -24,9 +24,9 @@ pub(in crate::report) fn rows(
         let why = "no value of a metric changes anything: this pass ignores metrics";
         rows.push(["metrics".to_owned(), String::new(), why.to_owned()]);
     }
-    for of in thresholds {
-        let ranges = match &of.found {
-            ThresholdValues::Changes(changes) => ranges(of, changes, now),
+    for metric in thresholds {
+        let ranges = match &metric.found {
+            ThresholdValues::Changes(changes) => ranges(metric, changes, now),
             ThresholdValues::Nothing { error } => {
                 vec![ValueRange {
                     span: Span { from: 0, to: 0 },
@@ -35,8 +35,8 @@ pub(in crate::report) fn rows(
                 }]
             }
         };
-        let all = if of.divided { ", in all" } else { "" };
-        let mut label = format!("{}{all}", of.metric);
+        let all = if metric.divided { ", in all" } else { "" };
+        let mut label = format!("{}{all}", metric.metric);
         // The metric stands on the first of its rows.
         for ValueRange { values, effect, .. } in ranges {
             rows.push([std::mem::take(&mut label), values, effect]);

@@ -1,4 +1,4 @@
-//! Numbers as people read them: durations, ages, shares and amounts, rounded so that they are easy to
+//! Numbers, and lists, as people read them: durations, ages, shares and amounts, rounded so that they are easy to
 //! read and, except for days, written so that a flag accepts them. JSON, saved states and the controller's
 //! own messages have the exact ones. Knows nothing about HPAs.
 
@@ -47,8 +47,9 @@ pub(crate) fn long(length: SignedDuration) -> String {
         (minutes / 60 % 24, 'h'),
         (minutes % 60, 'm'),
     ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
     parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
         .map(|(count, unit)| format!("{count}{unit}"))
         .collect()
 }
@@ -73,8 +74,8 @@ pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
         return go::parse_duration(text);
     };
     let is_number = !days.is_empty() && days.bytes().all(|c| c.is_ascii_digit());
-    let days: i64 = days.parse().ok().filter(|_| is_number)?;
-    let days = SignedDuration::from_secs(days.checked_mul(86_400)?);
+    let count: i64 = days.parse().ok().filter(|_| is_number)?;
+    let days = SignedDuration::from_secs(count.checked_mul(86_400)?);
     match rest.as_bytes().first() {
         None => Some(days),
         Some(first) if first.is_ascii_digit() => days.checked_add(go::parse_duration(rest)?),
@@ -199,12 +200,9 @@ pub(crate) fn number(f: f64) -> String {
     if f.is_infinite() {
         return if f > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    let text = format!("{f:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
+    match without_zeros(&format!("{f:.4}")) {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
     }
 }
 
@@ -218,6 +216,15 @@ pub(crate) fn count(n: impl TryInto<i64>, noun: &str) -> String {
         Ok(1) => format!("1 {noun}"),
         Ok(n) => format!("{n} {noun}s"),
         Err(_) => format!("many {noun}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::MetricStep;
+use crate::engine::decision::{MetricStep, UnreadMetrics};
 use crate::numbers::{age, border};
-pub(crate) use crate::numbers::{count, duration, long, number, part, percent, quantity};
+pub(crate) use crate::numbers::{count, duration, list, long, number, part, percent, quantity};
 use crate::snapshot::surroundings::Surroundings;
 pub(crate) use crate::snapshot::value::{amount_of, value};
 use crate::whatif::overrides::Override;
@@ -60,13 +60,22 @@ pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
+pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
+    let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
+        let labels = metrics.join(", ");
+        match missing {
+            None => format!("you may not read {labels}"),
+            Some(documents) => {
+                format!(
+                    "the {} has no {} for {labels}",
+                    documents.container(),
+                    documents.kind()
+                )
+            }
+        }
+    });
+    (!unread.is_empty()).then(|| Vec::from_iter(clauses).join(", and "))
 }
 
 /// Words what is assumed about something, and what was observed or, in a manifest, stated.

@@ -1,27 +1,32 @@
-//! Whether the result of a pass may be written. Each concern has its reason and, if it can be overridden,
+//! Whether the result of a pass may be written. Each concern says why and, if it can be overridden, names
 //! the flag that does so.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
-use crate::engine::decision::{MetricResult, Path, Step, UnreadMetrics};
+use crate::engine::decision::{MetricResult, Path, Step};
 use crate::engine::hold::Hold;
 use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::missing_right;
 use crate::snapshot::written::Written;
 use crate::snapshot::{MetricAnswer, UnreadCause};
+use crate::words::{duration, lacking, list};
 
 /// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Concern {
-    /// The concern.
-    pub reason: Reason,
+    /// Its name.
+    pub code: GateCode,
+    /// The concern, in words.
+    pub text: String,
+    /// What would settle it.
+    pub advice: Option<String>,
     /// The flag that overrides it; `None` if nothing does.
     pub flag: Option<&'static str>,
     /// Whether it is overridden.
@@ -29,117 +34,60 @@ pub struct Concern {
 }
 
 /// Why a result should not be written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reason {
-    /// The HPA has been marked for deletion, at this time.
-    HpaDeleted(Timestamp),
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GateCode {
+    /// The HPA has been marked for deletion.
+    HpaDeleted,
     /// So has the target.
-    TargetDeleted(Timestamp),
+    TargetDeleted,
     /// The scale cannot be read, or its new value would be refused.
-    CannotScale {
-        /// Why.
-        error: String,
-    },
+    CannotScale,
     /// The target has no replicas.
     ScalingDisabled,
     /// The controller refuses the target's selector.
-    NoSelector {
-        /// The reason of the condition.
-        reason: &'static str,
-        /// Its message.
-        message: String,
-    },
-    /// Too many metrics failed.
-    NoMetric {
-        /// The metrics.
-        failed: Vec<String>,
-        /// Why the first one failed.
-        cause: String,
-    },
-    /// Metrics decide that only the controller may have read.
-    Undecided {
-        /// Which metrics, and why.
-        lacking: Vec<UnreadMetrics>,
-    },
-    /// The status or event to be written depends on such metrics.
-    UnknownWords {
-        /// Which metrics, and why.
-        lacking: Vec<UnreadMetrics>,
-        /// The flag that asks for it.
-        flag: &'static str,
-    },
-    /// Such metrics may change the replicas.
-    Rights {
-        /// Which metrics, and why.
-        lacking: Vec<UnreadMetrics>,
-        /// The possible replicas.
-        range: Range,
-    },
-    /// What the controller remembers may change the replicas.
-    Memory {
-        /// How well that is known.
-        knowledge: Knowledge,
-        /// How far back it matters.
-        window: SignedDuration,
-        /// The possible replicas.
-        range: Range,
-    },
-    /// Metrics that failed may change the replicas.
-    Metrics {
-        /// Which metrics.
-        failed: Vec<String>,
-        /// The possible replicas.
-        range: Range,
-    },
-    /// It is unknown whether the target is being deleted.
-    Target {
-        /// Why.
-        cause: String,
-    },
-    /// Something that may change the outcome could not be read.
-    Unread(Note),
-    /// Writing the status is up to a controller manager, as far as is known.
-    StatusHeld(Leader),
-}
-
-/// The name of a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "they are those of the reasons")]
-pub enum GateCode {
-    HpaDeleted,
-    TargetDeleted,
-    CannotScale,
-    ScalingDisabled,
     NoSelector,
+    /// Too many metrics failed.
     NoMetric,
+    /// Only the controller may have read some metrics, which may change what it writes.
     Rights,
+    /// What the controller remembers may change the replicas.
     Memory,
+    /// Metrics that failed may change the replicas.
     Metrics,
+    /// It is unknown whether the target is being deleted.
     Target,
+    /// Something that may change the outcome could not be read.
     Unread,
+    /// Writing the status is up to a controller manager, as far as is known.
     StatusHeld,
 }
 
 impl Concern {
-    /// Returns its name.
-    pub fn code(&self) -> GateCode {
-        match self.reason {
-            Reason::HpaDeleted(_) => GateCode::HpaDeleted,
-            Reason::TargetDeleted(_) => GateCode::TargetDeleted,
-            Reason::CannotScale { .. } => GateCode::CannotScale,
-            Reason::ScalingDisabled => GateCode::ScalingDisabled,
-            Reason::NoSelector { .. } => GateCode::NoSelector,
-            Reason::NoMetric { .. } => GateCode::NoMetric,
-            Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
-                GateCode::Rights
-            }
-            Reason::Memory { .. } => GateCode::Memory,
-            Reason::Metrics { .. } => GateCode::Metrics,
-            Reason::Target { .. } => GateCode::Target,
-            Reason::Unread(_) => GateCode::Unread,
-            Reason::StatusHeld(_) => GateCode::StatusHeld,
+    /// A concern that nothing overrides.
+    fn new(code: GateCode, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+            advice: None,
+            flag: None,
+            forced: false,
         }
+    }
+
+    /// The same, with a flag that overrides it.
+    fn unless(self, flag: &'static str, forced: bool) -> Self {
+        Self {
+            flag: Some(flag),
+            forced,
+            ..self
+        }
+    }
+
+    /// Returns what would settle it, the best way first, and how to override it.
+    pub(crate) fn remedies(&self) -> Vec<String> {
+        let anyway = self.flag.map(|flag| format!("use {flag} to write anyway"));
+        self.advice.clone().into_iter().chain(anyway).collect()
     }
 }
 
@@ -176,12 +124,10 @@ impl Leader {
             .evidence
             .lease
             .filter(|lease| lease.has_lapsed(input.snapshot.now));
-        let is_recent = |written: &Timestamp| {
-            // Another controller manager may have another lease.
-            let is_later = lapsed.is_none_or(|lease| *written > lease.renewed);
-            !by_us && is_later && !input.is_several_passes_ago(*written)
-        };
-        match (input.evidence.lease, status.filter(is_recent)) {
+        // Another controller manager may have another lease.
+        let later = status.filter(|written| lapsed.is_none_or(|lease| *written > lease.renewed));
+        let seen = later.filter(|written| !by_us && !input.is_several_passes_ago(*written));
+        match (input.evidence.lease, seen) {
             (Some(lease), _) if lapsed.is_none() => Self::Holds(lease.renewed),
             (_, Some(written)) => Self::Seen(written),
             (Some(lease), None) => Self::Lapsed(lease.renewed),
@@ -217,123 +163,152 @@ impl GateInput<'_> {
 
     /// Returns all concerns about writing it, the worst first.
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
-        let mut reasons = self.never();
-        let mut forcible = Vec::new();
+        let mut concerns = self.never();
         if self.change().is_some() {
-            reasons.extend(self.unknown_words(how));
-            forcible.extend(self.uncertain().into_iter().map(|reason| Concern {
-                reason,
-                flag: Some(FORCE_UNCERTAIN),
-                forced: how.force_uncertain,
-            }));
-            forcible.extend(self.status(how).map(|reason| Concern {
-                reason,
-                flag: Some(FORCE_STATUS),
-                forced: how.force_write_status,
-            }));
+            concerns.extend(self.unknown_words(how));
+            let uncertain = self.uncertain().into_iter();
+            concerns.extend(
+                uncertain.map(|concern| concern.unless(FORCE_UNCERTAIN, how.force_uncertain)),
+            );
+            let status = self.status(how);
+            concerns
+                .extend(status.map(|concern| concern.unless(FORCE_STATUS, how.force_write_status)));
         }
-        let never = |reason| Concern {
-            reason,
-            flag: None,
-            forced: false,
-        };
-        reasons.into_iter().map(never).chain(forcible).collect()
+        concerns
     }
 
     /// Returns concerns that nothing overrides.
-    fn never(&self) -> Vec<Reason> {
+    fn never(&self) -> Vec<Concern> {
         let hpa = self
             .pass
             .input
             .snapshot
             .hpa
             .deletion_timestamp
-            .map(Reason::HpaDeleted);
+            .map(|since| {
+                let text = format!("the HPA has been marked for deletion since {since}");
+                Concern::new(GateCode::HpaDeleted, text)
+            });
         let target = match self.going {
-            Going::Since(since) => Some(Reason::TargetDeleted(*since)),
+            Going::Since(since) => {
+                let text = format!("the target has been marked for deletion since {since}");
+                Some(Concern::new(GateCode::TargetDeleted, text))
+            }
             _ => None,
         };
-        let holds = self.pass.decision.holds().filter_map(|hold| match hold {
-            Hold::Unreadable(error) | Hold::Unwritten { error, .. } => Some(Reason::CannotScale {
-                error: error.to_owned(),
-            }),
-            Hold::AtZero => Some(Reason::ScalingDisabled),
+        let holds = self.pass.decision.holds();
+        hpa.into_iter()
+            .chain(target)
+            .chain(holds.filter_map(|hold| self.against(hold)))
+            .collect()
+    }
+
+    /// Returns the concern about a hold that is no rule at work.
+    fn against(&self, hold: Hold<'_>) -> Option<Concern> {
+        Some(match hold {
+            Hold::Unreadable(error) | Hold::Unwritten { error, .. } => Concern::new(
+                GateCode::CannotScale,
+                format!("the target cannot be scaled: {error}"),
+            ),
+            Hold::AtZero => Concern::new(
+                GateCode::ScalingDisabled,
+                "scaling is disabled since the replica count of the target is zero",
+            ),
             Hold::Selector {
                 reason, message, ..
-            } => Some(Reason::NoSelector {
-                reason,
-                message: message.to_owned(),
-            }),
-            Hold::Failed(_) => Some(match self.lacking() {
-                lacking if !lacking.is_empty() => Reason::Undecided { lacking },
-                _ => Reason::NoMetric {
-                    failed: self.failed(),
-                    cause: self.first_failure(),
-                },
-            }),
-            _ => None,
-        });
-        hpa.into_iter().chain(target).chain(holds).collect()
+            } => Concern::new(
+                GateCode::NoSelector,
+                format!("the controller does not scale it ({reason}): {message}"),
+            ),
+            Hold::Failed(_) => match self.unread() {
+                Some(unread) => self.rights(format!(
+                    "{unread}, so what the controller would write is unknown"
+                )),
+                None => Concern::new(
+                    GateCode::NoMetric,
+                    format!(
+                        "{} failed, so the controller does not scale: {}",
+                        list(&self.failed()),
+                        self.first_failure()
+                    ),
+                ),
+            },
+            _ => return None,
+        })
     }
 
     /// What the controller would write and say is unknown if it may have read more.
-    fn unknown_words(&self, how: &How) -> Option<Reason> {
+    fn unknown_words(&self, how: &How) -> Option<Concern> {
         let flag = match (how.write_status, how.event) {
             (true, _) => "--write-status",
             (false, true) => "--event",
             (false, false) => return None,
         };
-        let lacking = self.lacking();
-        (!lacking.is_empty()).then_some(Reason::UnknownWords { lacking, flag })
+        let unread = self.unread()?;
+        Some(self.rights(format!("{unread}, so what {flag} would write is unknown")))
     }
 
     /// Returns what could lead to a different answer.
-    fn uncertain(&self) -> Vec<Reason> {
+    fn uncertain(&self) -> Vec<Concern> {
         let mut uncertain = Vec::new();
-        if let Some(range) = open(self.pass.outlook.range(&self.pass.decision)) {
+        if let Some(anywhere) = open(self.pass.outlook.range(&self.pass.decision)) {
             if self.pass.remembered.is_open() {
-                let knowledge = self.pass.remembered.knowledge;
-                let snapshot = &self.pass.input.snapshot;
-                let window = window(&snapshot.hpa, &snapshot.controller);
-                uncertain.push(Reason::Memory {
-                    knowledge,
-                    window,
-                    range,
-                });
+                uncertain.push(self.memory(&anywhere));
             }
-            let lacking = self.lacking();
-            uncertain.extend((!lacking.is_empty()).then_some(Reason::Rights { lacking, range }));
+            let unread = self.unread();
+            uncertain.extend(unread.map(|unread| self.rights(format!("{unread}: {anywhere}"))));
         }
         let failed = self.failed();
         if !failed.is_empty()
-            && let Some(range) = open(self.with_failed_metrics())
+            && let Some(anywhere) = open(self.with_failed_metrics())
         {
-            uncertain.push(Reason::Metrics { failed, range });
+            let with = if failed.len() == 1 { "it" } else { "them" };
+            let text = format!("{} failed: with {with}, {anywhere}", failed.join(", "));
+            uncertain.push(Concern::new(GateCode::Metrics, text));
         }
         if let Going::Unknown(cause) = self.going {
-            uncertain.push(Reason::Target {
-                cause: cause.clone(),
-            });
+            let text = format!("unknown whether the target is being deleted: {cause}");
+            uncertain.push(Concern::new(GateCode::Target, text));
         }
         // Out of bounds, it is corrected without looking at pods and metrics.
         if self.pass.decision.path() == Some(Path::Metrics) {
-            let open = self
-                .pass
-                .input
-                .notes
-                .iter()
-                .filter(|note| note.leaves_outcome_open());
-            uncertain.extend(open.cloned().map(Reason::Unread));
+            let notes = self.pass.input.notes.iter();
+            let open = notes.filter(|note| note.leaves_outcome_open());
+            uncertain.extend(open.map(|note| Concern::new(GateCode::Unread, note.to_string())));
         }
         uncertain
     }
 
-    /// Returns the metrics that the controller may have read but that are unread here.
-    fn lacking(&self) -> Vec<UnreadMetrics> {
-        self.pass
-            .decision
-            .outcome
-            .lacking(&self.pass.input.snapshot.hpa.spec)
+    /// Returns the concern about what the controller remembers.
+    fn memory(&self, anywhere: &str) -> Concern {
+        let known = match self.pass.remembered.knowledge {
+            Knowledge::Inferred => "known only within bounds",
+            _ => "unknown",
+        };
+        let snapshot = &self.pass.input.snapshot;
+        let window = duration(window(&snapshot.hpa, &snapshot.controller));
+        let text = format!("the controller's history of the last {window} is {known}: {anywhere}");
+        Concern {
+            advice: Some(format!(
+                "use --observe {window} to watch the HPA first, --prometheus to read its history, or --history \
+                 none if the controller has just started"
+            )),
+            ..Concern::new(GateCode::Memory, text)
+        }
+    }
+
+    /// Returns the concern about metrics that only the controller may have read.
+    fn rights(&self, text: String) -> Concern {
+        Concern {
+            advice: missing_right(&self.pass.input.notes).map(str::to_owned),
+            ..Concern::new(GateCode::Rights, text)
+        }
+    }
+
+    /// Words which metrics the controller may have read but are unread here; `None` if all are read.
+    fn unread(&self) -> Option<String> {
+        let outcome = &self.pass.decision.outcome;
+        lacking(&outcome.lacking(&self.pass.input.snapshot.hpa.spec))
     }
 
     /// Returns the labels of the metrics that fail.
@@ -374,16 +349,29 @@ impl GateInput<'_> {
     }
 
     /// Whether writing the status is up to someone else.
-    fn status(&self, how: &How) -> Option<Reason> {
-        match self.leader {
-            _ if !how.write_status => None,
-            Leader::Lapsed(_) => None,
-            leader => Some(Reason::StatusHeld(leader)),
+    fn status(&self, how: &How) -> Option<Concern> {
+        if !how.write_status {
+            return None;
         }
+        let text = match self.leader {
+            Leader::Lapsed(_) => return None,
+            Leader::Holds(renewed) => format!(
+                "a controller manager holds the lease (renewed at {renewed}) and writes the status itself"
+            ),
+            Leader::Seen(written) => {
+                format!("a controller wrote the status at {written}, and writes it itself")
+            }
+            Leader::Unknown => {
+                "unknown whether a controller manager holds the lease and writes the status itself"
+                    .to_owned()
+            }
+        };
+        Some(Concern::new(GateCode::StatusHeld, text))
     }
 }
 
-/// Returns a range with more than one count.
-fn open(range: Option<Range>) -> Option<Range> {
-    range.filter(|range| range.min != range.max)
+/// Words a range with more than one count.
+fn open(range: Option<Range>) -> Option<String> {
+    let Range { min, max } = range.filter(|range| range.min != range.max)?;
+    Some(format!("the pass may end anywhere from {min} to {max}"))
 }

@@ -177,7 +177,7 @@ impl Applied {
                 if self
                     .concerns
                     .iter()
-                    .any(|it| it.code() == GateCode::CannotScale) =>
+                    .any(|concern| concern.code == GateCode::CannotScale) =>
             {
                 1
             }

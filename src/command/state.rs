@@ -18,7 +18,6 @@ use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::{Error, docs};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
-use crate::report::expected::lacking;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::saved::remarks::{assume_pods, value_flags};
@@ -27,6 +26,7 @@ use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
+use crate::words::lacking;
 
 /// Collects what a pass needs from saved objects.
 pub(super) fn read_saved(objects: Objects, options: &Options) -> Result<Input, Error> {

@@ -27,21 +27,6 @@ use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
 use crate::words::{count, future, list, percent, quantity, sentence, time};
 
-/// The published texts of a finding.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Text {
-    /// One sentence: what is wrong, and how it affects the answer.
-    pub(crate) summary: String,
-    /// Sentences with numbers, names and times of this HPA.
-    pub(crate) evidence: Vec<String>,
-    /// One remedy.
-    pub(crate) advice: Advice,
-    /// Lines to paste, each of which works for this HPA and reaches the same state.
-    pub(crate) commands: Vec<String>,
-    /// The objects concerned, as `kind/name`.
-    pub(crate) objects: Vec<String>,
-}
-
 /// A remedy, in the imperative: what to do, what to wait for, or either of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Advice {
@@ -170,16 +155,15 @@ impl<'a> About<'a> {
     /// its name.
     pub(crate) fn target_flags(&self, metric: usize, target: &str) -> Option<String> {
         let spec = self.spec(metric);
-        let name = match spec.container() {
+        let plain = match spec.container() {
             Some(container) => format!("{container}={}", spec.name()),
             None => spec.name().to_owned(),
         };
-        let is_it = |name: &String| {
+        let name = [plain, title(spec)].into_iter().find(|name| {
             let place =
                 NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
             place.is_ok_and(|place| place == metric)
-        };
-        let name = [name, title(spec)].into_iter().find(is_it)?;
+        })?;
         Some(format!(
             "--target {}",
             shell_word(&format!("{name}={target}"))
@@ -250,14 +234,10 @@ impl<'a> About<'a> {
         if fields().any(|(field, _)| self.assumes(field)) {
             return None;
         }
-        let patch = |spec: &Value| {
-            let patch = json!({ "spec": spec }).to_string();
-            format!("--type=merge -p {}", shell_word(&patch))
-        };
         let Some(owner) = self.owner() else {
-            return Some(self.kubectl("patch hpa", &patch(spec)).editing(Edited::Hpa));
+            return Some(self.kubectl("patch hpa", &merge(spec)).editing(Edited::Hpa));
         };
-        let mut own = Map::new();
+        let mut changed = Map::new();
         for (field, value) in fields() {
             if field == "metrics" {
                 return Some(self.edit(owner));
@@ -265,17 +245,17 @@ impl<'a> About<'a> {
             let mut names = in_scaled_object(field).split('.');
             let first = names.next().unwrap_or_default();
             let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
-            own.insert(first.to_owned(), value);
+            changed.insert(first.to_owned(), value);
         }
-        let command = self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()));
+        let command = self.kubectl_for(&owner.name, "patch scaledobject", &merge(&changed.into()));
         Some(command.editing(Edited::ScaledObject))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.
     pub(crate) fn assumes(&self, field: &str) -> bool {
         let assumed = &self.hpa().spec;
-        self.pass.input.observed.as_ref().is_some_and(|running| {
-            let running = &running.spec;
+        self.pass.input.observed.as_ref().is_some_and(|observed| {
+            let running = &observed.spec;
             match field {
                 "minReplicas" => running.min_replicas != assumed.min_replicas,
                 "maxReplicas" => running.max_replicas != assumed.max_replicas,
@@ -313,17 +293,12 @@ impl<'a> About<'a> {
             ));
         }
         let running = &self.pass.input.observed.as_ref()?.spec.metrics;
-        let asks = |own: &MetricSpec| {
-            (
-                own.name().to_owned(),
-                own.selector(),
-                own.described_object().cloned(),
-            )
-        };
-        if running
-            .iter()
-            .any(|own| own.type_ == spec.type_ && asks(own) == asks(spec))
-        {
+        if running.iter().any(|own| {
+            own.type_ == spec.type_
+                && own.name() == spec.name()
+                && own.selector() == spec.selector()
+                && own.described_object() == spec.described_object()
+        }) {
             return None;
         }
         let value = shell_word(&format!("{}=VALUE", title(spec)));
@@ -443,8 +418,8 @@ impl<'a> About<'a> {
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let is_due = self.finding.severity < Severity::Info;
-        let edited = advice.commands.iter().filter_map(|it| it.edits);
-        let mut edited = edited.chain(self.edited_by(advice.remedy).filter(|_| is_due));
+        let by_commands = advice.commands.iter().filter_map(|it| it.edits);
+        let mut edited = by_commands.chain(self.edited_by(advice.remedy).filter(|_| is_due));
         if let Some(source) = edited.find_map(|it| self.source(it)) {
             advice
                 .commands
@@ -693,6 +668,12 @@ pub(crate) fn typed(object: &CrossVersionObjectReference) -> String {
     shell_word(&format!("{kind}{group}/{}", object.name))
 }
 
+/// Returns the flags that merge fields into the spec of an object.
+fn merge(spec: &Value) -> String {
+    let patch = json!({ "spec": spec }).to_string();
+    format!("--type=merge -p {}", shell_word(&patch))
+}
+
 impl About<'_> {
     /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
     /// empty if it does not.
@@ -884,35 +865,20 @@ impl About<'_> {
 
     /// Returns a command that replaces a part of a metric.
     pub(crate) fn replace(&self, path: &str, value: impl Into<Value>) -> Option<Command> {
-        let value: Value = value.into();
-        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": value}]))
+        let other: Value = value.into();
+        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": other}]))
     }
 
     /// Returns a command that asks a metrics API for what the controller asks it.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
-        let namespace = &self.hpa().namespace;
         let scale = self.pass.input.snapshot.scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         let (name, selector) = (segment(spec.name()), spec.selector());
-        let raw = |rest: &str, selectors: &[(&str, &str)]| {
-            let given = selectors
-                .iter()
-                .filter(|(_, selector)| !selector.is_empty());
-            let given: Vec<String> = given
-                .map(|(key, selector)| format!("{key}={}", segment(selector)))
-                .collect();
-            let query = if given.is_empty() { "" } else { "?" };
-            let api = self.path_of(spec.api_group());
-            let path = format!(
-                "{api}/namespaces/{namespace}/{rest}{query}{}",
-                given.join("&")
-            );
-            format!("kubectl get --raw {}", shell_word(&path)).into()
-        };
         match spec.source() {
-            MetricSource::External(_) => raw(&name, &[("labelSelector", &selector)]),
-            MetricSource::Pods(_) => raw(
+            MetricSource::External(_) => self.raw(spec, &name, &[("labelSelector", &selector)]),
+            MetricSource::Pods(_) => self.raw(
+                spec,
                 &format!("pods/*/{name}"),
                 &[("labelSelector", pods), ("metricLabelSelector", &selector)],
             ),
@@ -924,16 +890,34 @@ impl About<'_> {
                     let resource = resource_of(object.group(), &object.kind);
                     format!("{resource}/{}", segment(&object.name))
                 };
-                raw(
+                self.raw(
+                    spec,
                     &format!("{of}/{name}"),
                     &[("metricLabelSelector", &selector)],
                 )
             }
             _ => {
-                let (namespace, selector) = (shell_word(namespace), shell_word(pods));
-                format!("kubectl top pods -n {namespace} -l {selector}").into()
+                let namespace = shell_word(&self.hpa().namespace);
+                format!("kubectl top pods -n {namespace} -l {}", shell_word(pods)).into()
             }
         }
+    }
+
+    /// Returns a command that asks the API of a metric for a path below the namespace, with selectors.
+    fn raw(&self, spec: &MetricSpec, rest: &str, selectors: &[(&str, &str)]) -> Command {
+        let given: Vec<String> = selectors
+            .iter()
+            .filter(|(_, selector)| !selector.is_empty())
+            .map(|(key, selector)| format!("{key}={}", segment(selector)))
+            .collect();
+        let query = if given.is_empty() { "" } else { "?" };
+        let path = format!(
+            "{}/namespaces/{}/{rest}{query}{}",
+            self.path_of(spec.api_group()),
+            self.hpa().namespace,
+            given.join("&")
+        );
+        format!("kubectl get --raw {}", shell_word(&path)).into()
     }
 
     /// Returns the path of a metrics API in the version that the controller asks.

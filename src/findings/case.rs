@@ -75,15 +75,13 @@ fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
 
 /// Returns the kind that owns the pods of a target of this kind, if no other kind does.
 fn direct_owner(target: &str) -> Option<&'static str> {
-    let is = |kind: &str| target.eq_ignore_ascii_case(kind);
-    let mut own = ["ReplicaSet", "StatefulSet", "ReplicationController"].into_iter();
-    let sets = || {
-        ["Deployment", "Rollout"]
-            .into_iter()
-            .any(is)
-            .then_some("ReplicaSet")
-    };
-    own.find(|kind| is(kind)).or_else(sets)
+    let is = |kind: &&str| target.eq_ignore_ascii_case(kind);
+    if ["Deployment", "Rollout"].iter().any(is) {
+        return Some("ReplicaSet");
+    }
+    ["ReplicaSet", "StatefulSet", "ReplicationController"]
+        .into_iter()
+        .find(is)
 }
 
 impl<'p> Case<'p> {
@@ -92,17 +90,17 @@ impl<'p> Case<'p> {
             hpa, scale, pods, ..
         } = &pass.input.snapshot;
         // A missing selector would match all pods, and the pass ends there.
-        let scale = scale
+        let selector = scale
             .as_ref()
             .ok()
-            .filter(|scale| !scale.selector.as_str().is_empty());
-        let is_own = |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
-        let pods = pods.iter().map(|pod| &**pod).filter(is_own).collect();
+            .map(|scale| &scale.selector)
+            .filter(|selector| !selector.as_str().is_empty());
+        let is_own = |pod: &&Pod| selector.is_some_and(|it| it.matches(&pod.labels));
         Self {
             pass,
             found: Vec::new(),
             ignored,
-            pods,
+            pods: pods.iter().map(|pod| &**pod).filter(is_own).collect(),
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
             last_top: Cell::new(None),
@@ -236,12 +234,12 @@ impl<'p> Case<'p> {
         const BUSY: f64 = 1.0;
         let step = self.decision().winner().filter(|it| !it.is_resource())?;
         let proposal = step.proposal()?;
-        let own = [
+        let amounts = [
             &proposal.total,
             &proposal.current.value,
             &proposal.current.average_value,
         ];
-        let value = own.into_iter().flatten().next()?;
+        let value = amounts.into_iter().flatten().next()?;
         let share = self.cpu_share()?;
         (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
     }
@@ -268,8 +266,8 @@ impl<'p> Case<'p> {
     }
 
     /// Returns the top of a pod's owners.
-    fn follow(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
-        let mut owner = owner;
+    fn follow(&self, first: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
+        let mut owner = first;
         // Owners that own each other would be followed forever.
         for _ in 0..8 {
             if self.is_target(&owner.kind, &owner.name) {
@@ -322,11 +320,12 @@ impl<'p> Case<'p> {
             };
         }
         // A target that was given another's pods has none of its own among them.
-        let is_own = |pod: &Pod| {
-            let owner = pod.owner.as_deref();
-            owner.is_some_and(|it| maker_of(it, pod) == Some(&*self.target().name))
+        let has_own = || {
+            let mut owned = self
+                .pods()
+                .filter_map(|pod| maker_of(pod.owner.as_deref()?, pod));
+            makes(&self.target().kind) && owned.any(|maker| maker == self.target().name)
         };
-        let has_own = || makes(&self.target().kind) && self.pods().any(is_own);
         if *self.has_own_by_name.get_or_init(has_own) {
             other
         } else {

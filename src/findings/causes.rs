@@ -123,16 +123,10 @@ impl Others<'_> {
     /// Returns what keeps a pass from the replicas that it desires: a pause, or a problem without which it would not
     /// desire anything beyond the result.
     pub(crate) fn beyond(&self, desired: i32, result: i32) -> Option<Code> {
-        let is_within = |proposal: i32| {
-            if desired > result {
-                proposal <= result
-            } else {
-                proposal >= result
-            }
-        };
         self.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
-            _ => it.changes_proposal(is_within),
+            _ if desired > result => it.changes_proposal(|proposal| proposal <= result),
+            _ => it.changes_proposal(|proposal| proposal >= result),
         })
     }
 
@@ -147,17 +141,15 @@ impl Others<'_> {
 
     /// Returns the finding that the one follows from.
     fn cause(&self) -> Option<Code> {
-        let is_told_apart = |facts: &Facts| {
-            matches!(
-                facts,
-                Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
-            )
-        };
         let facts = &self.finding.facts;
+        let is_told_apart = matches!(
+            facts,
+            Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
+        );
         facts.cause(self).or_else(|| {
             // Nothing is to be advised on a number that was not measured.
             let other = self.first(|it| it.is_unmeasured() && it.explains)?;
-            let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart(facts);
+            let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart;
             is_rule.then_some(other)
         })
     }
@@ -166,15 +158,12 @@ impl Others<'_> {
 /// Links each finding that follows from another one to it, and puts it behind that one. The findings are in the
 /// order of causes.
 pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
-    let cause = |finding| {
-        let others = Others {
-            pass,
-            finding,
-            found,
-        };
-        others.cause()
-    };
-    let causes: Vec<Option<Code>> = found.iter().map(cause).collect();
+    let others = found.iter().map(|finding| Others {
+        pass,
+        finding,
+        found,
+    });
+    let causes: Vec<Option<Code>> = others.map(|others| others.cause()).collect();
     for (finding, cause) in found.iter_mut().zip(causes) {
         finding.follows = cause;
         // The remedy is the other one's, so nobody has to act on this one.

@@ -26,8 +26,8 @@ impl LastPass {
         let able = status
             .conditions
             .iter()
-            .find(|it| it.type_ == "AbleToScale");
-        let able = able.map_or("", |it| &*it.reason);
+            .find(|it| it.type_ == "AbleToScale")
+            .map_or("", |it| &*it.reason);
         // Statuses of autoscaling/v1 may lack the condition.
         let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
         let any = *status != HpaStatus::default() && able != "FailedGetScale";
@@ -92,44 +92,39 @@ impl Input {
     /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a repeated
     /// event has its first and its last time only.
     pub(crate) fn rescales(&self) -> (Vec<ReportedRescale>, bool) {
-        let hpa = &self.snapshot.hpa;
-        let own = || {
-            self.evidence
-                .events
-                .iter()
-                .filter(|it| it.is_rescale_of(hpa))
-        };
-        let times = |it: &Event| [it.first.filter(|_| it.count > 1), it.last.or(it.first)];
-        let of = |it: &'_ Event| {
-            let (size, is_up) = (it.new_size(), it.is_up());
-            let rescale = move |time| {
-                Some(ReportedRescale {
-                    time,
-                    size: size?,
-                    is_up,
-                })
+        let mut rescales: Vec<ReportedRescale> = Vec::new();
+        for event in self.rescale_events() {
+            let Some(size) = event.new_size() else {
+                continue;
             };
-            times(it)
-                .into_iter()
-                .flatten()
-                .filter_map(rescale)
-                .collect::<Vec<_>>()
-        };
-        let mut all: Vec<ReportedRescale> = own().flat_map(of).collect();
+            let is_up = event.is_up();
+            let first = event.first.filter(|_| event.count > 1);
+            let times = [first, event.last.or(event.first)].into_iter().flatten();
+            rescales.extend(times.map(|time| ReportedRescale { time, size, is_up }));
+        }
         // Within a second, the controller only scales further in the same direction.
-        let further = |it: &ReportedRescale| match it.is_up {
-            Some(false) => -i64::from(it.size),
-            _ => it.size.into(),
-        };
-        all.sort_by_key(|it| (it.time, further(it)));
-        (all, own().all(|it| it.count <= 2))
+        rescales.sort_by_key(|rescale| {
+            let further = match rescale.is_up {
+                Some(false) => -i64::from(rescale.size),
+                _ => rescale.size.into(),
+            };
+            (rescale.time, further)
+        });
+        let is_complete = self.rescale_events().all(|event| event.count <= 2);
+        (rescales, is_complete)
+    }
+
+    /// Returns the events about rescales of the HPA.
+    pub(crate) fn rescale_events(&self) -> impl Iterator<Item = &Event> {
+        let hpa = &self.snapshot.hpa;
+        let events = self.evidence.events.iter();
+        events.filter(move |event| event.is_rescale_of(hpa))
     }
 
     /// Returns when the controller has scaled to this many replicas, according to its events.
     pub(crate) fn scaled_to(&self, replicas: i32) -> impl Iterator<Item = Timestamp> {
-        let hpa = &self.snapshot.hpa;
-        let events = self.evidence.events.iter();
-        let own = events.filter(move |it| it.is_rescale_of(hpa) && it.new_size() == Some(replicas));
-        own.filter_map(|it| it.last)
+        let own = self.rescale_events();
+        own.filter(move |event| event.new_size() == Some(replicas))
+            .filter_map(|event| event.last)
     }
 }

@@ -115,26 +115,26 @@ fn step_at(value: i64, format: Format, digits: u32) -> Option<i64> {
 
 /// Returns the amounts above a value that people state, up to the farthest.
 fn higher(value: i64, format: Format, digits: u32) -> Vec<i64> {
-    let next = |value: &i64| {
+    let most = value.saturating_mul(FARTHEST);
+    std::iter::successors(Some(value), |value| {
         let step = step_at(*value, format, digits)?;
         (*value / step + 1).checked_mul(step)
-    };
-    let most = value.saturating_mul(FARTHEST);
-    std::iter::successors(next(&value), next)
-        .take_while(|it| *it <= most)
-        .collect()
+    })
+    .skip(1)
+    .take_while(|it| *it <= most)
+    .collect()
 }
 
 /// Returns the amounts below a value that people state, down to the farthest.
 fn lower(value: i64, format: Format, digits: u32) -> Vec<i64> {
-    let next = |value: &i64| {
+    let least = (value / FARTHEST).max(1);
+    std::iter::successors(Some(value), |value| {
         let step = step_at(*value - 1, format, digits)?;
         Some((*value - 1) / step * step)
-    };
-    let least = (value / FARTHEST).max(1);
-    std::iter::successors(next(&value), next)
-        .take_while(|it| *it >= least)
-        .collect()
+    })
+    .skip(1)
+    .take_while(|it| *it >= least)
+    .collect()
 }
 
 /// Returns what comes of the first value with which a pass does what is wanted, as it does with all that follow.
@@ -171,25 +171,29 @@ fn other_target_by<'p>(
     side: Direction,
     by: Option<usize>,
 ) -> Option<OtherTarget> {
-    let own = &metric.target;
-    let amount = own.average_value.as_ref().or(own.value.as_ref());
-    let value = own
+    let target = &metric.target;
+    let amount = target.average_value.as_ref().or(target.value.as_ref());
+    let value = target
         .average_utilization
         .map(i64::from)
         .or(amount.map(Quantity::milli_value))?;
-    let with = |value: i64| {
+    let (format, digits) = amount.map_or((Format::DecimalSI, 3), |amount| (amount.format(), 2));
+    let targets = match side {
+        Direction::Down => higher(value, format, digits),
+        Direction::Up => lower(value, format, digits),
+    };
+    let nearest = first(&targets, |value| {
         let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
-        let target = MetricTarget {
-            type_: own.type_.clone(),
-            value: own.value.as_ref().map(quantity),
-            average_value: own.average_value.as_ref().map(quantity),
-            average_utilization: match own.average_utilization {
-                Some(_) => Some(i32::try_from(value).ok()?),
-                None => None,
-            },
-        };
         let mut other = OtherTarget {
-            target,
+            target: MetricTarget {
+                type_: target.type_.clone(),
+                value: target.value.as_ref().map(quantity),
+                average_value: target.average_value.as_ref().map(quantity),
+                average_utilization: match target.average_utilization {
+                    Some(_) => Some(i32::try_from(value).ok()?),
+                    None => None,
+                },
+            },
             proposal: 0,
         };
         let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
@@ -198,15 +202,9 @@ fn other_target_by<'p>(
             Direction::Down => *proposal < current,
         })?;
         Some(other)
-    };
-    let (format, digits) = amount.map_or((Format::DecimalSI, 3), |amount| (amount.format(), 2));
-    let targets = match side {
-        Direction::Down => higher(value, format, digits),
-        Direction::Up => lower(value, format, digits),
-    };
+    });
     // A target that the limits of the pods keep out of reach would end scaling up.
-    first(&targets, with)
-        .filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
+    nearest.filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
 }
 
 /// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
@@ -244,11 +242,12 @@ pub(super) fn rooms<'p>(
     if most < 1 {
         return None;
     }
-    let own = |metric: &&'p MetricStep| {
+    let mut rooms = Vec::with_capacity(metrics.len());
+    for metric in metrics {
         let room = room_by(case, metric, most, Some(metric.index));
-        room.proposal().map(|_| (metric.index, room))
-    };
-    let rooms: Vec<(usize, Headroom)> = metrics.iter().map(own).collect::<Option<_>>()?;
+        room.proposal()?;
+        rooms.push((metric.index, room));
+    }
     let decision = case.decide(|snapshot| {
         for (metric, room) in &rooms {
             room.apply(snapshot, *metric);
@@ -275,20 +274,18 @@ fn request<'p>(
         let metrics = case.metrics_of(pod)?;
         for container in counted_containers(pod, only, &rules) {
             let usage = metrics.usage(resource, Some(&container.name))?;
-            let own = used.entry(&container.name).or_default();
-            *own = own.saturating_add(usage);
+            let sum = used.entry(&container.name).or_default();
+            *sum = sum.saturating_add(usage);
         }
     }
     let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
     let pods = || counted(case, metric).map(|(_, pod)| pod);
-    let own = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
-    let of = |amount: &Amount| amount.milli_value();
-    let highest = own()
-        .filter_map(|it| it.requests.get(resource))
-        .map(of)
-        .max()?;
-    let limit = own().filter_map(|it| it.limits.get(resource)).map(of).min();
-    let with = |value: i64| {
+    let containers = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
+    let requests = containers().filter_map(|it| it.requests.get(resource));
+    let highest = requests.map(Amount::milli_value).max()?;
+    let limits = containers().filter_map(|it| it.limits.get(resource));
+    let limit = limits.map(Amount::milli_value).min();
+    let lowest = first(&higher(highest, format_of(resource), 2), |value| {
         let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
         let mut other = OtherRequest {
             container: name.into(),
@@ -298,40 +295,32 @@ fn request<'p>(
         let decision = case.decide(|snapshot| other.apply(snapshot, resource));
         other.proposal = proposal_of(&decision, by).filter(|proposal| *proposal <= most)?;
         Some(other)
-    };
-    let is_allowed =
-        |it: &OtherRequest| limit.is_none_or(|limit| it.request.milli_value() <= limit);
-    first(&higher(highest, format_of(resource), 2), with).filter(is_allowed)
+    });
+    lowest.filter(|it| limit.is_none_or(|limit| it.request.milli_value() <= limit))
 }
+
+/// A pod that uses this share of a limit is near it.
+const NEAR: f64 = 0.9;
 
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
 pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
-    /// A pod that uses this share of a limit is near it.
-    const NEAR: f64 = 0.9;
     counted(case, metric).any(|(_, pod)| {
-        let near = |container: &Container| {
-            let usage = case
-                .metrics_of(pod)?
-                .usage(&metric.name, Some(&container.name))?;
-            let limit = container.limits.get(&metric.name)?.milli_value();
-            Some(usage as f64 >= limit as f64 * NEAR)
-        };
+        let usage = case.metrics_of(pod);
         pod.statuses.iter().any(|status| status.restart_count > 0)
-            || pod
-                .running(true)
-                .any(|container| near(container) == Some(true))
+            || pod.running(true).any(|container| {
+                let used = usage.and_then(|it| it.usage(&metric.name, Some(&container.name)));
+                let limit = container.limits.get(&metric.name).map(Amount::milli_value);
+                used.zip(limit)
+                    .is_some_and(|(used, limit)| used as f64 >= limit as f64 * NEAR)
+            })
     })
 }
 
 /// Changes an existing request of a container.
 pub(super) fn set_request(container: &mut Container, resource: &str, request: &Amount) {
-    let own = container
-        .requests
-        .0
-        .iter_mut()
-        .find(|(name, _)| name == resource);
-    if let Some((_, own)) = own {
-        own.clone_from(request);
+    let mut requests = container.requests.0.iter_mut();
+    if let Some((_, amount)) = requests.find(|(name, _)| name == resource) {
+        amount.clone_from(request);
     }
 }
 
@@ -380,18 +369,18 @@ fn full_usage<'p>(
     let mut full = HashMap::new();
     for (_, pod) in counted(case, step) {
         let mut containers = case.metrics_of(pod)?.containers.clone();
-        for own in &mut containers {
+        for used in &mut containers {
             if step
                 .container
                 .as_ref()
-                .is_some_and(|only| **only != *own.name)
+                .is_some_and(|only| **only != *used.name)
             {
                 continue;
             }
             let mut all = pod.all_containers();
-            let container = all.find(|it| it.name == own.name)?;
+            let container = all.find(|it| it.name == used.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
-            let mut usages = own.usage.iter_mut();
+            let mut usages = used.usage.iter_mut();
             usages.find(|(resource, _)| *resource == step.name)?.1 = (limit as f64 * share) as i64;
         }
         full.insert(&*pod.name, containers);

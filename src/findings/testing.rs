@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::about::Text;
-use super::{Code, Facts, Finding, Severity, find, views};
+use super::{Code, Facts, Finding, FindingView, Severity, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -75,14 +74,14 @@ pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
 
 /// Returns the same with a patch of the objects of a kind.
 pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
-    let change = |item: &Value| {
+    let changed = items.iter().map(|item| {
         if item["kind"] == kind {
             build::with(item.clone(), patch)
         } else {
             item.clone()
         }
-    };
-    items.iter().map(change).collect()
+    });
+    changed.collect()
 }
 
 /// Checks the finding of a code in each state.
@@ -118,14 +117,14 @@ pub(crate) fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value>
 
 /// Returns the state with a change to the objects of a kind and a name.
 pub(crate) fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
-    let change = |item: &Value| {
+    let changed = items.iter().map(|item| {
         if item["kind"] == kind && item["metadata"]["name"] == name {
             build::with(item.clone(), patch)
         } else {
             item.clone()
         }
-    };
-    items.iter().map(change).collect()
+    });
+    changed.collect()
 }
 
 pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
@@ -133,12 +132,11 @@ pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
 }
 
 /// Returns the text about a code in a state.
-pub(crate) fn said(code: Code, items: &[Value]) -> Text {
+pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
     view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
-        .text
 }
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
@@ -157,11 +155,11 @@ pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
 
 /// Returns conditions of a ScaledObject, whose messages hold a secret.
 pub(crate) fn conditions(all: &[(&str, &str)]) -> Value {
-    let one = |(type_, status): &(&str, &str)| {
+    let conditions = all.iter().map(|(type_, status)| {
         json!({"type": type_, "status": status, "reason": "X",
             "message": "amqp://user:hunter2@rabbit refused"})
-    };
-    json!({"status": {"conditions": all.iter().map(one).collect::<Vec<_>>()}})
+    });
+    json!({"status": {"conditions": Vec::from_iter(conditions)}})
 }
 
 /// Returns an HPA of KEDA with a metric of this total and target per replica, and four busy or idle pods.

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::findings::about::Text;
 use crate::findings::remedy::Remedy;
 use crate::findings::testing::{conditions, cpu, of_keda, pass, said, set_by, state, with};
 use crate::findings::{Code, FindingView, find, views};
@@ -401,7 +400,7 @@ fn an_hpa_that_keda_makes() {
             edit(),
         ),
     ] {
-        let Text { advice: told, commands, .. } = said(code, &items);
+        let FindingView { advice: told, commands, .. } = said(code, &items);
         let changes: Vec<&String> =
             commands.iter().filter(|it| !it.starts_with("kubectl hpa predict")).collect();
         let told = told.text();
@@ -410,7 +409,8 @@ fn an_hpa_that_keda_makes() {
         }
         // The same for all other findings.
         let pass = pass(&items);
-        for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
+        for text in views(&pass, &find(&pass)) {
+            let code = text.code;
             const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
             let advice = text.advice.text();
             let strange = OF_THE_HPA.iter().any(|field| advice.contains(field))

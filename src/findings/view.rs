@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::about::{About, Text};
+use super::about::{About, Advice};
 use super::remedy::Remedy;
 use super::scope::Aspect;
 use super::{Code, Finding, Severity};
@@ -30,29 +30,32 @@ pub struct FindingView {
     /// Whether it explains the result of the pass.
     #[serde(skip)]
     pub(crate) explains: bool,
-    #[serde(flatten)]
-    pub(super) text: Text,
+    /// One sentence: what is wrong, and how it affects the answer.
+    pub(crate) summary: String,
+    /// Sentences with numbers, names and times of this HPA.
+    pub(crate) evidence: Vec<String>,
+    /// One remedy.
+    pub(crate) advice: Advice,
+    /// Lines to paste, each of which works for this HPA and reaches the same state.
+    pub(crate) commands: Vec<String>,
+    /// The objects concerned, as `kind/name`.
+    pub(crate) objects: Vec<String>,
 }
 
 impl FindingView {
-    /// Returns its texts.
-    pub(crate) fn text(&self) -> &Text {
-        &self.text
-    }
-
     /// Returns what kind of advice it gives.
     pub fn remedy(&self) -> Remedy {
-        self.text.advice.remedy
+        self.advice.remedy
     }
 
     /// Returns its advice; empty if it has none.
     pub fn advice(&self) -> String {
-        self.text.advice.text()
+        self.advice.text()
     }
 
     /// Returns the commands to paste.
     pub fn commands(&self) -> &[String] {
-        &self.text.commands
+        &self.commands
     }
 
     /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
@@ -78,13 +81,6 @@ fn view(pass: &Pass, finding: &Finding) -> FindingView {
     };
     let flags = &pass.input.command_flags;
     let commands = advice.commands.iter();
-    let text = Text {
-        summary: facts.summary(&about),
-        evidence,
-        commands: commands.map(|it| flags.add_to(&it.line)).collect(),
-        advice,
-        objects: facts.objects(&about),
-    };
     let metrics = if finding.leaves_no_values() {
         pass.decision.metrics().map(|step| step.index).collect()
     } else {
@@ -99,6 +95,10 @@ fn view(pass: &Pass, finding: &Finding) -> FindingView {
         is_in_verdict: finding.severity == Severity::Info
             && finding.facts.is_in_verdict(&pass.decision),
         explains: finding.explains,
-        text,
+        summary: facts.summary(&about),
+        evidence,
+        commands: commands.map(|it| flags.add_to(&it.line)).collect(),
+        advice,
+        objects: facts.objects(&about),
     }
 }

@@ -1,8 +1,12 @@
-//! The grounds for the bounds of a memory. `report` puts them into words.
+//! The grounds for the bounds of a memory, with the words for them.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::sighting::Sighting;
+use crate::apimachinery::json::SecondsTime;
+use crate::numbers::{self, age};
+use crate::snapshot::basis::BasisView;
+use crate::snapshot::evidence::SCALED;
 use crate::snapshot::memory::ScaleEvent;
 
 /// One ground for the bounds.
@@ -67,24 +71,30 @@ pub enum Ground {
 }
 
 /// Why a status says nothing about the recommendations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StatusSilent {
     /// A later one could not be written.
+    #[error("event FailedUpdateStatus: a later one could not be written")]
     LaterLost,
     /// It was written by us.
+    #[error("kubectl-hpa wrote it, possibly without a pass since")]
     WrittenByUs,
     /// It belongs to an HPA that has since been replaced.
+    #[error("no pass since the HPA was replaced")]
     Replaced,
     /// The spec was changed after it.
+    #[error("the spec was changed after it was written")]
     SpecChanged,
 }
 
 /// Where a history of samples does not agree with the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
     /// The replicas of the target.
+    #[error("the recorded replicas are not those of the target")]
     Replicas,
     /// What a pass recommended.
+    #[error("the recorded metrics lead to other recommendations than the status shows")]
     Recommendations,
 }
 
@@ -108,17 +118,22 @@ pub enum CountedRescales {
 }
 
 /// Why the rescales are unknown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRescales {
     /// A status could not be written.
+    #[error("a status that could not be written")]
     StatusLost,
     /// There was an earlier HPA of the same name.
+    #[error("events about an earlier HPA of the name")]
     EarlierHpa,
     /// The events are incomplete.
+    #[error("the events are incomplete")]
     EventsIncomplete,
     /// A history of samples has no replicas.
+    #[error("the replicas were not recorded")]
     ReplicasNotRecorded,
     /// An event of the target reports a change that is not the controller's.
+    #[error("a {SCALED} event of the target shows another change: {message}")]
     OtherChange {
         /// Its message.
         message: String,
@@ -134,4 +149,155 @@ pub enum Running {
     Since(Timestamp),
     /// It may have restarted at any time.
     Unknown,
+}
+
+const BY_EVENTS: &str = "SuccessfulRescale events, assuming nothing else scaled";
+
+impl From<&Ground> for BasisView {
+    fn from(ground: &Ground) -> Self {
+        match ground {
+            Ground::NeverReconciled => {
+                Self::new("history", "empty: no pass over this HPA yet", "its status")
+            }
+            Ground::LeaderLost { renewed } => Self::new(
+                "history",
+                format!(
+                    "empty: the leader last renewed its lease at {}",
+                    SecondsTime(*renewed)
+                ),
+                "the controller manager's lease, and no status or event since",
+            ),
+            Ground::StatusSilent(why) => Self::new(
+                "recommendations",
+                "the status says nothing about them",
+                why.to_string(),
+            ),
+            Ground::LastStatus {
+                sighting,
+                age: written,
+            } => {
+                let mut source = format!("condition {}, ", sighting.reason);
+                source += &match written {
+                    Some(written) => format!("status written {} ago", age(*written)),
+                    None => "time unknown".to_owned(),
+                };
+                if let Some(counted) = sighting.counted {
+                    source += &format!("; status.currentMetrics, averages over {counted} replicas");
+                }
+                Self::new("recommendations", sighting.to_string(), source)
+            }
+            Ground::EarlierStatuses { count, first, last } => {
+                let (from, to) = (SecondsTime(*first), SecondsTime(*last));
+                let when = if first == last {
+                    format!("at {from}")
+                } else {
+                    format!("between {from} and {to}")
+                };
+                let value = format!("{count} more, {when}");
+                Self::new("recommendations", value, "earlier states of the HPA")
+            }
+            Ground::Rescale { at_least, time } => Self::new(
+                "recommendations",
+                format!("at least {at_least} at {}", SecondsTime(*time)),
+                BY_EVENTS,
+            ),
+            Ground::Played { count, first, last } => Self::new(
+                "recommendations",
+                format!(
+                    "{} by passes from {} to {}",
+                    numbers::count(*count, "recommendation"),
+                    SecondsTime(*first),
+                    SecondsTime(*last)
+                ),
+                "the samples around each",
+            ),
+            Ground::Recorded {
+                first,
+                last,
+                source,
+            } => Self::new(
+                "recommendations",
+                format!(
+                    "narrower bounds, by passes from {} to {}",
+                    SecondsTime(*first),
+                    SecondsTime(*last)
+                ),
+                source,
+            ),
+            Ground::Contradicted(contradiction) => Self::new(
+                "history",
+                "not that of Prometheus",
+                contradiction.to_string(),
+            ),
+            Ground::RateLimits(counted) => {
+                let (value, source) = counted.words();
+                Self::new("scale events", value, source)
+            }
+            Ground::Controller(running) => {
+                let (value, source) = running.words();
+                Self::new("controller", value, source)
+            }
+        }
+    }
+}
+
+impl CountedRescales {
+    /// Words what the rate limits count, and how that is known.
+    fn words(&self) -> (String, String) {
+        match self {
+            Self::NoBehavior => (
+                "rate limits count no rescale: without behavior, none is remembered".to_owned(),
+                "the observed spec".to_owned(),
+            ),
+            Self::NoRescale => (
+                "no rescale to count".to_owned(),
+                "status.lastScaleTime is not set".to_owned(),
+            ),
+            Self::Expired(ago) => (
+                "no rescale within the periods of the policies".to_owned(),
+                format!("status.lastScaleTime, {} ago", age(*ago)),
+            ),
+            Self::Seen(changes) => (counted(changes), "earlier states of the HPA".to_owned()),
+            Self::ByEvents(changes) => (counted(changes), BY_EVENTS.to_owned()),
+            Self::Recorded(changes) => {
+                let value = if changes.is_empty() {
+                    "no rescale to count".to_owned()
+                } else {
+                    counted(changes)
+                };
+                (value, "the recorded replicas".to_owned())
+            }
+            Self::Any(why) => (
+                "rate limits may count any rescale".to_owned(),
+                why.to_string(),
+            ),
+        }
+    }
+}
+
+fn counted(changes: &[ScaleEvent]) -> String {
+    let changes = changes
+        .iter()
+        .map(|change| format!("{:+} at {}", change.replicas, SecondsTime(change.time)));
+    format!("rate limits count {}", Vec::from_iter(changes).join(", "))
+}
+
+impl Running {
+    /// Words since when the controller has had its history, and how that is known.
+    fn words(self) -> (String, &'static str) {
+        match self {
+            Self::Leads(since) => (
+                format!("leader since {}, with no older history", SecondsTime(since)),
+                "the controller manager's lease",
+            ),
+            Self::Since(since) => (
+                format!("has not restarted since {}", SecondsTime(since)),
+                "consecutive statuses; no current controller manager lease",
+            ),
+            Self::Unknown => (
+                "may have restarted at any time".to_owned(),
+                "no current controller manager lease",
+            ),
+        }
+    }
 }

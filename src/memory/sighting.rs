@@ -2,6 +2,7 @@
 //! and which recommendations bounded the list. The rules are those of the two
 //! normalizations, read backwards; conditions show which branch was taken.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::apimachinery::metadata::Condition;
@@ -26,6 +27,41 @@ pub struct Sighting {
     pub held_up_by: Option<i32>,
     /// The reason of `AbleToScale`.
     pub reason: &'static str,
+}
+
+/// What the status says about the recommendations of its pass.
+impl fmt::Display for Sighting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = (*self.proposal.start(), *self.proposal.end());
+        let mut parts = Vec::new();
+        match (low, high) {
+            (0, i32::MAX) => {}
+            (low, high) if low == high => parts.push(format!("{low} was recommended")),
+            (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
+            (0, high) => parts.push(format!("at most {high} was recommended")),
+            (low, high) => parts.push(format!("{low} to {high} were recommended")),
+        }
+        match (self.held_down_by, self.at_most) {
+            (Some(low), Some(high)) if low == high => {
+                parts.push(format!("the highest recommendation is {low}"));
+            }
+            (Some(low), _) if low > 0 => {
+                parts.push(format!("the highest recommendation is at least {low}"));
+            }
+            (_, Some(high)) if high > *self.proposal.end() => {
+                parts.push(format!("no recommendation above {high}"));
+            }
+            (_, Some(_)) => parts.push("no higher recommendation".to_owned()),
+            (_, None) => {}
+        }
+        if let Some(low) = self.at_least {
+            parts.push(format!("no recommendation below {low}"));
+        }
+        if let Some(high) = self.held_up_by {
+            parts.push(format!("the lowest recommendation is at most {high}"));
+        }
+        f.write_str(&parts.join(", "))
+    }
 }
 
 /// Reads a status; `None` if its pass did not reach the recommendations, or does not say.

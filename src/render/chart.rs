@@ -49,14 +49,10 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
             }
         }
     }
-    let current = chart
-        .current
-        .as_ref()
-        .map(|mark| (mark, columns.of(mark.at)));
-    if let Some((mark, column)) = current
+    if let Some(mark) = &chart.current
         && let Some(row) = mark.replicas.and_then(|replicas| rows.of_count(replicas))
     {
-        grid[row][column] = signs.current;
+        grid[row][columns.of(mark.at)] = signs.current;
     }
 
     let mut out = String::new();
@@ -65,29 +61,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         out.push('\n');
     };
     let indent = " ".repeat(INDENT);
-    let names = chart.series.iter().enumerate().map(|(place, series)| {
-        let sign = signs.of(place, series, LEFT | RIGHT);
-        format!("{sign} {}", clean(&series.name, layout.ascii))
-    });
-    let mark =
-        current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
-    let mut events: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
-    events.dedup();
-    let events = (!events.is_empty()).then(|| {
-        format!(
-            "{} {}",
-            signs.event,
-            clean(&events.join(", "), layout.ascii)
-        )
-    });
-    let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    let beyond = chart
-        .bounds_beyond()
-        .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, layout.ascii)));
-    for key in filled(
-        names.chain(mark).chain(events).chain(gaps).chain(beyond),
-        width - INDENT,
-    ) {
+    for key in filled(legend(chart, signs, layout.ascii), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -112,6 +86,27 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         clean(&chart.across, layout.ascii)
     ));
     out
+}
+
+/// Says what the signs of a chart mean, each in a few words.
+fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = String> {
+    let names = chart.series.iter().enumerate().map(move |(place, series)| {
+        let sign = signs.of(place, series, LEFT | RIGHT);
+        format!("{sign} {}", clean(&series.name, ascii))
+    });
+    let mark = chart
+        .current
+        .iter()
+        .map(move |mark| format!("{} {}", signs.current, clean(&mark.label, ascii)));
+    let mut texts: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
+    texts.dedup();
+    let events =
+        (!texts.is_empty()).then(|| format!("{} {}", signs.event, clean(&texts.join(", "), ascii)));
+    let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
+    let beyond = chart
+        .bounds_beyond()
+        .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, ascii)));
+    names.chain(mark).chain(events).chain(gaps).chain(beyond)
 }
 
 /// Fills lines with as many words as fit.
@@ -220,8 +215,8 @@ struct CountRows {
 
 impl CountRows {
     fn of(chart: &Chart) -> Self {
-        let (lowest, highest) = chart.replicas;
-        let highest = highest.max(lowest);
+        let (lowest, end) = chart.replicas;
+        let highest = end.max(lowest);
         let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
         let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
@@ -276,10 +271,9 @@ impl CountRows {
         let mut labels = vec![String::new(); self.count];
         let span = (i64::from(self.lowest), i64::from(self.highest));
         let round = round_numbers(span, 10, 1).into_iter();
-        let round = round.filter_map(|count| i32::try_from(count).ok());
-        let bounds = bounds.iter().map(|(count, _)| *count);
         for count in round
-            .chain(bounds)
+            .filter_map(|count| i32::try_from(count).ok())
+            .chain(bounds.iter().map(|(count, _)| *count))
             .chain([self.top])
             .filter(|count| *count <= self.highest)
         {
@@ -302,19 +296,14 @@ impl CountRows {
             *count <= self.highest && self.of_count(*count) == Some(row)
         };
         let (first, last) = self.counts(row);
-        let named = |(count, name): &(i32, String)| {
+        let names = bounds.iter().filter(here).map(|(count, name)| {
             if first == last {
                 name.clone()
             } else {
                 format!("{name} {count}")
             }
-        };
-        bounds
-            .iter()
-            .filter(here)
-            .map(named)
-            .collect::<Vec<_>>()
-            .join(", ")
+        });
+        Vec::from_iter(names).join(", ")
     }
 }
 

@@ -15,11 +15,11 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {}>\n",
         counts(&all())
     );
-    for own in judged {
-        let suite = escape(&own.named(hpa));
-        let counts = counts(&own.expectations.iter());
+    for one in judged {
+        let suite = escape(&one.named(hpa));
+        let counts = counts(&one.expectations.iter());
         let _ = writeln!(out, r#"  <testsuite name="{suite}" {counts} skipped="0">"#);
-        for expectation in &own.expectations {
+        for expectation in &one.expectations {
             case(&mut out, &suite, expectation);
         }
         out.push_str("  </testsuite>\n");
@@ -29,12 +29,8 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
 }
 
 fn counts<'e>(expectations: &(impl Iterator<Item = &'e Expectation> + Clone)) -> String {
-    let of = |truth| {
-        expectations
-            .clone()
-            .filter(|one| one.truth == truth)
-            .count()
-    };
+    let truths = expectations.clone().map(|one| one.truth);
+    let of = |truth| truths.clone().filter(|one| *one == truth).count();
     format!(
         r#"tests="{}" failures="{}" errors="{}""#,
         expectations.clone().count(),

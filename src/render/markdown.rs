@@ -111,8 +111,8 @@ fn section(out: &mut String, section: &Section) {
                 } in remarks
                 {
                     let _ = write!(out, "- **{}**: {}\n\n", prose(of), prose(summary));
-                    let commands = commands.iter().map(|command| code(command));
-                    for line in sentences.iter().map(|text| prose(text)).chain(commands) {
+                    let lines = sentences.iter().map(|text| prose(text));
+                    for line in lines.chain(commands.iter().map(|command| code(command))) {
                         let _ = write!(out, "  {line}\n\n");
                     }
                 }
@@ -154,8 +154,9 @@ fn table<T: AsRef<str>>(
         .collect();
     let rules = columns
         .iter()
-        .map(|(_, numbers)| if *numbers { "--:" } else { "---" });
-    let rules = rules.map(str::to_owned).collect();
+        .map(|(_, numbers)| if *numbers { "--:" } else { "---" })
+        .map(str::to_owned)
+        .collect();
     for row in [titles, rules].into_iter().chain(rows) {
         let _ = writeln!(out, "| {} |", row.join(" | "));
     }
@@ -182,11 +183,11 @@ fn one_word(word: &str, first: bool) -> String {
         };
     }
     let opened = word.strip_prefix('(').unwrap_or(word);
-    let core = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
-    let core = core
+    let closed = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
+    let core = closed
         .strip_suffix('%')
         .filter(|number| is_plain(number))
-        .unwrap_or(core);
+        .unwrap_or(closed);
     let (before, after) = (&word[..word.len() - opened.len()], &opened[core.len()..]);
     let shown = if is_plain(core) {
         core.to_owned()
@@ -210,7 +211,8 @@ fn is_plain(word: &str) -> bool {
     let inner = |place: usize, kind: fn(&char) -> bool| {
         place > 0 && letters.get(place - 1).is_some_and(kind)
     };
-    let plain = |(place, letter): (usize, &char)| match letter {
+    let mut places = letters.iter().enumerate();
+    let is_plain = places.all(|(place, letter)| match letter {
         '.' => inner(place, char::is_ascii_digit),
         '(' => inner(place, char::is_ascii_alphanumeric),
         '-' | '\'' => {
@@ -218,9 +220,9 @@ fn is_plain(word: &str) -> bool {
             inner(place, |c| c.is_alphabetic()) && next.is_some_and(|c| c.is_alphabetic())
         }
         letter => letter.is_alphanumeric(),
-    };
+    });
     let commit = letters.len() >= 7 && letters.iter().all(char::is_ascii_hexdigit);
-    letters.iter().enumerate().all(plain) && !commit
+    is_plain && !commit
 }
 
 /// Text in a code element.

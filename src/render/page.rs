@@ -49,17 +49,13 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(observed) = &page.observed {
         out.paragraph(&format!("{INDENT}OBSERVED  "), observed, Style::new());
     }
-    let is_shown = |section: &&Section| match section.detail {
+    let shown = page.sections.iter().filter(|section| match section.detail {
         Detail::Always | Detail::Folded => true,
         Detail::Roomy => page.wide || layout.width.is_none_or(|width| width >= ROOMY),
         Detail::Wide => page.wide,
         Detail::Comment => false,
-    };
-    for section in page
-        .expected
-        .iter()
-        .chain(page.sections.iter().filter(is_shown))
-    {
+    });
+    for section in page.expected.iter().chain(shown) {
         out.section(section);
     }
     out.text
@@ -81,12 +77,12 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
     let shown_row = |row: &[String]| row.iter().map(|cell| layout.shown(cell)).collect();
-    let all: Vec<Vec<String>> = overview
+    let uncut: Vec<Vec<String>> = overview
         .rows
         .iter()
         .map(|(_, row)| shown_row(row))
         .collect();
-    let mut rows = all.clone();
+    let mut rows = uncut.clone();
     for (title, least) in spare {
         let over = over(&columns, &rows, layout);
         let Some(place) = columns.iter().position(|(own, _)| own == title) else {
@@ -115,7 +111,7 @@ pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layou
             .iter()
             .map(|(title, _)| title.to_string())
             .collect();
-        out.row_by_row(&titles, &overview.columns, &all);
+        out.row_by_row(&titles, &overview.columns, &uncut);
         return out.text;
     }
     for ((severity, _), row) in overview.rows.iter().zip(&mut rows) {
@@ -291,8 +287,7 @@ impl Lines<'_> {
         let Some(width) = self.layout.width else {
             return vec![text.to_owned()];
         };
-        let width = width.saturating_sub(indent).max(MIN_TEXT);
-        wrapped(text, width)
+        wrapped(text, width.saturating_sub(indent).max(MIN_TEXT))
     }
 
     /// Writes labels with their texts, which continue below their own start.
@@ -374,15 +369,12 @@ impl Lines<'_> {
         let has_own_line = |place: usize, cell: &str| {
             !titled && place == 0 && last > 1 && width_of(cell) > MAX_LABEL
         };
-        let width = |place: usize| {
+        let mut widths = Vec::with_capacity(last);
+        for place in 0..last {
             let cells = rows.iter().map(|row| &*row[place]);
-            cells
-                .filter(|cell| !has_own_line(place, cell))
-                .map(width_of)
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..last).map(width).collect();
+            let beside = cells.filter(|cell| !has_own_line(place, cell));
+            widths.push(beside.map(width_of).max().unwrap_or(0));
+        }
         let whole = width_of(INDENT) + widths.iter().map(|width| width + GAP).sum::<usize>();
         if titled && self.layout.width.is_some_and(|width| whole > width + GAP) {
             let titles: Vec<String> = rows[0].clone();
@@ -419,11 +411,8 @@ impl Lines<'_> {
                 // Where the sentences go below, nothing is under their title.
                 let fits = room.is_none_or(|room| width_of(sentence) <= room);
                 let line = format!("{prefix}{}", if fits { sentence } else { "" });
-                let line = line
-                    .trim_end()
-                    .style(self.layout.styles.heading)
-                    .to_string();
-                self.text += &format!("{line}\n");
+                let heading = self.layout.styles.heading;
+                self.text += &format!("{}\n", line.trim_end().style(heading));
             } else if sentence.is_empty() || room.is_some_and(|room| goes_below(sentence, room)) {
                 self.text.push_str(prefix.trim_end());
                 self.text.push('\n');
@@ -440,8 +429,8 @@ impl Lines<'_> {
         let rows = table
             .rows
             .iter()
-            .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
-        let rows = rows.collect();
+            .map(|row| row.iter().map(|cell| self.clean(cell)).collect())
+            .collect();
         self.grid(&table.columns, rows);
     }
 
@@ -454,18 +443,18 @@ impl Lines<'_> {
         grid.set_content_arrangement(ContentArrangement::Disabled);
         let mut constraints = Vec::new();
         if let Some(width) = self.layout.width {
-            let width = width.min(usize::from(u16::MAX));
-            let Some(widths) = widths(&titles, columns, &rows, width) else {
+            let most = width.min(usize::from(u16::MAX));
+            let Some(widths) = widths(&titles, columns, &rows, most) else {
                 return self.row_by_row(&titles, columns, &rows);
             };
             for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
                 *name = broken(name, widths[0]);
             }
             grid.set_content_arrangement(ContentArrangement::Dynamic);
-            grid.set_width(width as u16);
+            grid.set_width(most as u16);
             constraints.extend(widths.iter().enumerate().map(|(place, width)| {
-                let width = width + gap(place, columns.len());
-                ColumnConstraint::Absolute(Width::Fixed(width as u16))
+                let whole = width + gap(place, columns.len());
+                ColumnConstraint::Absolute(Width::Fixed(whole as u16))
             }));
         }
         let heading = self.layout.styles.heading;
@@ -494,22 +483,23 @@ impl Lines<'_> {
     /// Writes each row as the first cells that tell it from the others, with the rest and their titles below them.
     /// Only numbers need a title beside them.
     fn row_by_row(&mut self, titles: &[String], columns: &[Column], rows: &[Vec<String>]) {
-        let tells = |count: &usize| {
+        let tells_apart = (1..titles.len()).find(|count| {
             let heads: HashSet<_> = rows.iter().map(|row| &row[..*count]).collect();
             heads.len() == rows.len()
-        };
-        let count = (1..titles.len()).find(tells).unwrap_or(1);
+        });
+        let count = tells_apart.unwrap_or(1);
         for row in rows {
-            let head = titles.iter().zip(columns).zip(row).take(count);
-            let head = head.filter(|(_, cell)| !cell.is_empty());
-            let head = head.map(|((title, (_, numbers)), cell)| {
-                if *numbers {
-                    format!("{title} {cell}")
-                } else {
-                    cell.clone()
-                }
-            });
-            let head: Vec<String> = head.collect();
+            let cells = titles.iter().zip(columns).zip(row).take(count);
+            let head: Vec<String> = cells
+                .filter(|(_, cell)| !cell.is_empty())
+                .map(|((title, (_, numbers)), cell)| {
+                    if *numbers {
+                        format!("{title} {cell}")
+                    } else {
+                        cell.clone()
+                    }
+                })
+                .collect();
             let mut named: Vec<(String, String)> = Vec::new();
             let rest = titles.iter().zip(row).skip(count);
             for (title, cell) in rest.filter(|(_, cell)| !cell.is_empty()) {
@@ -544,23 +534,22 @@ fn widths(
         .sum();
     let room = width.checked_sub(gaps)?;
     let most = |place: usize, of_cell: &dyn Fn(&str) -> usize| {
-        rows.iter()
-            .map(|row| of_cell(&row[place]))
-            .max()
-            .unwrap_or(0)
+        let cells = rows.iter().map(|row| of_cell(&row[place]));
+        cells.max().unwrap_or(0)
     };
     let whole: Vec<usize> = (0..columns.len())
         .map(|place| most(place, &width_of).max(width_of(&titles[place])))
         .collect();
-    let least = (0..columns.len()).map(|place| {
-        let cell = if columns[place].1 {
-            width_of
-        } else {
-            longest_word
-        };
-        most(place, &cell).max(longest_word(&titles[place]))
-    });
-    let mut least: Vec<usize> = least.collect();
+    let mut least: Vec<usize> = (0..columns.len())
+        .map(|place| {
+            let cell = if columns[place].1 {
+                width_of
+            } else {
+                longest_word
+            };
+            most(place, &cell).max(longest_word(&titles[place]))
+        })
+        .collect();
     if least.iter().sum::<usize>() > room {
         *least.first_mut()? = most(0, &longest_part).max(longest_word(&titles[0]));
     }
@@ -574,21 +563,21 @@ fn widths(
     let widths = (0..=room).take_while(fits).last().map(shared)?;
     // What wrapping leaves free at the ends of lines is for nobody.
     let used = widths.iter().enumerate().map(|(place, width)| {
-        let lines = |cell: &str| match place {
-            0 => broken(cell, *width)
-                .lines()
-                .map(width_of)
-                .max()
-                .unwrap_or(0),
-            _ => textwrap::wrap(cell, *width)
-                .iter()
-                .map(|line| width_of(line))
-                .max()
-                .unwrap_or(0),
-        };
+        let lines = |cell: &str| widest_line(cell, *width, place == 0);
         most(place, &lines).max(lines(&titles[place]))
     });
     Some(used.collect())
+}
+
+/// Returns the width of the widest line of a cell, which is broken like a name or wrapped.
+fn widest_line(cell: &str, width: usize, is_name: bool) -> usize {
+    if is_name {
+        let lines = broken(cell, width);
+        lines.lines().map(width_of).max().unwrap_or(0)
+    } else {
+        let lines = textwrap::wrap(cell, width);
+        lines.iter().map(|line| width_of(line)).max().unwrap_or(0)
+    }
 }
 
 fn longest_word(text: &str) -> usize {

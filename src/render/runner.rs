@@ -17,7 +17,7 @@ pub fn disarmed(text: &str) -> Cow<'_, str> {
     }
     let mut harmless = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive('\n') {
-        let rest = if begins(line) {
+        let mut rest = if begins(line) {
             let (before, after) = line.split_once("::").unwrap_or_default();
             harmless.push_str(before);
             harmless.push_str("\\u{3a}:");
@@ -25,7 +25,6 @@ pub fn disarmed(text: &str) -> Cow<'_, str> {
         } else {
             line
         };
-        let mut rest = rest;
         while let Some(at) = bracket(rest) {
             harmless.push_str(&rest[..at]);
             harmless.push_str("#\\u{23}");

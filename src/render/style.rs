@@ -154,13 +154,13 @@ fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 pub fn folded(message: &str, width: usize) -> String {
     const INDENT: &str = "  ";
     const LEAST: usize = 20;
-    let width = width.max(LEAST);
+    let most = width.max(LEAST);
     let mut lines = Vec::new();
     for line in message.split('\n') {
         let inner = line.trim_start_matches(' ');
         let indent = &line[..line.len() - inner.len()];
-        let room = width.saturating_sub(indent.len() + INDENT.len()).max(LEAST);
-        if display_width(line) <= width {
+        let room = most.saturating_sub(indent.len() + INDENT.len()).max(LEAST);
+        if display_width(line) <= most {
             lines.push(line.to_owned());
             continue;
         }

@@ -201,8 +201,10 @@ impl Picture<'_> {
             x += 30.0 + series.name.chars().count() as f64 * 7.2 + 20.0;
         }
         if let Some(mark) = &self.chart.current {
-            let seen = mark.replicas.filter(|count| self.has_count(*count));
-            let seen = seen.map(|count| (self.x(mark.at), self.y(count.into())));
+            let seen = mark
+                .replicas
+                .filter(|count| self.has_count(*count))
+                .map(|count| (self.x(mark.at), self.y(count.into())));
             for (x, y) in [(x + 5.0, y - 4.0)].into_iter().chain(seen) {
                 self.line(&format!(
                     r#"<circle class="current" cx="{x:.1}" cy="{y:.1}" r="5"/>"#
@@ -240,8 +242,8 @@ impl Picture<'_> {
             .iter()
             .filter(|(place, _)| self.has_place(*place));
         seen.filter_map(|(place, count)| {
-            let count = count.filter(|count| self.has_count(*count))?;
-            Some(diamond(self.x(*place), self.y(count.into())))
+            let shown = count.filter(|count| self.has_count(*count))?;
+            Some(diamond(self.x(*place), self.y(shown.into())))
         })
         .collect()
     }

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
+use super::Explanation;
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section, Symbols};
-use super::{Explanation, concern};
 use crate::apply::gate::{Concern, GateCode, Leader};
 use crate::apply::next::{NextPass, Verdict};
 use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
@@ -15,7 +15,6 @@ use crate::error::Error;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
-use crate::pass::Pass;
 use crate::snapshot::written::FIELD_MANAGER;
 use crate::words::{count, distance, sentence};
 
@@ -31,7 +30,7 @@ pub(crate) struct ApplyResult<'a> {
     target: Option<TargetView<'a>>,
     change: Option<Change>,
     ignores_stabilization: bool,
-    concerns: Vec<ConcernView>,
+    concerns: Vec<ConcernView<'a>>,
     next: Option<NextView>,
     result: ResultView,
     status: Option<ExtraView<'a>>,
@@ -53,11 +52,22 @@ struct TargetView<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ConcernView {
+struct ConcernView<'a> {
     code: GateCode,
-    message: String,
+    message: &'a str,
     flag: Option<&'static str>,
     forced: bool,
+}
+
+impl<'a> From<&'a Concern> for ConcernView<'a> {
+    fn from(concern: &'a Concern) -> Self {
+        Self {
+            code: concern.code,
+            message: &concern.text,
+            flag: concern.flag,
+            forced: concern.forced,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -96,12 +106,6 @@ impl<'a> ApplyResult<'a> {
     /// Combines the decision and the result.
     pub(crate) fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
         explanation.kind = "ApplyResult";
-        let view = |concern: &Concern| ConcernView {
-            code: concern.code(),
-            message: concern::text(concern),
-            flag: concern.flag,
-            forced: concern.forced,
-        };
         let next = applied.next.as_ref().map(|next| match next {
             Ok(next) => NextView {
                 verdict: Some(next.verdict),
@@ -137,7 +141,7 @@ impl<'a> ApplyResult<'a> {
             }),
             change: applied.change,
             ignores_stabilization: applied.ignores_stabilization,
-            concerns: applied.concerns.iter().map(view).collect(),
+            concerns: applied.concerns.iter().map(ConcernView::from).collect(),
             next,
             result,
             status: applied.status.as_ref().map(extra),
@@ -188,16 +192,14 @@ impl<'a> ApplyResult<'a> {
             _ => return None,
         };
         let count = count(state.replicas, "replica");
-        let extras = [
+        let extras: String = [
             ("status", &self.applied.status),
             ("event", &self.applied.event),
-        ];
-        let extras = extras
-            .into_iter()
-            .filter(|(_, extra)| **extra == Some(Extra::Written));
-        let extras: String = extras
-            .map(|(what, _)| format!(", {what} written"))
-            .collect();
+        ]
+        .into_iter()
+        .filter(|(_, extra)| **extra == Some(Extra::Written))
+        .map(|(what, _)| format!(", {what} written"))
+        .collect();
         Some(format!(
             "{} was written and has {count}{extras}",
             name(&self.explanation)
@@ -269,14 +271,9 @@ impl<'a> ApplyResult<'a> {
         } = self.applied;
         let told = match result {
             ApplyOutcome::Refused => {
-                let refused = self
-                    .applied
-                    .concerns
-                    .iter()
-                    .filter(|concern| !concern.forced);
-                refused
-                    .map(|concern| refusal(concern, self.explanation.pass))
-                    .collect()
+                let concerns = self.applied.concerns.iter();
+                let refused = concerns.filter(|concern| !concern.forced);
+                refused.map(refusal).collect()
             }
             ApplyOutcome::Moved(_) => vec![
                 Error::failed(self.result.message.clone()).hint("run it again, or use --retry"),
@@ -306,8 +303,7 @@ impl<'a> ApplyResult<'a> {
             }
             _ => Vec::new(),
         };
-        let extras = [("the status of the HPA", status), ("the event", event)];
-        let extras = extras
+        let extras = [("the status of the HPA", status), ("the event", event)]
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
                 Extra::Written => None,
@@ -321,7 +317,7 @@ impl<'a> ApplyResult<'a> {
                 }
                 Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
             });
-        let wait = wait.iter().filter_map(|wait| match wait {
+        let waited = wait.iter().filter_map(|wait| match wait {
             Err(e) => {
                 let message = format!("failed to wait: {}", e.message);
                 Some(Error {
@@ -333,15 +329,14 @@ impl<'a> ApplyResult<'a> {
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
-        told.into_iter().chain(extras).chain(wait).collect()
+        told.into_iter().chain(extras).chain(waited).collect()
     }
 }
 
 /// Words why nothing is written, and what to do.
-fn refusal(concern: &Concern, pass: &Pass) -> Error {
-    let message = concern::text(concern);
-    let error = Error::failed(format!("{message}; nothing written"));
-    let remedies = concern::remedies(concern, &pass.input.notes);
+fn refusal(concern: &Concern) -> Error {
+    let error = Error::failed(format!("{}; nothing written", concern.text));
+    let remedies = concern.remedies();
     if remedies.is_empty() {
         error
     } else {
@@ -377,8 +372,7 @@ impl Page {
         });
         let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
-            let message = concern::text(concern);
-            format!("forced with {flag}: {message}")
+            format!("forced with {flag}: {}", concern.text)
         });
         Self {
             assuming: ignored.into_iter().chain(forced).collect(),
@@ -482,13 +476,16 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
                 symbols: Symbols::UNICODE,
             };
             let (headline, why) = words.verdict();
-            let headline = headline.text(words.symbols);
-            format!("{headline}, so nothing is written. {}", why.join(" "))
+            format!(
+                "{}, so nothing is written. {}",
+                headline.text(words.symbols),
+                why.join(" ")
+            )
         }
         ApplyOutcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let refused: Vec<String> = refused.map(concern::text).collect();
-            format!("{}; nothing written", refused.join("; "))
+            let texts: Vec<&str> = refused.map(|concern| &*concern.text).collect();
+            format!("{}; nothing written", texts.join("; "))
         }
         ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),
         ApplyOutcome::Superseded(what) => what.clone(),
@@ -613,8 +610,8 @@ fn ended(waited: &Waited) -> String {
     match end {
         WaitEnd::Ready => format!("all {replicas} replicas are ready"),
         WaitEnd::Changed => {
-            let by = by.as_ref().map_or("something else", |by| by);
-            format!("{by} has since set the replicas to {replicas}")
+            let writer = by.as_deref().unwrap_or("something else");
+            format!("{writer} has since set the replicas to {replicas}")
         }
         WaitEnd::Gone => "the target no longer exists".to_owned(),
         WaitEnd::TimedOut => {

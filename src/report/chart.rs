@@ -32,11 +32,10 @@ pub struct Chart {
 impl Chart {
     /// The bounds above the counts that are drawn, with their names.
     pub(crate) fn bounds_beyond(&self) -> Option<String> {
-        let beyond = self
+        let beyond: Vec<String> = self
             .bounds
             .iter()
-            .filter(|(count, _)| *count > self.replicas.1);
-        let beyond: Vec<String> = beyond
+            .filter(|(count, _)| *count > self.replicas.1)
             .map(|(count, name)| format!("{name} {count}"))
             .collect();
         (!beyond.is_empty()).then(|| beyond.join(", "))

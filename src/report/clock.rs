@@ -55,14 +55,28 @@ impl TimeDisplay {
         // A week that is not one to the second has each of its days.
         let has_each_day = span.as_secs() <= 9 * DAY;
         let mut aparts = APART.into_iter();
-        let apart = aparts.find(|apart| *apart >= most || (*apart == DAY && has_each_day));
-        let apart = apart.unwrap_or_else(|| (most / DAY + 1) * DAY);
+        let apart = aparts
+            .find(|apart| *apart >= most || (*apart == DAY && has_each_day))
+            .unwrap_or_else(|| (most / DAY + 1) * DAY);
         let (first, last) = match self {
             Self::Since(_) => (0, span.as_secs()),
             Self::Utc { from, .. } => (from.as_second(), from.as_second() + span.as_secs()),
         };
-        let places = (0..).map(|n| first + (-first).rem_euclid(apart) + n * apart);
-        let label = |place: i64| match self {
+        (0..)
+            .map(|n| first + (-first).rem_euclid(apart) + n * apart)
+            .take_while(|place| *place <= last)
+            .map(|place| {
+                (
+                    (place - first).saturating_mul(1000),
+                    self.label(place, apart),
+                )
+            })
+            .collect()
+    }
+
+    /// Words a place, in seconds, among others that are this far apart.
+    fn label(self, place: i64, apart: i64) -> String {
+        match self {
             Self::Since(_) => duration(SignedDuration::from_secs(place)),
             Self::Utc { from, to } => {
                 let is_midnight = place % DAY == 0 && day(from) != day(to);
@@ -75,11 +89,7 @@ impl TimeDisplay {
                 let time = Timestamp::from_second(place);
                 time.map_or_else(|_| String::new(), |time| time.strftime(format).to_string())
             }
-        };
-        let places = places.take_while(|place| *place <= last);
-        places
-            .map(|place| ((place - first).saturating_mul(1000), label(place)))
-            .collect()
+        }
     }
 }
 

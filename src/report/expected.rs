@@ -8,12 +8,13 @@ use serde::{Serialize, Serializer};
 use super::section::{Detail, Part, Section};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::ManifestPlace;
-use crate::engine::decision::{Block, UnreadMetrics};
+use crate::engine::decision::Block;
 use crate::numbers;
 use crate::whatif::expect::{
     Expectation, Fact, Field, FieldValue, Hint, RunField, Truth, UnknownCause, UnknownOperandCause,
     named,
 };
+use crate::words::lacking;
 
 /// The expectations of one spec.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +45,7 @@ pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
 
 /// Each expectation with its result, and what that is based on.
 fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
-    let of = judged
+    let candidate = judged
         .candidate
         .as_ref()
         .map(|name| format!("{name}: "))
@@ -55,36 +56,15 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
             Truth::False => "FAILS",
             Truth::Unknown => "UNKNOWN",
         };
-        let because = expectation.in_short();
-        let because = if because.is_empty() {
-            because
-        } else {
-            format!(": {because}")
-        };
+        let mut because = expectation.in_short();
+        if !because.is_empty() {
+            because.insert_str(0, ": ");
+        }
         (
             sort.to_owned(),
-            format!("{of}{}{because}", expectation.name()),
+            format!("{candidate}{}{because}", expectation.name()),
         )
     })
-}
-
-/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
-pub(crate) fn lacking(all: &[UnreadMetrics]) -> Option<String> {
-    let clause = |UnreadMetrics { missing, metrics }: &UnreadMetrics| {
-        let labels = metrics.join(", ");
-        match missing {
-            None => format!("you may not read {labels}"),
-            Some(documents) => {
-                format!(
-                    "the {} has no {} for {labels}",
-                    documents.container(),
-                    documents.kind()
-                )
-            }
-        }
-    };
-    let clauses: Vec<String> = all.iter().map(clause).collect();
-    (!clauses.is_empty()).then(|| clauses.join(", and "))
 }
 
 impl fmt::Display for UnknownCause {

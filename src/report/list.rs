@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::expected::lacking;
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, Block, Direction, MetricStep};
@@ -18,7 +17,7 @@ use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
-use crate::words::count;
+use crate::words::{count, lacking};
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ impl Serialize for ExplanationList<'_> {
             .iter()
             .filter_map(|it| it.result.as_ref().ok())
             .collect();
-        let errors = self.0.iter().filter_map(|listed| {
+        let failed = self.0.iter().filter_map(|listed| {
             let e = listed.result.as_ref().err()?;
             Some(NotExplained {
                 namespace: &listed.namespace,
@@ -49,7 +48,7 @@ impl Serialize for ExplanationList<'_> {
                 hint: e.hint.as_deref(),
             })
         });
-        let errors: Vec<_> = errors.collect();
+        let errors = Vec::from_iter(failed);
         let mut list = serializer.serialize_struct("ExplanationList", 4)?;
         list.serialize_field("apiVersion", OWN_API_VERSION)?;
         list.serialize_field("kind", "ExplanationList")?;
@@ -100,7 +99,7 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         .windows(2)
         .any(|pair| pair[0].1.first() != pair[1].1.first());
     let named = all_namespaces || several;
-    let own = [
+    let always = [
         ("NAMESPACE", false),
         ("NAME", false),
         ("REFERENCE", false),
@@ -115,11 +114,11 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         ("WINNER", false),
         ("LIMIT", false),
     ];
-    let columns = own.into_iter().chain(more.into_iter().filter(|_| wide));
-    let columns = columns
+    let columns: Vec<(Cow<'static, str>, bool)> = always
+        .into_iter()
+        .chain(more.into_iter().filter(|_| wide))
         .chain([("FINDING", false)])
-        .skip(usize::from(!named));
-    let columns: Vec<(Cow<'static, str>, bool)> = columns
+        .skip(usize::from(!named))
         .map(|(title, numbers)| (title.into(), numbers))
         .collect();
     for (_, row) in &mut rows {

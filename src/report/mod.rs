@@ -4,11 +4,9 @@
 
 pub(crate) mod apply;
 pub mod backtest;
-pub mod basis;
 pub(crate) mod chart;
 mod clock;
 pub(crate) mod comparison;
-pub mod concern;
 pub mod expected;
 pub mod list;
 pub mod page;
@@ -22,7 +20,6 @@ use jiff::Timestamp;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use basis::BasisView;
 use comparison::Comparison;
 
 use crate::apimachinery::json::SecondsTime;
@@ -34,10 +31,11 @@ use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::saved::objects::OWN_API_VERSION;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
-use crate::snapshot::past::RecordedReplicas;
+use crate::snapshot::past::{Past, RecordedReplicas};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::words::metric_format;
@@ -215,7 +213,7 @@ impl<'a> Explanation<'a> {
             },
             basis: {
                 let grounds = remembered.grounds.iter().map(BasisView::from);
-                let of_past = past.iter().flat_map(basis::of_past);
+                let of_past = past.iter().flat_map(Past::basis);
                 basis
                     .iter()
                     .map(BasisView::from)
@@ -224,9 +222,7 @@ impl<'a> Explanation<'a> {
                     .collect()
             },
             notes: {
-                let of_past = past
-                    .iter()
-                    .flat_map(|past| basis::notes_of_past(past, &hpa.spec));
+                let of_past = past.iter().flat_map(|past| past.notes(&hpa.spec));
                 let others = notes.iter().chain(newer).map(ToString::to_string);
                 of_past.chain(others).collect()
             },

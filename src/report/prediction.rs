@@ -58,9 +58,8 @@ fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok,
              expectations,
              ..
          }| {
-            let candidate = candidate.as_deref();
             expectations.iter().map(move |expectation| ExpectationView {
-                candidate,
+                candidate: candidate.as_deref(),
                 expectation,
             })
         },
@@ -99,9 +98,8 @@ impl<'a> Prediction<'a> {
         };
         let (observed_headline, _) = words.verdict();
         let pass = explanation.pass;
-        let timeline = timeline.map(|own| Played::new(own, pass));
         Self {
-            timeline,
+            timeline: timeline.map(|timeline| Played::new(timeline, pass)),
             backtest,
             explanation,
             overrides,
@@ -140,12 +138,11 @@ impl<'a> Prediction<'a> {
 
     /// Replicas over time: of all runs if several are compared.
     pub fn over_time(&self) -> Option<Chart> {
-        let backtest = self.backtest.as_ref();
-        let backtest = backtest.map(|own| {
-            own.search()
-                .map_or_else(|| own.chart(), |search| search.chart())
+        let of_runs = self.backtest.as_ref().map(|backtest| {
+            let search = backtest.search();
+            search.map_or_else(|| backtest.chart(), |search| search.chart())
         });
-        backtest.or_else(|| self.timeline.as_ref().map(Played::chart))
+        of_runs.or_else(|| self.timeline.as_ref().map(Played::chart))
     }
 
     /// Replicas over the values of the metric of `--curve`.
@@ -173,8 +170,8 @@ impl Page {
         };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
-        let changes = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
-        let changes = Part::Records(changes);
+        let rows = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
+        let changes = Part::Records(rows);
         let curve = prediction.curve().map(|curve| {
             Section::new(
                 curve.title.clone(),
@@ -288,7 +285,8 @@ fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: 
             .map(str::to_owned)
             .collect::<Vec<_>>()
     });
-    let columns = [("ITEM", false), ("ASSUMED", false)].into_iter();
-    let columns = columns.chain(has_observed.then_some(("OBSERVED", false)));
+    let columns = [("ITEM", false), ("ASSUMED", false)]
+        .into_iter()
+        .chain(has_observed.then_some(("OBSERVED", false)));
     Table::new(columns, rows.chain(answers).collect())
 }

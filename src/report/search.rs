@@ -35,6 +35,27 @@ const SHOWN: usize = 20;
 /// The rows of the chart, which shares the screen with the table.
 const ROWS: usize = 10;
 
+/// Returns the values of a combination with the totals of its run.
+fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
+    let Totals {
+        highest,
+        rescales,
+        reversals,
+        ..
+    } = totals;
+    values
+        .into_iter()
+        .chain([
+            hours(totals.replica_hours()),
+            long(totals.short()),
+            hours(totals.shortfall()),
+            highest.replicas.to_string(),
+            format!("{rescales} ({reversals})"),
+        ])
+        .chain(has_gaps.then(|| long(totals.unanswered())))
+        .collect()
+}
+
 impl<'a> Searched<'a> {
     pub(super) fn new(found: &'a SearchResult, replay: &'a Totals) -> Self {
         Self { found, replay }
@@ -116,15 +137,17 @@ impl<'a> Searched<'a> {
         let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
         let is_alone =
             |path: &str| fields.iter().filter(|it| short(it) == short(path)).count() == 1;
-        let title = |path: &String| match path.strip_prefix("target.") {
-            None if is_alone(path) => short(path),
-            _ => path.clone(),
-        };
-        let with_unit = |title: String| match title.strip_suffix("Seconds") {
-            Some(rest) => (rest.to_owned(), "s"),
-            None => (title, ""),
-        };
-        fields.iter().map(title).map(with_unit).collect()
+        let titles = fields.iter().map(|path| {
+            let title = match path.strip_prefix("target.") {
+                None if is_alone(path) => short(path),
+                _ => path.clone(),
+            };
+            match title.strip_suffix("Seconds") {
+                Some(rest) => (rest.to_owned(), "s"),
+                None => (title, ""),
+            }
+        });
+        titles.collect()
     }
 
     fn table(&self) -> Table {
@@ -135,43 +158,20 @@ impl<'a> Searched<'a> {
         let unanswered = has_gaps.then_some("NO ANSWER");
         let totals = ["HOURS", "SHORT", "SHORTFALL", "HIGHEST", "RESCALES"]
             .into_iter()
-            .chain(unanswered);
-        let totals = totals.map(|title| (title.into(), true));
-        let row = |values: Vec<String>, totals: &Totals| {
-            let Totals {
-                highest,
-                rescales,
-                reversals,
-                ..
-            } = totals;
-            values
-                .into_iter()
-                .chain([
-                    hours(totals.replica_hours()),
-                    long(totals.short()),
-                    hours(totals.shortfall()),
-                    highest.replicas.to_string(),
-                    format!("{rescales} ({reversals})"),
-                ])
-                .chain(has_gaps.then(|| long(totals.unanswered())))
-                .collect()
-        };
+            .chain(unanswered)
+            .map(|title| (title.into(), true));
         let mut as_it_is = vec![String::new(); self.found.fields.len()];
         if let Some(first) = as_it_is.first_mut() {
             "as it is".clone_into(first);
         }
         let rows = self.front().take(SHOWN).map(|(own, totals)| {
             let values = own.values.iter().zip(&fields);
-            row(
-                values
-                    .map(|(value, (_, unit))| format!("{value}{unit}"))
-                    .collect(),
-                totals,
-            )
+            let cells = values.map(|(value, (_, unit))| format!("{value}{unit}"));
+            row(cells.collect(), totals, has_gaps)
         });
         Table {
             columns: titles.chain(totals).collect(),
-            rows: std::iter::once(row(as_it_is, self.replay))
+            rows: std::iter::once(row(as_it_is, self.replay, has_gaps))
                 .chain(rows)
                 .collect(),
         }
@@ -198,21 +198,18 @@ impl<'a> Searched<'a> {
         if front.len() > SHOWN {
             sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
         }
-        let of = |truth| {
-            tried
-                .iter()
-                .filter(|own| own.result.is_ok() && own.meets == truth)
-                .count()
-        };
-        let mut add = |number: usize, one: &str, several: &str| {
+        for (truth, one, several) in [
+            (Truth::False, "does not", "do not"),
+            (Truth::Unknown, "may or may not", "may or may not"),
+        ] {
+            let played = tried.iter().filter(|own| own.result.is_ok());
+            let number = played.filter(|own| own.meets == truth).count();
             let do_not = if number == 1 { one } else { several };
             if number > 0 {
                 let combinations = count(number, "combination");
                 sentences.push(format!("{combinations} {do_not} meet the expectations."));
             }
-        };
-        add(of(Truth::False), "does not", "do not");
-        add(of(Truth::Unknown), "may or may not", "may or may not");
+        }
         let mut refused = tried
             .iter()
             .filter_map(|own| Some((own, own.result.as_ref().err()?)));

@@ -129,11 +129,11 @@ impl Table {
         columns: impl IntoIterator<Item = (&'static str, bool)>,
         rows: Vec<Vec<String>>,
     ) -> Self {
-        let columns = columns
-            .into_iter()
-            .map(|(title, numbers)| (title.into(), numbers));
         Self {
-            columns: columns.collect(),
+            columns: columns
+                .into_iter()
+                .map(|(title, numbers)| (title.into(), numbers))
+                .collect(),
             rows,
         }
     }
@@ -146,11 +146,10 @@ impl Section {
         detail: Detail,
         body: [Part; N],
     ) -> Self {
-        let body = body.into_iter().filter(|part| !part.is_empty()).collect();
         Self {
             title: title.into(),
             detail,
-            body,
+            body: body.into_iter().filter(|part| !part.is_empty()).collect(),
         }
     }
 

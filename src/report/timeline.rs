@@ -71,13 +71,15 @@ impl<'a> Played<'a> {
             history,
             time,
         } = self.doubts;
-        let unknown = [
+        let unknown: Vec<String> = [
             (metrics, "metrics that could not be read"),
             (history, "the controller's history"),
             (time, "the time"),
-        ];
-        let unknown = unknown.into_iter().filter(|(is_open, _)| *is_open);
-        let unknown: Vec<String> = unknown.map(|(_, what)| what.to_owned()).collect();
+        ]
+        .into_iter()
+        .filter(|(is_open, _)| *is_open)
+        .map(|(_, what)| what.to_owned())
+        .collect();
         let first = match self.first {
             Some(Range { min, max }) if min != max => {
                 format!("the first pass may end anywhere from {min} to {max}")
@@ -132,15 +134,15 @@ impl<'a> Played<'a> {
     ) -> Vec<Part> {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
-        let row = |change: &PassChange| {
+        let cells = changes.iter().take(shown).map(|change| {
             let PassChange { time, from, to, .. } = change;
             vec![
                 when(*time),
                 format!("{from} {} {to}", symbols.arrow),
                 self.because(change),
             ]
-        };
-        let rows: Vec<_> = changes.iter().take(shown).map(row).collect();
+        });
+        let rows = Vec::from_iter(cells);
         let hidden = changes.len() - rows.len();
         let more = (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all)"));
         let table = Table::new([time, ("REPLICAS", false), ("BECAUSE", false)], rows);
@@ -162,8 +164,7 @@ impl<'a> Played<'a> {
                 let value = change
                     .value
                     .as_ref()
-                    .map(|value| format!(" at {}", value.plain()));
-                let value = value.unwrap_or_default();
+                    .map_or_else(String::new, |value| format!(" at {}", value.plain()));
                 match change.tolerated {
                     Some(Tolerated::Measured) => format!("{metric}{value} is within tolerance"),
                     Some(Tolerated::Filled) => format!(
@@ -312,8 +313,9 @@ impl<'a> Played<'a> {
             .max()
             .unwrap_or(0);
         let (min, max) = self.bounds;
-        let bounds = [(min, "min"), (max, "max")].into_iter();
-        let bounds = bounds.filter(|(count, _)| *count <= highest);
+        let bounds = [(min, "min"), (max, "max")]
+            .into_iter()
+            .filter(|(count, _)| *count <= highest);
         let last = period.saturating_mul(passes.len().saturating_sub(1) as i32);
         let clock = TimeDisplay::Since(*start);
         Chart {
@@ -454,8 +456,7 @@ impl Serialize for Played<'_> {
         map.serialize_entry("syncPeriod", &seconds(period))?;
         map.serialize_entry("for", &seconds(span))?;
         map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
-        let trace = trace.as_ref();
-        let trace = trace.map(|it| TimelineTraceView {
+        let trace = trace.as_ref().map(|it| TimelineTraceView {
             ends_after: seconds(&it.after),
             last: &it.last,
         });
@@ -522,18 +523,14 @@ impl Played<'_> {
 
 /// Words the values with which a trace ends.
 fn last_values(last: &[LastValue]) -> String {
-    let words = |LastValue {
-                     metric,
-                     value,
-                     is_missing,
-                 }: &LastValue| {
-        if *is_missing {
-            format!("{metric} without a value")
+    let words = last.iter().map(|last| {
+        if last.is_missing {
+            format!("{} without a value", last.metric)
         } else {
-            format!("{metric} at {value}")
+            format!("{} at {}", last.metric, last.value)
         }
-    };
-    list(&last.iter().map(words).collect::<Vec<_>>())
+    });
+    list(&Vec::from_iter(words))
 }
 
 /// Every pass, column by column.

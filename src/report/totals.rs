@@ -112,15 +112,16 @@ pub(super) fn sentence(totals: &Totals) -> String {
         long(totals.span()),
         totals.mean()
     )];
-    let mut add = |what: &str, length: jiff::SignedDuration| {
+    for (what, length) in [
+        ("at max", totals.at_max()),
+        ("wanting more than max", totals.above_max()),
+        ("short of the proposal", totals.short()),
+        ("without an answer", totals.unanswered()),
+    ] {
         if !length.is_zero() {
             parts.push(format!("{what} for {}", long(length)));
         }
-    };
-    add("at max", totals.at_max());
-    add("wanting more than max", totals.above_max());
-    add("short of the proposal", totals.short());
-    add("without an answer", totals.unanswered());
+    }
     let reversals = match totals.reversals {
         0 => String::new(),
         n => format!(" ({})", count(n, "reversal")),

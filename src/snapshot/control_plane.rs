@@ -1,6 +1,8 @@
 //! What a cluster reveals about the control plane: the pods of the controller manager, which of them
 //! leads, and the server's version. Of these pods, only what a pass depends on is kept.
 
+use std::fmt;
+
 use super::evidence::LEASE_NAMESPACE;
 use super::manager::{MANAGER, ManagerSettings};
 use super::pod::{Phase, Pod};
@@ -24,11 +26,13 @@ pub struct ControlPlane {
 }
 
 /// A fact about the controller manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ManagerFact {
     /// Its flags.
+    #[error("flags")]
     Flags,
     /// Since when it has been the leader.
+    #[error("start")]
     Start,
 }
 
@@ -41,6 +45,26 @@ pub enum Unshown {
     NoPod,
     /// These pods differ, and the leader is unknown.
     PodsDiffer(Vec<String>),
+}
+
+impl fmt::Display for Unshown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // With -v, the advice is printed.
+            Self::Cause(UnknownFactCause::MissingRight(right)) => write!(f, "{right}"),
+            Self::Cause(cause) => write!(f, "{cause}"),
+            Self::NoPod => {
+                let (label, value) = MANAGER_LABEL;
+                write!(
+                    f,
+                    "no pod in {LEASE_NAMESPACE} with {label}={value} shows them"
+                )
+            }
+            Self::PodsDiffer(pods) => {
+                write!(f, "{} differ, and the leader is unknown", pods.join(", "))
+            }
+        }
+    }
 }
 
 /// Names a pod of the controller manager.

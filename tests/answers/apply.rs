@@ -12,7 +12,6 @@ use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::outlook::Range;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::report::concern;
 use serde_json::Value;
 
 /// Returns the change of a pass, and the concerns about writing it.
@@ -54,7 +53,7 @@ fn what_the_controller_did_not_decide_is_never_written() {
             assert!(
                 concerns
                     .iter()
-                    .all(|concern| concern.code() == GateCode::Metrics),
+                    .all(|concern| concern.code == GateCode::Metrics),
                 "{name}: {concerns:?}"
             );
             continue;
@@ -168,11 +167,8 @@ fn against(change: impl Fn(String) -> String) -> String {
     let pass = Pass::run(common::read(&input).expect("an input"));
     let (change, concerns) = judged(&pass);
     assert!(change.is_some(), "{concerns:?}");
-    concerns
-        .iter()
-        .map(concern::text)
-        .collect::<Vec<_>>()
-        .join("; ")
+    let texts = concerns.into_iter().map(|concern| concern.text);
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 #[test]

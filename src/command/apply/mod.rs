@@ -18,7 +18,7 @@ use super::named::name;
 use super::progress::shown;
 use super::state::options;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::gate::{Concern, GateCode};
+use crate::apply::gate::GateCode;
 use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How, NamedRequest};
 use crate::cluster::observed::ScaleAt;
@@ -33,7 +33,6 @@ use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::apply::{ApplyResult, question};
-use crate::report::concern;
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
 
@@ -459,7 +458,7 @@ struct Agreed {
 
 impl Agreed {
     fn to(plan: &WritePlan, change: Change) -> Self {
-        let forced = plan.applied.forced().map(Concern::code).collect();
+        let forced = plan.applied.forced().map(|concern| concern.code).collect();
         Self {
             change,
             forced,
@@ -490,8 +489,8 @@ impl Agreed {
         let new = plan
             .applied
             .forced()
-            .filter(|it| !self.forced.contains(&it.code()));
-        let new: Vec<String> = new.map(concern::text).collect();
+            .filter(|concern| !self.forced.contains(&concern.code));
+        let new: Vec<&str> = new.map(|concern| &*concern.text).collect();
         let message = || {
             format!(
                 "more would be forced now than was shown: {}",

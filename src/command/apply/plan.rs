@@ -12,8 +12,7 @@ use crate::command::load::Query;
 use crate::command::state::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::report::basis::BasisView;
-use crate::snapshot::basis::Basis;
+use crate::snapshot::basis::{Basis, BasisView};
 use crate::snapshot::input::{Input, Options};
 
 /// A pass, and whether its result may be written.

@@ -36,71 +36,9 @@ impl Kind for ContainerMetricsMissing {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let rules = case.rules();
-        let is_known = |name: &str| {
-            case.pods()
-                .any(|pod| running_containers(pod).any(|it| it == name))
-        };
-        let finding = |step: &MetricStep| {
-            let container = step.container.clone().filter(|name| is_known(name))?;
-            if !matches!(
-                case.snapshot().metrics.get(step.index)?,
-                MetricAnswer::PodMetrics
-            ) {
-                return None;
-            }
-            let is_lacking = |pod: &Pod| {
-                let own = case.metrics_of(pod);
-                own.is_some_and(|it| it.containers.iter().all(|it| *it.name != *container))
-            };
-            let pods: Vec<Unmeasured> = case
-                .pods()
-                .filter_map(|pod| {
-                    let has_container = running_containers(pod).any(|it| it == container);
-                    if !is_lacking(pod) && (has_container || step.proposal().is_some()) {
-                        return None;
-                    }
-                    let status = pod.status_of(&container);
-                    let waiting = status.and_then(|status| status.waiting.as_ref());
-                    Some(Unmeasured {
-                        pod: pod.name.clone(),
-                        has_container,
-                        is_foreign: case.is_foreign(pod),
-                        waiting: waiting.map(|waiting| waiting.reason.clone()),
-                        restarts: status.map_or(0, |status| status.restart_count),
-                    })
-                })
-                .collect();
-            if pods.is_empty() {
-                return None;
-            }
-            let fails = if pods.iter().all(|it| it.has_container) {
-                !rules.container_may_be_missing
-            } else {
-                step.proposal().is_none()
-            };
-            let all = case.pods().count();
-            let template = case
-                .workload()
-                .and_then(|workload| workload.template.as_deref());
-            let template =
-                template.filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign));
-            let template = template.map(|it| running_containers(it).map(Into::into).collect());
-            let facts = ContainerMetricsMissing {
-                metric: step.index,
-                container,
-                pods,
-                all,
-                fails,
-                template,
-            };
-            Some(if step.is_failed() {
-                failed(case, facts)
-            } else {
-                Finding::aside(Severity::Info, facts)
-            })
-        };
-        case.metrics().filter_map(finding).collect()
+        case.metrics()
+            .filter_map(|step| Self::of(case, step))
+            .collect()
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -202,6 +140,48 @@ impl Kind for ContainerMetricsMissing {
 }
 
 impl ContainerMetricsMissing {
+    /// Returns the finding about a metric.
+    fn of(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+        let container = step.container.clone()?;
+        let mut running = case.pods().flat_map(running_containers);
+        let answer = case.snapshot().metrics.get(step.index);
+        if !running.any(|name| name == container)
+            || !matches!(answer, Some(MetricAnswer::PodMetrics))
+        {
+            return None;
+        }
+        let pods: Vec<Unmeasured> = case
+            .pods()
+            .filter_map(|pod| Unmeasured::of(case, step, pod, &container))
+            .collect();
+        if pods.is_empty() {
+            return None;
+        }
+        let fails = if pods.iter().all(|it| it.has_container) {
+            !case.rules().container_may_be_missing
+        } else {
+            step.proposal().is_none()
+        };
+        let template = case
+            .workload()
+            .and_then(|workload| workload.template.as_deref())
+            .filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign))
+            .map(|template| running_containers(template).map(Into::into).collect());
+        let facts = Self {
+            metric: step.index,
+            container,
+            pods,
+            all: case.pods().count(),
+            fails,
+            template,
+        };
+        Some(if step.is_failed() {
+            failed(case, facts)
+        } else {
+            Finding::aside(Severity::Info, facts)
+        })
+    }
+
     /// Returns how to state the usage of the container, if no pod has run it yet.
     fn of_candidate(&self, about: &About<'_>) -> Option<String> {
         let state = about.of_candidate(self.metric)?;
@@ -246,6 +226,26 @@ pub struct Unmeasured {
 }
 
 impl Unmeasured {
+    /// Returns what is known of a pod that lacks the container, or whose metrics do.
+    fn of<'p>(case: &Case<'p>, step: &MetricStep, pod: &'p Pod, container: &str) -> Option<Self> {
+        let has_container = running_containers(pod).any(|it| it == container);
+        let is_lacking = case
+            .metrics_of(pod)
+            .is_some_and(|own| own.containers.iter().all(|it| *it.name != *container));
+        if !is_lacking && (has_container || step.proposal().is_some()) {
+            return None;
+        }
+        let status = pod.status_of(container);
+        let waiting = status.and_then(|status| status.waiting.as_ref());
+        Some(Self {
+            pod: pod.name.clone(),
+            has_container,
+            is_foreign: case.is_foreign(pod),
+            waiting: waiting.map(|waiting| waiting.reason.clone()),
+            restarts: status.map_or(0, |status| status.restart_count),
+        })
+    }
+
     /// Words why the container has no metrics.
     fn sentence(&self, about: &About<'_>, container: &str) -> String {
         let name = &self.pod;

@@ -37,11 +37,12 @@ impl Kind for MetricEmpty {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let empty = |step| match Miss::of(case, step) {
-            Some(Miss::Empty(text)) => Some(Self::of(case, step, text).weighed(case)),
-            _ => None,
-        };
-        case.metrics().filter_map(empty).collect()
+        case.metrics()
+            .filter_map(|step| match Miss::of(case, step)? {
+                Miss::Empty(text) => Some(Self::of(case, step, text).weighed(case)),
+                _ => None,
+            })
+            .collect()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -144,8 +145,8 @@ impl MetricEmpty {
     fn of(case: &Case<'_>, step: &MetricStep, text: Option<&str>) -> Self {
         let spec = case.spec(step);
         let scale = case.scale().filter(|_| !spec.is_total());
-        let nodes = case.pods().filter(|_| spec.is_resource());
-        let nodes: BTreeSet<_> = nodes.filter_map(|pod| pod.node.clone()).collect();
+        let pods = case.pods().filter(|_| spec.is_resource());
+        let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
         Self {
             metric: step.index,
             selector: spec.selector(),

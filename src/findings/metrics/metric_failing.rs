@@ -34,12 +34,13 @@ impl Kind for MetricFailing {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let facts = |step| match Miss::of(case, step) {
-            Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
-            Some(_) => None,
-            None => fallen_back(case, step),
-        };
-        case.metrics().filter_map(facts).collect()
+        case.metrics()
+            .filter_map(|step| match Miss::of(case, step) {
+                Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
+                Some(_) => None,
+                None => fallen_back(case, step),
+            })
+            .collect()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -214,14 +215,14 @@ impl Unmapped {
                 Some((*version, *kinds.iter().find(|kind| same(kind))?))
             });
             let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
-            let meant = known
+            let listed = known
                 .or(own)
                 .map(|(version, kind)| CrossVersionObjectReference {
                     api_version: version.to_owned(),
                     kind: kind.to_owned(),
                     name: object.name.clone(),
                 });
-            let meant = meant.filter(|it| it.group() != object.group() || it.kind != object.kind);
+            let meant = listed.filter(|it| it.group() != object.group() || it.kind != object.kind);
             Self {
                 object: object.clone(),
                 meant,

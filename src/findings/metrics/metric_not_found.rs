@@ -36,11 +36,12 @@ impl Kind for MetricNotFound {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let unknown = |step| match Miss::of(case, step) {
-            Some(Miss::Unknown(text)) => Some(failed(case, Self::of(case, step, text))),
-            _ => None,
-        };
-        case.metrics().filter_map(unknown).collect()
+        case.metrics()
+            .filter_map(|step| match Miss::of(case, step)? {
+                Miss::Unknown(text) => Some(failed(case, Self::of(case, step, text))),
+                _ => None,
+            })
+            .collect()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -90,8 +91,8 @@ impl Kind for MetricNotFound {
         } else if let Some(near) = &self.near {
             let type_ = spec.type_.to_lowercase();
             let path = format!("/spec/metrics/{}/{type_}/metric/name", self.metric);
-            let other = self.described();
-            let other = other.as_deref().unwrap_or("add a rule to the adapter");
+            let described = self.described();
+            let other = described.as_deref().unwrap_or("add a rule to the adapter");
             Remedy::UseName
                 .says(format!("Use the name {near} if that is meant, or {other}."))
                 .with_all(about.replace(&path, &**near))
@@ -133,16 +134,14 @@ impl MetricNotFound {
     fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
         let spec = case.spec(step);
         let group = spec.api_group();
-        let listed = || {
-            let all = case.surroundings().served_metrics.get(group);
-            all.into_iter().flatten()
-        };
-        let served = listed().filter_map(|name| served_for(spec, name));
+        let of_group = case.surroundings().served_metrics.get(group);
+        let listed = of_group.into_iter().flatten();
+        let served = listed.clone().filter_map(|name| served_for(spec, name));
         let alike = answered(case, group).filter(|it| it.described() == spec.described());
         let known = alike.map(MetricSpec::name).chain(served);
         let near = same_metric(spec.name(), known).map(str::to_owned);
-        let elsewhere = listed().filter_map(|name| served_elsewhere(spec, name));
-        let elsewhere: BTreeSet<String> = elsewhere.map(str::to_owned).collect();
+        let others = listed.filter_map(|name| served_elsewhere(spec, name));
+        let elsewhere: BTreeSet<String> = others.map(str::to_owned).collect();
         Self {
             metric: step.index,
             message: text.to_owned(),

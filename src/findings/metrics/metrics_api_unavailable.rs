@@ -7,9 +7,8 @@ use super::{
 };
 use crate::apimachinery::metadata::Condition;
 use crate::findings::about::told;
-use crate::findings::pods::{failing, is_alive};
+use crate::findings::pods::{failing, is_alive, is_ready};
 use crate::findings::prelude::*;
-use crate::snapshot::pod::ConditionStatus;
 use crate::snapshot::surroundings::ServiceReference;
 
 /// A metrics API does not answer.
@@ -231,25 +230,21 @@ pub(crate) fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
 
 /// Returns a pod that should serve a metrics API and does not run, if the input has it.
 pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
-    let behind = service(case, group).and_then(|it| it.spec.service.as_ref());
-    let behind = behind.map(|it| (&*it.namespace, &*it.name));
+    let stated = service(case, group).and_then(|it| it.spec.service.as_ref());
+    let behind = stated.map(|it| (&*it.namespace, &*it.name));
     let usual = ("kube-system", "metrics-server");
     let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
-    let own = case.surroundings().servers.iter().filter(|pod| {
+    let servers = case.surroundings().servers.iter().filter(|pod| {
         let rest = pod.name.strip_prefix(name);
         pod.namespace.as_deref() == Some(namespace)
             && rest.is_some_and(|rest| rest.starts_with('-'))
             && is_alive(pod)
     });
-    let is_ready = |pod: &Pod| {
-        pod.ready
-            .is_some_and(|it| it.status == ConditionStatus::True)
-    };
     // One that runs is enough.
-    let mut down = own.clone().filter(|pod| !is_ready(pod));
+    let mut down = servers.clone().filter(|pod| !is_ready(pod));
     let pod = down
         .next()
-        .filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
+        .filter(|_| !servers.clone().any(|pod| is_ready(pod)))?;
     let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
     Some(Server {
         namespace: namespace.into(),

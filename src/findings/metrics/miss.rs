@@ -72,21 +72,16 @@ impl<'t> Miss<'t> {
             return None;
         }
         let has_pods = || case.pods().next().is_some();
-        // The API knows other pods, or other resources of these.
-        let lacks_all = || {
-            step.pods.iter().all(|row| row.value.is_none())
-                && step.pods.iter().any(|row| row.group == Group::Missing)
-        };
         let miss = match case.snapshot().metrics.get(step.index)? {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
                 let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
-                (is_empty || (spec.container().is_none() && lacks_all()))
+                (is_empty || (spec.container().is_none() && lacks_all(step)))
                     .then_some(Self::Empty(None))
             }
             MetricAnswer::Pods(values) => {
                 let is_empty = values.is_empty() && has_pods();
-                (is_empty || lacks_all()).then_some(Self::Empty(None))
+                (is_empty || lacks_all(step)).then_some(Self::Empty(None))
             }
             MetricAnswer::External(values) => values.is_empty().then_some(Self::Empty(None)),
             MetricAnswer::Object(values) => match values.len() {
@@ -117,16 +112,6 @@ impl<'t> Miss<'t> {
             || text.contains(&format!("{name} not found"))
             || text.contains(&format!("{name:?} not found"));
         let is_nothing = says(&[NOTHING]);
-        let is_unreached = || {
-            // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
-            let url = said
-                .strip_prefix("Get \"http")
-                .and_then(|rest| rest.split_once('"'));
-            let of_api = format!("/apis/{}/", spec.api_group());
-            url.is_some_and(|(url, _)| url.contains(&of_api))
-                || (NO_ANSWER.iter().any(|start| said.starts_with(start))
-                    && !is_served(case, spec.api_group()))
-        };
         if says(&[STALE]) {
             Self::Unavailable(Unavailable::Stale, text)
         } else if is_nothing && !spec.is_resource() && is_served(case, spec.api_group()) {
@@ -142,7 +127,7 @@ impl<'t> Miss<'t> {
         } else if RefusedRight::read(text).is_some() {
             Self::Failing(text)
         } else if says(&FAILING)
-            || is_unreached()
+            || is_unreached(said, case, spec)
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
         {
             Self::Unavailable(Unavailable::Failing, text)
@@ -150,6 +135,24 @@ impl<'t> Miss<'t> {
             Self::Failing(text)
         }
     }
+}
+
+/// Whether the API knows other pods, or other resources of these.
+fn lacks_all(step: &MetricStep) -> bool {
+    step.pods.iter().all(|row| row.value.is_none())
+        && step.pods.iter().any(|row| row.group == Group::Missing)
+}
+
+/// Whether the API server got no answer from the metrics API, by what it said.
+fn is_unreached(said: &str, case: &Case<'_>, spec: &MetricSpec) -> bool {
+    // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
+    let url = said
+        .strip_prefix("Get \"http")
+        .and_then(|rest| rest.split_once('"'));
+    let of_api = format!("/apis/{}/", spec.api_group());
+    url.is_some_and(|(url, _)| url.contains(&of_api))
+        || (NO_ANSWER.iter().any(|start| said.starts_with(start))
+            && !is_served(case, spec.api_group()))
 }
 
 /// Whether prometheus-adapter does not find the value of one object: it names the object after the resource only if it

@@ -27,29 +27,9 @@ impl Kind for UnknownContainer {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let facts = |step: &MetricStep| {
-            let container = step.container.clone()?;
-            let mut known: Vec<String> = Vec::new();
-            for name in case.pods().flat_map(running_containers) {
-                if !known.iter().any(|known| known == name) {
-                    known.push(name.to_owned());
-                }
-            }
-            if known.is_empty() || known.contains(&container) {
-                return None;
-            }
-            let near = nearest(&container, known.iter().map(|it| &**it)).map(str::to_owned);
-            Some(UnknownContainer {
-                metric: step.index,
-                container,
-                known,
-                near,
-            })
-        };
         let errors = case.metrics().filter(|step| step.is_failed());
         errors
-            .filter_map(facts)
-            .map(|facts| failed(case, facts))
+            .filter_map(|step| Some(failed(case, Self::of(case, step)?)))
             .collect()
     }
 
@@ -85,6 +65,28 @@ impl Kind for UnknownContainer {
         Remedy::UseContainer
             .says(format!("Use {used}."))
             .with_all(about.replace_container(self.metric, near))
+    }
+}
+
+impl UnknownContainer {
+    fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
+        let container = step.container.clone()?;
+        let mut known: Vec<String> = Vec::new();
+        for name in case.pods().flat_map(running_containers) {
+            if !known.iter().any(|known| known == name) {
+                known.push(name.to_owned());
+            }
+        }
+        if known.is_empty() || known.contains(&container) {
+            return None;
+        }
+        let near = nearest(&container, known.iter().map(|it| &**it)).map(str::to_owned);
+        Some(Self {
+            metric: step.index,
+            container,
+            known,
+            near,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::snapshot::MetricAnswer;
 use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
+use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::words::value;
 
@@ -79,31 +80,13 @@ impl Kind for ControllerSilent {
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let input = &case.pass.input;
-        let hpa = &case.snapshot().hpa;
         let off = input.notes.iter().find_map(|note| match &note.subject {
             Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
             _ => None,
         });
-        let lapsed = || {
-            let renewed = input.lapsed_lease()?.renewed;
-            // Another controller manager may have another lease.
-            let is_later = hpa
-                .written
-                .status
-                .is_some_and(|it| it > renewed && !hpa.written.by_us);
-            (!is_later).then_some(ControllerSilent::Lapsed { renewed })
-        };
-        let never = || {
-            let created = hpa
-                .written
-                .created
-                .filter(|it| input.is_several_passes_ago(*it))?;
-            let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
-            never.then_some(ControllerSilent::NeverPassed { created })
-        };
         let facts = off
-            .or_else(lapsed)
-            .or_else(never)
+            .or_else(|| lapsed(input))
+            .or_else(|| never_passed(input))
             .or_else(|| unwritten(case))?;
         let severity = match facts {
             ControllerSilent::Steady { .. } => Severity::Warning,
@@ -227,16 +210,30 @@ impl Kind for ControllerSilent {
     }
 }
 
+/// Looks for a lease that its holder has not renewed.
+fn lapsed(input: &Input) -> Option<ControllerSilent> {
+    let renewed = input.lapsed_lease()?.renewed;
+    let written = &input.snapshot.hpa.written;
+    // Another controller manager may have another lease.
+    let is_later = written
+        .status
+        .is_some_and(|it| it > renewed && !written.by_us);
+    (!is_later).then_some(ControllerSilent::Lapsed { renewed })
+}
+
+/// Looks for an HPA that has no status although it should have had several passes.
+fn never_passed(input: &Input) -> Option<ControllerSilent> {
+    let hpa = &input.snapshot.hpa;
+    let created = hpa
+        .written
+        .created
+        .filter(|it| input.is_several_passes_ago(*it))?;
+    (hpa.uid.is_some() && hpa.status == HpaStatus::default())
+        .then_some(ControllerSilent::NeverPassed { created })
+}
+
 /// Looks for what each pass since some time would have written, while the status is older.
 fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
-    /// The resource metrics API shows a sample at most this long after it was taken.
-    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
-    /// Usage of a running process does not stay the same for this long.
-    const LONG: SignedDuration = SignedDuration::from_mins(10);
-    /// Idle processes may use the same for hours, in milli-units of CPU.
-    const IDLE: i64 = 20;
-    /// Usage that is this much off, as a share of it, differs by more than its noise.
-    const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
     let written = hpa
@@ -252,9 +249,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
         return None;
     }
-    let is_unseen = |time: Timestamp| {
-        time.as_second() > written.as_second() && input.is_several_passes_ago(time)
-    };
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
     let managed = case
         .workload()
@@ -264,7 +258,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         .filter(|it| it.owns(SpecField::Replicas))
         .filter_map(|it| it.time)
         .max();
-    if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
+    if let Some(since) = set.filter(|since| is_unseen(input, written, *since) && now != then) {
         return Some(ControllerSilent::Replicas {
             written,
             since,
@@ -272,6 +266,26 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
             then,
         });
     }
+    unwritten_usage(case, written)
+}
+
+/// Whether several passes since a change have not written a status.
+fn is_unseen(input: &Input, written: Timestamp, changed: Timestamp) -> bool {
+    changed.as_second() > written.as_second() && input.is_several_passes_ago(changed)
+}
+
+/// Looks for usage that each pass since some time would have written.
+fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSilent> {
+    /// The resource metrics API shows a sample at most this long after it was taken.
+    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+    /// Usage of a running process does not stay the same for this long.
+    const LONG: SignedDuration = SignedDuration::from_mins(10);
+    /// Idle processes may use the same for hours, in milli-units of CPU.
+    const IDLE: i64 = 20;
+    /// Usage that is this much off, as a share of it, differs by more than its noise.
+    const NOISE: f64 = 0.2;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
     let status = case.decision().outcome.status.as_ref()?;
     let lists = [
         hpa.status.current_metrics.as_deref()?,
@@ -299,7 +313,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         let newest = rows.map(|it| it.timestamp).max()?;
         let (metric, then, current) = (step.index, then.clone(), current.clone());
         let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
-        if newest > written && is_unseen(published) {
+        if newest > written && is_unseen(input, written, published) {
             let since = published;
             return Some(ControllerSilent::Usage {
                 written,

@@ -4,8 +4,8 @@ use super::{pods_changed_since, stated};
 use crate::engine;
 use crate::engine::decision::{Because, Decision};
 use crate::findings::prelude::*;
+use crate::snapshot::MetricAnswer;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::version::Version;
 
 /// The controller came to a different number of replicas than this pass, from the same values.
@@ -176,67 +176,81 @@ const LARGEST_TOLERANCE: f64 = 0.3;
 
 /// Returns the assumed settings that would bring a pass to this many replicas.
 fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
-    let pass = case.pass;
-    let comes_to_it = |decision: &Decision| {
-        decision
-            .outcome
-            .status
-            .as_ref()
-            .is_some_and(|it| it.desired_replicas == wanted)
-    };
-    let memory = &pass.remembered.likely;
-    let run = |change: &dyn Fn(&mut Snapshot)| {
-        let mut snapshot = case.snapshot().clone();
-        change(&mut snapshot);
-        comes_to_it(&engine::reconcile(&snapshot, memory))
-    };
-    let tolerance = || {
-        let proposal = case.decision().winner()?.proposal()?;
-        let percent = (proposal.ratio - 1.0).abs() * 100.0;
+    let search = SettingSearch { case, wanted };
+    let known = &case.pass.input.known.flags;
+    let mut settings = Vec::new();
+    if known.tolerance.is_none() {
+        settings.extend(search.tolerance());
+    }
+    if known.downscale_stabilization.is_none() {
+        let period =
+            search.period(|controller, period| controller.downscale_stabilization = period);
+        settings.extend(period.map(Setting::DownscaleStabilization));
+    }
+    if known.cpu_initialization_period.is_none() {
+        let period =
+            search.period(|controller, period| controller.cpu_initialization_period = period);
+        settings.extend(period.map(Setting::CpuInitializationPeriod));
+    }
+    if known.initial_readiness_delay.is_none() {
+        let period =
+            search.period(|controller, period| controller.initial_readiness_delay = period);
+        settings.extend(period.map(Setting::InitialReadinessDelay));
+    }
+    if case.snapshot().controller.version.stated().is_none() {
+        settings.extend(search.version());
+    }
+    settings
+}
+
+/// A search for settings that would bring a pass to this many replicas.
+struct SettingSearch<'c, 'p> {
+    case: &'c Case<'p>,
+    wanted: i32,
+}
+
+impl SettingSearch<'_, '_> {
+    fn is_explained_by(&self, decision: &Decision) -> bool {
+        let status = decision.outcome.status.as_ref();
+        status.is_some_and(|it| it.desired_replicas == self.wanted)
+    }
+
+    fn is_explained_with(&self, change: impl FnOnce(&mut Controller)) -> bool {
+        let decision = self
+            .case
+            .decide(|snapshot| change(&mut snapshot.controller));
+        self.is_explained_by(&decision)
+    }
+
+    fn tolerance(&self) -> Option<Setting> {
+        let proposal = self.case.decision().winner()?.proposal()?;
+        let border = (proposal.ratio - 1.0).abs() * 100.0;
         // The next whole percent beyond the border.
         let percent = match proposal.because {
-            Because::WithinTolerance | Because::FilledWithinTolerance => percent.ceil() - 1.0,
-            _ => percent.floor() + 1.0,
+            Because::WithinTolerance | Because::FilledWithinTolerance => border.ceil() - 1.0,
+            _ => border.floor() + 1.0,
         };
         let tolerance = percent / 100.0;
         let explains = tolerance <= LARGEST_TOLERANCE
-            && run(&|snapshot| snapshot.controller.tolerance = tolerance);
+            && self.is_explained_with(|controller| controller.tolerance = tolerance);
         explains.then_some(Setting::Tolerance(tolerance))
-    };
-    let period = |change: &dyn Fn(&mut Controller, SignedDuration)| {
+    }
+
+    fn period(&self, set: fn(&mut Controller, SignedDuration)) -> Option<SignedDuration> {
         let mut periods = [0, 1, 2, 3, 10, 15, 30]
             .map(SignedDuration::from_mins)
             .into_iter();
-        periods.find(|period| run(&|snapshot| change(&mut snapshot.controller, *period)))
-    };
-    let version = || {
-        let own = &case.snapshot().controller.version;
-        let mut others = Version::all().filter(|it| it.minor() != own.minor());
-        let explains =
-            |it: &Version| comes_to_it(&engine::reconcile_in(it, case.snapshot(), memory));
-        others.find(explains).map(Setting::Version)
-    };
-    let known = &pass.input.known.flags;
-    let mut settings = Vec::new();
-    if known.tolerance.is_none() {
-        settings.extend(tolerance());
+        periods.find(|period| self.is_explained_with(|controller| set(controller, *period)))
     }
-    if known.downscale_stabilization.is_none() {
-        let own = period(&|controller, own| controller.downscale_stabilization = own);
-        settings.extend(own.map(Setting::DownscaleStabilization));
+
+    fn version(&self) -> Option<Setting> {
+        let (snapshot, memory) = (self.case.snapshot(), &self.case.pass.remembered.likely);
+        let minor = snapshot.controller.version.minor();
+        Version::all()
+            .filter(|version| version.minor() != minor)
+            .find(|version| self.is_explained_by(&engine::reconcile_in(version, snapshot, memory)))
+            .map(Setting::Version)
     }
-    if known.cpu_initialization_period.is_none() {
-        let own = period(&|controller, own| controller.cpu_initialization_period = own);
-        settings.extend(own.map(Setting::CpuInitializationPeriod));
-    }
-    if known.initial_readiness_delay.is_none() {
-        let own = period(&|controller, own| controller.initial_readiness_delay = own);
-        settings.extend(own.map(Setting::InitialReadinessDelay));
-    }
-    if case.snapshot().controller.version.stated().is_none() {
-        settings.extend(version());
-    }
-    settings
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub struct FieldIgnored {
     pub is_managed: bool,
 }
 
+const TOLERANCE: &str = "HPAConfigurableTolerance";
+
 impl Kind for FieldIgnored {
     type Hits = Vec<Finding>;
 
@@ -38,15 +40,14 @@ impl Kind for FieldIgnored {
     const RANK: Rank = Rank::Misconfigured;
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        const TOLERANCE: &str = "HPAConfigurableTolerance";
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
         for note in &case.pass.input.notes {
             let (path, gate, dropped) = match &note.subject {
                 Subject::FieldDropped { path, gate, value } => {
+                    let mut sides = [Direction::Up, Direction::Down].into_iter();
+                    let side = sides.find(|side| *path == tolerance_of(*side));
                     let quantity = || Quantity::parse(value).ok();
-                    let side = [Direction::Up, Direction::Down];
-                    let side = side.into_iter().find(|side| *path == tolerance_of(*side));
                     tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
                     (path.clone(), *gate, true)
                 }
@@ -98,30 +99,10 @@ impl Kind for FieldIgnored {
         tolerances.extend(
             kept.filter_map(|(side, rules)| Some((side, rules.as_ref()?.tolerance.clone()?))),
         );
-        let finding = |facts: FieldIgnored| {
-            if facts.gate != TOLERANCE {
-                return Finding::aside(Severity::Warning, facts);
-            }
-            let without = case.without(|snapshot| {
-                if facts.settable {
-                    snapshot.controller.gates.configurable_tolerance = true;
-                    for (side, tolerance) in &tolerances {
-                        set_tolerance(snapshot, *side, tolerance.clone());
-                    }
-                } else {
-                    let own = tolerances.iter().find(|(own, _)| side(case) == Some(*own));
-                    if let Some((_, tolerance)) = own {
-                        snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
-                    }
-                }
-            });
-            if without == case.answer() {
-                Finding::aside(Severity::Warning, facts)
-            } else {
-                Finding::explaining(Severity::Warning, facts).without(without)
-            }
-        };
-        found.into_iter().map(finding).collect()
+        found
+            .into_iter()
+            .map(|facts| facts.weighed(case, &tolerances))
+            .collect()
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -196,6 +177,30 @@ impl FieldIgnored {
     /// Whether someone may set the gate.
     fn may_set(&self) -> bool {
         self.settable && !self.is_managed
+    }
+
+    /// Returns the finding, with the result of a pass that takes the tolerances.
+    fn weighed(self, case: &Case<'_>, tolerances: &[(Direction, Quantity)]) -> Finding {
+        if self.gate != TOLERANCE {
+            return Finding::aside(Severity::Warning, self);
+        }
+        let without = case.without(|snapshot| {
+            if self.settable {
+                snapshot.controller.gates.configurable_tolerance = true;
+                for (side, tolerance) in tolerances {
+                    set_tolerance(snapshot, *side, tolerance.clone());
+                }
+            } else if let Some(side) = side(case)
+                && let Some((_, tolerance)) = tolerances.iter().find(|(of, _)| *of == side)
+            {
+                snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
+            }
+        });
+        if without == case.answer() {
+            Finding::aside(Severity::Warning, self)
+        } else {
+            Finding::explaining(Severity::Warning, self).without(without)
+        }
     }
 
     /// Returns fields of a gate, without their paths.

@@ -49,24 +49,14 @@ impl Kind for Flapping {
         /// The windows that people set, in seconds.
         const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
         let hpa = &case.snapshot().hpa;
-        let events = || {
-            case.pass
-                .input
-                .evidence
-                .events
-                .iter()
-                .filter(|it| it.is_rescale_of(hpa))
-        };
-        let times = |is_up: bool| -> i32 {
-            let own = events().filter(|it| it.is_up() == Some(is_up));
-            own.map(|it| it.count.max(1)).sum()
-        };
-        let (ups, downs) = (times(true), times(false));
+        let rescales = Vec::from_iter(case.pass.input.rescale_events());
+        let (ups, downs) = (times(&rescales, true), times(&rescales, false));
+        let events = || rescales.iter().copied();
         let first = events().filter_map(|it| it.first.or(it.last)).min()?;
         let last = events().filter_map(|it| it.last).max()?;
         let sizes = || events().filter_map(Event::new_size);
         let (low, high) = (sizes().min()?, sizes().max()?);
-        let cycles = cycles(&events().collect::<Vec<_>>());
+        let cycles = cycles(&rescales);
         if cycles < SEVERAL || case.since(last)? > SLOW {
             return None;
         }
@@ -130,8 +120,8 @@ impl Kind for Flapping {
         let now = about.now();
         let behavior = about.hpa().spec.behavior.as_ref();
         let rules = behavior.and_then(|it| it.scale_down.as_ref());
-        let policies = rules.and_then(|rules| rules.policies.as_deref());
-        let policies: Vec<String> = policies.unwrap_or_default().iter().map(policy).collect();
+        let stated = rules.and_then(|rules| rules.policies.as_deref());
+        let policies: Vec<String> = stated.unwrap_or_default().iter().map(policy).collect();
         let by = if policies.is_empty() {
             String::new()
         } else {
@@ -200,17 +190,24 @@ fn longest_gap(rescales: &[ReportedRescale]) -> SignedDuration {
         .unwrap_or_default()
 }
 
+/// Returns how often the most frequent event reports a rescale in one direction.
+fn most(events: &[&Event], is_up: bool) -> i32 {
+    let own = events.iter().filter(|event| event.is_up() == Some(is_up));
+    own.map(|event| event.count).max().unwrap_or_default()
+}
+
+/// Returns how often events report a rescale in one direction.
+fn times(events: &[&Event], is_up: bool) -> i32 {
+    let own = events.iter().filter(|event| event.is_up() == Some(is_up));
+    own.map(|event| event.count.max(1)).sum()
+}
+
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same
 /// size in the same direction leads only a way back; of others, the times tell.
 fn cycles(events: &[&Event]) -> i32 {
-    let most = |is_up: bool| {
-        let own = events.iter().filter(|it| it.is_up() == Some(is_up));
-        own.map(|it| it.count).max().unwrap_or_default()
-    };
-    let times = events
+    let mut times: Vec<(Timestamp, bool)> = events
         .iter()
-        .flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())]);
-    let mut times: Vec<(Timestamp, bool)> = times
+        .flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())])
         .filter_map(|(time, is_up)| Some((time?, is_up?)))
         .collect();
     times.sort_unstable();
@@ -218,8 +215,8 @@ fn cycles(events: &[&Event]) -> i32 {
         .windows(2)
         .filter(|pair| pair[0].1 != pair[1].1)
         .count();
-    most(true)
-        .min(most(false))
+    most(events, true)
+        .min(most(events, false))
         .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
 }
 

@@ -219,13 +219,12 @@ fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
 
 /// Returns the advice to look at what KEDA scales itself.
 fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
-    let look = || {
+    let advice = about.conflict(owner).unwrap_or_else(|| {
         Remedy::LookAtScaledObject.says(format!(
             "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
             owner.name
         ))
-    };
-    let advice = about.conflict(owner).unwrap_or_else(look);
+    });
     advice.with(about.describe_scaled_object(owner))
 }
 
@@ -280,15 +279,15 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let managed = case
         .workload()
         .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let writer = managed
+    let last_entry = managed
         .iter()
         .filter(|it| it.owns(SpecField::Replicas))
         .max_by_key(|it| it.time);
-    let owner = replicas_owner(case);
+    let replicas_owner = replicas_owner(case);
     let is_of_controller = |entry: &ManagedFieldsEntry| {
-        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || owner.is_none())
+        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || replicas_owner.is_none())
     };
-    let by_controller = writer.is_some_and(is_of_controller)
+    let by_controller = last_entry.is_some_and(is_of_controller)
         || case
             .pass
             .input
@@ -300,22 +299,23 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     if !differs && again.is_none() {
         return None;
     }
-    // What was written long before the last pass is what that pass found.
-    let is_later = |it: &&ManagedFieldsEntry| match (it.time, hpa.written.status) {
-        (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
-        _ => true,
-    };
-    let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
+    let entry = last_entry
+        .filter(|entry| !is_of_controller(entry))
+        // What was written long before the last pass is what that pass found.
+        .filter(|entry| match (entry.time, hpa.written.status) {
+            (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
+            _ => true,
+        });
     let after = case.decision().replicas_after().filter(|_| !is_assumed);
-    let writer = writer.map(|it| Writer {
-        manager: it.manager.clone(),
-        time: it.time,
-        by: by(it),
-        is_applied: it.is_applied(),
-        may_have_removed: differs && now == 1 && by(it).is_of_manifest(),
+    let writer = entry.map(|entry| Writer {
+        manager: entry.manager.clone(),
+        time: entry.time,
+        by: by(entry),
+        is_applied: entry.is_applied(),
+        may_have_removed: differs && now == 1 && by(entry).is_of_manifest(),
     });
     let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
-    let owner = owner
+    let owner = replicas_owner
         .filter(|_| by_owner)
         .map(|it| CrossVersionObjectReference {
             api_version: it.api_version.clone(),
@@ -369,15 +369,7 @@ fn again(case: &Case<'_>) -> Option<Again> {
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
     /// This many are no coincidence.
     const SEVERAL: i32 = 3;
-    let input = &case.pass.input;
-    let hpa = &case.snapshot().hpa;
-    let events = || {
-        input
-            .evidence
-            .events
-            .iter()
-            .filter(|it| it.is_rescale_of(hpa))
-    };
+    let events = || case.pass.input.rescale_events();
     let most = events().max_by_key(|it| it.count)?;
     let (first, last, count) = (most.first?, most.last?, most.count);
     let replicas = most.new_size()?;

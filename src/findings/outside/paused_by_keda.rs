@@ -38,14 +38,10 @@ impl Kind for PausedByKeda {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();
-        let set = |annotation| {
-            object
-                .filter(|it| it.is_set(annotation))
-                .map(|_| annotation)
-        };
         let whole = object.and_then(ScaledObject::paused_by);
-        let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
-        let annotations: Vec<&'static str> = each.into_iter().flatten().collect();
+        let sides = [KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT].into_iter();
+        let set = sides.filter(|side| object.is_some_and(|it| it.is_set(side)));
+        let annotations: Vec<&'static str> = whole.into_iter().chain(set).collect();
         let disabled = disabled(hpa);
         // A ScaledObject may state `selectPolicy` itself.
         if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
@@ -63,7 +59,7 @@ impl Kind for PausedByKeda {
                     .filter(|policy| policy != DISABLED);
             }
         });
-        // An HPA cannot have 0.
+        let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
             .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
             .and_then(|it| {
@@ -73,13 +69,12 @@ impl Kind for PausedByKeda {
                     .get(KEDA_PAUSED_REPLICAS)?
                     .parse()
                     .ok()?;
+                // An HPA cannot have 0.
                 Some(replicas.max(1))
-            });
-        let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
-        let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
-        let by_flagger =
-            object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
-        let by_flagger = by_flagger && whole.is_some();
+            })
+            .filter(|replicas| bounds == (Some(*replicas), *replicas));
+        let by_flagger = whole.is_some()
+            && object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
         let facts = PausedByKeda {
             object: owner.name.clone(),
             annotations,
@@ -159,9 +154,8 @@ impl Kind for PausedByKeda {
                 .with(format!("kubectl get canaries.flagger.app {namespace}"));
         }
         if self.annotations.is_empty() {
-            let directions = self.directions();
-            let keys = directions.iter().map(|it| format!("paused-scale-{it}"));
-            let keys: Vec<String> = keys.collect();
+            let directions = self.directions().into_iter();
+            let keys: Vec<String> = directions.map(|it| format!("paused-scale-{it}")).collect();
             return Remedy::EndPause
                 .says(format!(
                     "Remove autoscaling.keda.sh/{}, if set.",

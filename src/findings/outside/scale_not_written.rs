@@ -42,24 +42,12 @@ impl Kind for ScaleNotWritten {
         const OFTEN: i32 = 3;
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
-        let failures = |error: &str| {
-            let failed = |it: &&Event| {
-                it.is_about(hpa) && it.reason == "FailedRescale" && it.message.contains(error)
-            };
-            let events = pass.input.evidence.events.iter().filter(failed);
-            let latest = events.max_by_key(|it| it.last)?;
-            Some(Failures {
-                times: latest.count.max(1),
-                first: latest.first,
-            })
-        };
         if let Some((to, error)) = case.decision().unwritten() {
-            let failures = failures(error);
             let facts = ScaleNotWritten {
                 error: error.to_owned(),
                 to,
                 failed: None,
-                failures,
+                failures: Failures::with(case, error),
             };
             let without = case.without(|snapshot| snapshot.scale_update_error = None);
             return Some(Finding::explaining(Severity::Error, facts).without(without));
@@ -70,7 +58,7 @@ impl Kind for ScaleNotWritten {
         let mut conditions = hpa.status.conditions.iter();
         let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
-        let failures = failures(error);
+        let failures = Failures::with(case, error);
         let is_passing = PASSING.iter().any(|words| error.contains(words))
             && failures.is_none_or(|it| it.times < OFTEN);
         let is_last = able.reason == "FailedUpdateScale"
@@ -156,6 +144,22 @@ pub struct Failures {
     pub times: i32,
     /// When the first was.
     pub first: Option<Timestamp>,
+}
+
+impl Failures {
+    /// Returns what the latest event with an error says.
+    fn with(case: &Case<'_>, error: &str) -> Option<Self> {
+        let hpa = &case.snapshot().hpa;
+        let events = case.pass.input.evidence.events.iter();
+        let failed = events.filter(|event| {
+            event.is_about(hpa) && event.reason == "FailedRescale" && event.message.contains(error)
+        });
+        let latest = failed.max_by_key(|event| event.last)?;
+        Some(Self {
+            times: latest.count.max(1),
+            first: latest.first,
+        })
+    }
 }
 
 #[cfg(test)]

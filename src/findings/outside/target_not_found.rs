@@ -37,15 +37,10 @@ impl Kind for TargetNotFound {
         // The controller has said so itself, or the input has other objects of the kind.
         let status = &case.snapshot().hpa.status.conditions;
         let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
-        let is_listed = || {
-            case.surroundings()
-                .workloads
-                .iter()
-                .any(|it| it.is_kind_of(target))
-        };
+        let workloads = &case.surroundings().workloads;
         let is_assumed = case.surroundings().lacks_scale
             && !told.any(|it| it.message.contains("not found"))
-            && !is_listed();
+            && !workloads.iter().any(|it| it.is_kind_of(target));
         let (missing, error) = match &case.snapshot().scale {
             Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
                 (Missing::Kind, error)
@@ -58,12 +53,7 @@ impl Kind for TargetNotFound {
             }
             _ => return None,
         };
-        let known = || {
-            case.surroundings()
-                .workloads
-                .iter()
-                .filter(|it| it.is_scalable())
-        };
+        let known = || workloads.iter().filter(|it| it.is_scalable());
         let is_own = |it: &Workload| it.kind == target.kind && it.group == target.group();
         let same_name = known().find(|it| {
             it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
@@ -76,13 +66,12 @@ impl Kind for TargetNotFound {
             Missing::Object | Missing::ObjectOrScale => same_name.or(near),
             Missing::Kind | Missing::Scale => same_name,
         };
-        let meant = meant.map(Workload::to_reference);
         let elsewhere = case.surroundings().target_elsewhere.clone();
         let facts = TargetNotFound {
             missing,
             error: error.clone(),
             is_assumed,
-            meant,
+            meant: meant.map(Workload::to_reference),
             elsewhere,
         };
         Some(Finding::explaining(Severity::Error, facts))

@@ -60,14 +60,11 @@ pub(crate) fn settled(replicas: i32) -> Value {
 
 /// Returns pods and their usage.
 pub(crate) fn pods(count: usize, cpu: &str) -> Vec<Value> {
-    let name = |number: usize| format!("web-{number}");
-    let both = |number| {
-        [
-            build::pod(&name(number)),
-            build::pod_metrics(&name(number), cpu),
-        ]
-    };
-    (0..count).flat_map(both).collect()
+    let items = (0..count).flat_map(|number| {
+        let name = format!("web-{number}");
+        [build::pod(&name), build::pod_metrics(&name, cpu)]
+    });
+    items.collect()
 }
 
 /// Returns the target, whose replicas someone has set.

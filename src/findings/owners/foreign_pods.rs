@@ -37,34 +37,33 @@ impl Kind for ForeignPods {
     fn find(case: &Case<'_>) -> Self::Hits {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
-        let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+        let mut owned: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
         for (pod, top) in &pods {
             let owner = match top {
                 Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
                 Top::NoOne => Owner::NoOne,
                 Top::Target | Top::Unknown => continue,
             };
-            of.entry(owner).or_default().push(pod.name.clone());
+            owned.entry(owner).or_default().push(pod.name.clone());
         }
         if pods.iter().all(|(_, top)| *top == Top::Unknown) {
-            of = not_counted_by_target(case, &pods);
+            owned = not_counted_by_target(case, &pods);
         }
-        if of.is_empty() {
+        if owned.is_empty() {
             return None;
         }
-        let names: Names<&str> = of.values().flatten().map(|name| &**name).collect();
+        let names: Names<&str> = owned.values().flatten().map(|name| &**name).collect();
         let (share, without) = (
             share(case, &names),
             case.without_pods(|pod| names.contains(&pod.name)),
         );
-        let is_referred = |it: &Referred| of.keys().all(|owner| it.owns(owner));
+        let is_referred = |it: &Referred| owned.keys().all(|owner| it.owns(owner));
         let referred = Referred::of(case).filter(is_referred);
-        let of = of
-            .into_iter()
-            .map(|(owner, pods)| OwnedPods { owner, pods })
-            .collect();
         let facts = ForeignPods {
-            of,
+            of: owned
+                .into_iter()
+                .map(|(owner, pods)| OwnedPods { owner, pods })
+                .collect(),
             share,
             referred,
         };
@@ -145,18 +144,19 @@ pub struct Referred {
 impl Referred {
     fn of(case: &Case<'_>) -> Option<Self> {
         let target = case.workload()?;
-        let of = |rollout: &Workload, is_target: bool| {
-            let mut others = case.snapshot().stored_hpas();
-            let other = others.find(|it| it.hpa.reference() == rollout.reference());
-            Some(Self {
-                rollout: rollout.to_reference(),
-                workload: (**rollout.template_of.as_ref()?).clone(),
-                is_target,
-                scale_down: rollout.scale_down,
-                hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
-            })
-        };
-        of(target, true).or_else(|| of(rollout(case)?, false))
+        Self::by(case, target, true).or_else(|| Self::by(case, rollout(case)?, false))
+    }
+
+    fn by(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
+        let mut others = case.snapshot().stored_hpas();
+        let other = others.find(|it| it.hpa.reference() == rollout.reference());
+        Some(Self {
+            rollout: rollout.to_reference(),
+            workload: (**rollout.template_of.as_ref()?).clone(),
+            is_target,
+            scale_down: rollout.scale_down,
+            hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
+        })
     }
 
     /// Whether it is the owner of some pods.
@@ -234,7 +234,7 @@ fn not_counted_by_target(
     case: &Case<'_>,
     pods: &[(&Pod, Top<'_>)],
 ) -> BTreeMap<Owner, Vec<Box<str>>> {
-    let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+    let mut uncounted: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
     let period = case.snapshot().controller.cpu_initialization_period;
     for (pod, _) in pods {
         let is_settled = is_alive(pod) && case.age(pod).is_some_and(|age| age > period);
@@ -242,16 +242,16 @@ fn not_counted_by_target(
             return BTreeMap::new();
         };
         let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
-        of.entry(owner).or_default().push(pod.name.clone());
+        uncounted.entry(owner).or_default().push(pod.name.clone());
     }
     let scale = case
         .scale()
         .filter(|scale| scale.spec_replicas == scale.status_replicas);
     let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
-    let before = of.len();
-    of.retain(|_, pods| Some(pods.len()) != replicas);
-    if of.len() + 1 == before {
-        of
+    let before = uncounted.len();
+    uncounted.retain(|_, pods| Some(pods.len()) != replicas);
+    if uncounted.len() + 1 == before {
+        uncounted
     } else {
         BTreeMap::new()
     }

@@ -40,28 +40,30 @@ impl Kind for OldRevisionPods {
         // An average of a total is over the replicas in the target's status, which include those of a surge.
         let is_average =
             |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
-        let averaged = case.decision().winner().filter(is_average);
-        let averaged = averaged.filter(|_| scale.status_replicas > scale.spec_replicas);
+        let winner = case.decision().winner().filter(is_average);
+        let averaged = winner.filter(|_| scale.status_replicas > scale.spec_replicas);
         let counted: Vec<&Pod> = match averaged {
             Some(_) => case.pods().collect(),
             None => case.pods_in(|group| group == Group::Ready).collect(),
         };
-        let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
         for pod in counted {
             if let Some(hash) = pod
                 .revision()
                 .filter(|_| !case.is_foreign(pod) && is_alive(pod))
             {
-                of.entry(hash).or_default().push(pod);
+                by_revision.entry(hash).or_default().push(pod);
             }
         }
-        let all: usize = of.values().map(Vec::len).sum();
+        let all: usize = by_revision.values().map(Vec::len).sum();
         let excess = all
             .checked_sub(replicas)
-            .filter(|excess| *excess > 0 && of.len() > 1)?;
-        let current = case.surroundings().current_revision(case.target(), &of);
-        let main = current.or_else(|| main_revision(&of, replicas))?;
-        let mut others: Vec<&Pod> = of
+            .filter(|excess| *excess > 0 && by_revision.len() > 1)?;
+        let current = case
+            .surroundings()
+            .current_revision(case.target(), &by_revision);
+        let main = current.or_else(|| main_revision(&by_revision, replicas))?;
+        let mut others: Vec<&Pod> = by_revision
             .iter()
             .filter(|(hash, _)| **hash != main)
             .flat_map(|(_, pods)| pods.clone())
@@ -78,7 +80,7 @@ impl Kind for OldRevisionPods {
             None => case.without_pods(|pod| names.contains(&pod.name)),
         };
         // The rollout began with the first pod of the second revision.
-        let firsts = of
+        let firsts = by_revision
             .values()
             .filter_map(|pods| pods.iter().filter_map(|pod| pod.created).min());
         let began = firsts.max();
@@ -86,7 +88,7 @@ impl Kind for OldRevisionPods {
             .and_then(|began| case.since(began))
             .is_none_or(|age| age >= LONG);
         let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
-        let mut revisions: Vec<Revision> = of
+        let mut revisions: Vec<Revision> = by_revision
             .iter()
             .map(|(hash, pods)| Revision {
                 hash: (*hash).into(),

@@ -57,7 +57,7 @@ impl Kind for SelectorMatchesNothing {
             .map(Selector::example)
             .unwrap_or_default();
         let lacking = own.first().map_or_else(Vec::new, |pod| {
-            let lacks = |(key, wanted): (&str, &str)| {
+            let unmatched = wanted.iter().filter_map(|(key, wanted)| {
                 let found = pod.labels.get(key);
                 let lacking = UnmatchedLabel {
                     key: key.into(),
@@ -65,8 +65,8 @@ impl Kind for SelectorMatchesNothing {
                     found: found.map(Into::into),
                 };
                 (found != Some(wanted)).then_some(lacking)
-            };
-            wanted.iter().filter_map(lacks).collect()
+            });
+            unmatched.collect()
         });
         let facts = SelectorMatchesNothing {
             selector: scale.selector.as_str().to_owned(),

@@ -33,14 +33,10 @@ impl Kind for SharedPods {
         if !is_refused && case.decision().path() != Some(Path::Metrics) {
             return None;
         }
-        let matches = |pod: &Pod| {
-            let mut others = case.snapshot().stored_hpas();
-            others.any(|other| other.scale.selector.matches(&pod.labels))
-        };
-        let pods: Vec<&Pod> = case.pods().filter(|pod| matches(pod)).collect();
+        let shared: Vec<&Pod> = case.pods().filter(|pod| is_shared(case, pod)).collect();
         let mut others = Vec::new();
         for other in case.snapshot().stored_hpas() {
-            if pods
+            if shared
                 .iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
             {
@@ -54,19 +50,16 @@ impl Kind for SharedPods {
         if others.is_empty() {
             return None;
         }
-        let pods = pods.into_iter().map(|pod| pod.name.clone()).collect();
         // Two HPAs of one target set its replicas in turn.
-        let own = case.snapshot().hpa.reference();
-        let decides = others.iter().any(|other| other.target == own);
-        let all = || {
-            let others = case.snapshot().stored_hpas().map(|other| &other.hpa);
-            std::iter::once(&case.snapshot().hpa).chain(others.filter(|it| it.reference() == own))
-        };
-        let of_keda =
-            all().find_map(|it| Some((it.scaled_object()?.name.clone(), it.name.clone())));
+        let target = case.snapshot().hpa.reference();
+        let decides = others.iter().any(|other| other.target == target);
+        let stored = case.snapshot().stored_hpas().map(|other| &other.hpa);
+        let of_keda = std::iter::once(&case.snapshot().hpa)
+            .chain(stored.filter(|hpa| hpa.reference() == target))
+            .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
             others,
-            pods,
+            pods: shared.into_iter().map(|pod| pod.name.clone()).collect(),
             is_refused,
             of_keda,
         };
@@ -143,6 +136,12 @@ impl Kind for SharedPods {
         let others = self.names_of_others();
         others.iter().map(|name| format!("hpa/{name}")).collect()
     }
+}
+
+/// Whether the selector of another HPA's target matches a pod.
+fn is_shared(case: &Case<'_>, pod: &Pod) -> bool {
+    let mut others = case.snapshot().stored_hpas();
+    others.any(|other| other.scale.selector.matches(&pod.labels))
 }
 
 impl SharedPods {

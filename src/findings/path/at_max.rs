@@ -48,14 +48,12 @@ impl Kind for AtMax {
         } else {
             Severity::Warning
         };
-        let proposals = || {
-            case.metrics()
-                .filter_map(|step| Some((step, step.proposal()?.replicas)))
-        };
-        let (mut above, others): (Vec<_>, Vec<_>) =
-            proposals().partition(|(_, proposal)| *proposal > bound.bound);
-        above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
-        let above: Vec<&MetricStep> = above.into_iter().map(|(step, _)| step).collect();
+        let (mut beyond, others): (Vec<_>, Vec<_>) = case
+            .metrics()
+            .filter_map(|step| Some((step, step.proposal()?.replicas)))
+            .partition(|(_, proposal)| *proposal > bound.bound);
+        beyond.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
+        let above: Vec<&MetricStep> = beyond.into_iter().map(|(step, _)| step).collect();
         // Below the maximum there is room for a load that rises.
         let found = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
@@ -209,11 +207,10 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
     /// Fewer are no loss.
     const SEVERAL: i32 = 4;
     let (rescales, _) = case.pass.input.rescales();
-    let is_drop = |pair: &&[ReportedRescale]| {
+    let last = rescales.windows(2).rfind(|pair| {
         let (from, to) = (pair[0].size, pair[1].size);
         pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
-    };
-    let last = rescales.windows(2).rfind(is_drop)?;
+    })?;
     let (
         from,
         ReportedRescale {
@@ -583,7 +580,7 @@ mod tests {
             let pass = pass(&items);
             let all = views(&pass, &find_except(&pass, ignored));
             let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
-            (bound.severity, bound.text.advice.text())
+            (bound.severity, bound.advice.text())
         };
         let raise = "Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 150 if a pod can carry \
                      more (predict --target)."

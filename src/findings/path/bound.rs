@@ -76,11 +76,11 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
 /// Whether the values of a metric are in the order of the ages of its pods, and far apart, as those of a counter are
 /// that begins at 0 with each pod.
 fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
-    let values = step
+    let mut values: Vec<(Timestamp, i64)> = step
         .pods
         .iter()
-        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)));
-    let mut values: Vec<(Timestamp, i64)> = values.collect();
+        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)))
+        .collect();
     values.sort_by_key(|(created, _)| *created);
     let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
     values.len() >= 3
@@ -163,11 +163,11 @@ impl About<'_> {
             .as_ref()
             .filter(|_| self.assumes(field))?
             .spec;
-        let own = match field {
+        let bound = match field {
             "maxReplicas" => running.max_replicas,
             _ => running.min_replicas.unwrap_or(1),
         };
-        Some(format!("The HPA itself has {field} {own}."))
+        Some(format!("The HPA itself has {field} {bound}."))
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::build;
-    use crate::findings::about::Text;
+    use crate::findings::FindingView;
 
     use crate::findings::testing::{cpu, pass, said, state, with};
     use crate::findings::{Code, find, views};
@@ -184,7 +184,7 @@ mod tests {
     use crate::snapshot::hpa::HpaSpec;
 
     /// Returns the text about a code in a state, if another spec than the running one is assumed.
-    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text {
+    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> FindingView {
         let mut input = pass(items).input;
         input.observed = Some(input.snapshot.hpa.clone());
         assume(&mut input.snapshot.hpa.spec);
@@ -194,7 +194,6 @@ mod tests {
             .into_iter()
             .find(|view| view.code == code)
             .expect("the code")
-            .text
     }
 
     /// No command changes a bound that the running HPA does not have.

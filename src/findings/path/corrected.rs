@@ -202,8 +202,8 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
     const RECENT: SignedDuration = SignedDuration::from_hours(1);
     let hpa = &case.snapshot().hpa;
     let evidence = &case.pass.input.evidence;
-    let own = evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
-    let newest = own
+    let rescales = case.pass.input.rescale_events();
+    let newest = rescales
         .max_by_key(|it| it.last)
         .filter(|it| it.new_size() == Some(current));
     let told = newest.and_then(|it| Some((it.corrects()?, it.last?)));
@@ -227,15 +227,15 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         .iter()
         .filter(follows)
         .filter_map(Event::followed);
-    let from = followed
+    let scaled_from = followed
         .find(|(_, to)| *to == current)
         .and_then(|(from, _)| from);
-    let from = status.map(|it| it.from).or(from);
-    let is_beyond = |from: &i32| match beyond {
+    let from = status.map(|it| it.from).or(scaled_from);
+    let from_beyond = from.filter(|from| match beyond {
         Direction::Up => *from > current,
         Direction::Down => *from < current,
-    };
-    (case.since(at)? <= RECENT).then_some((beyond, from.filter(is_beyond), at))
+    });
+    (case.since(at)? <= RECENT).then_some((beyond, from_beyond, at))
 }
 
 /// Takes away the bound that replicas are beyond, so that a pass reads its metrics.
@@ -250,21 +250,21 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
-        let own = match beyond {
+        let bound = match beyond {
             Direction::Up => observed.spec.max_replicas,
             Direction::Down => observed.spec.min_replicas.unwrap_or(1),
         };
         let allows = if beyond == Direction::Up {
-            current <= own
+            current <= bound
         } else {
-            current >= own
+            current >= bound
         };
         if allows {
-            return BeyondBoundCause::Assumed(own);
+            return BeyondBoundCause::Assumed(bound);
         }
     }
-    if let Some(own) = case.pass.input.observed_replicas {
-        return BeyondBoundCause::AssumedReplicas(own);
+    if let Some(replicas) = case.pass.input.observed_replicas {
+        return BeyondBoundCause::AssumedReplicas(replicas);
     }
     let other = case.shown().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
@@ -705,7 +705,7 @@ mod tests {
                 .into_iter()
                 .find(|it| it.code == Code::BelowMin)
                 .unwrap();
-            (below.text.advice.text(), below.text.commands.len())
+            (below.advice.text(), below.commands.len())
         };
         let ignored = [Code::OtherWriter];
         let own = "Change minReplicas if 1 is right.".to_owned();

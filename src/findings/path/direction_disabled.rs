@@ -214,11 +214,7 @@ mod tests {
         let told = |ignored: &[Code]| {
             let all = views(&pass, &find_except(&pass, ignored));
             let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
-            (
-                bound.severity,
-                bound.text.advice.text(),
-                bound.text.commands.len(),
-            )
+            (bound.severity, bound.advice.text(), bound.commands.len())
         };
         let leave = "Leave it: with scaling disabled in this direction, another maxReplicas changes nothing.";
         let follow = "Follow the advice of direction-disabled.";

@@ -123,14 +123,13 @@ impl Kind for HeldByWindow {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         // While something else sets the replicas, neither a window nor a policy decides what they are.
-        let flaps = || {
-            others
-                .any(Code::Flapping)
-                .filter(|_| self.desired < self.result)
-        };
         others
             .beyond(self.desired, self.result)
-            .or_else(flaps)
+            .or_else(|| {
+                others
+                    .any(Code::Flapping)
+                    .filter(|_| self.desired < self.result)
+            })
             .or_else(|| others.writer())
     }
 

@@ -2,7 +2,7 @@
 
 use super::memory::{AlikeMemory, alike_memory, is_baseline};
 use super::{NOTHING_TO_DO, target, threshold, value, winner};
-use crate::engine::decision::{Because, PodCounts};
+use crate::engine::decision::Because;
 use crate::findings::prelude::*;
 use crate::whatif::thresholds::Borders;
 
@@ -72,10 +72,10 @@ impl Kind for Rounding {
         let counted = proposal.counted.as_ref().filter(|_| is_shared);
         let shared = borders.and_then(|borders| borders.now).zip(counted);
         let fewer = current - 1;
-        let one_fewer = |(now, counted): (i64, &PodCounts)| {
+        let one_fewer = shared.and_then(|(now, counted)| {
             let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
             i64::try_from(total.checked_div(fewer.into())?).ok()
-        };
+        });
         let window = case.decision().stabilization().map(|it| it.down_window);
         let also = |it: &&MetricStep| {
             it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
@@ -85,7 +85,7 @@ impl Kind for Rounding {
             replicas: current,
             exact,
             fewer,
-            one_fewer: shared.and_then(one_fewer),
+            one_fewer,
             borders,
             beside: case.metrics().filter(also).map(|it| it.index).collect(),
             window,

@@ -37,8 +37,10 @@ impl Kind for SwitchedOff {
             return None;
         }
         let observed = case.pass.input.observed_replicas;
-        let writer = case.surroundings().last_replicas_write(case.target());
-        let writer = writer.filter(|_| observed.is_none());
+        let writer = case
+            .surroundings()
+            .last_replicas_write(case.target())
+            .filter(|_| observed.is_none());
         let hpa = &case.snapshot().hpa;
         let keeper = match (rollout(case), writer) {
             (Some(own), _) if observed.is_none() => {
@@ -205,9 +207,9 @@ impl Keeper {
                 .with(format!("kubectl get {target} {namespace} -o yaml")),
             Self::Flagger { primary } => {
                 let usual = || format!("{}-primary", about.reference());
-                let primary = primary.clone().unwrap_or_else(usual);
                 let advice = Remedy::LeaveToFlagger.says(format!(
-                    "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
+                    "Leave it: between releases, Flagger keeps it at 0 and runs {}.",
+                    primary.clone().unwrap_or_else(usual)
                 ));
                 advice.with(format!("kubectl get canaries.flagger.app {namespace}"))
             }
@@ -278,8 +280,8 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
 
 /// Returns what the last writer of 0 replicas has done that for.
 fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
-    let manager = manager.to_lowercase();
-    if manager.contains("flagger") {
+    let writer = manager.to_lowercase();
+    if writer.contains("flagger") {
         return Keeper::Flagger {
             primary: primary(case).map(Workload::reference),
         };
@@ -295,8 +297,8 @@ fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
         .workload()
         .and_then(|target| target.metadata.controller());
     match owner {
-        _ if manager.contains("keda") => Keeper::Keda,
-        _ if manager.contains("rollouts") => Keeper::Rollouts,
+        _ if writer.contains("keda") => Keeper::Keda,
+        _ if writer.contains("rollouts") => Keeper::Rollouts,
         Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
         None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
         None => Keeper::Other,

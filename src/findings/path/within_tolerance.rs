@@ -162,22 +162,19 @@ impl WithinTolerance {
         } = borders;
         // There is nothing below the one replica that is left.
         let is_last = about.pass.decision.replicas_before() == Some(1);
-        let fewer = fewer.filter(|_| !is_last).map(|at| {
+        let mut parts = Vec::new();
+        if let Some(at) = fewer.filter(|_| !is_last) {
             let at = threshold(scale, at, Direction::Down);
-            format!("fewer replicas up to {at}")
-        });
-        let subject = match fewer {
-            Some(_) => "more",
-            None => "more replicas",
-        };
-        let more = more.map(|at| {
+            parts.push(format!("fewer replicas up to {at}"));
+        }
+        if let Some(at) = *more {
+            let noun = if parts.is_empty() { " replicas" } else { "" };
             let at = threshold(scale, at, Direction::Up);
-            format!("{subject} from {at}")
-        });
-        let parts: Vec<String> = fewer.into_iter().chain(more).collect();
-        let now = now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
+            parts.push(format!("more{noun} from {at}"));
+        }
+        let current = now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
         let label = about.label(self.metric);
-        (!parts.is_empty()).then(|| format!("{label} proposes {}{now}.", list(&parts)))
+        (!parts.is_empty()).then(|| format!("{label} proposes {}{current}.", list(&parts)))
     }
 }
 

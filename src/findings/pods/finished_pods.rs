@@ -40,13 +40,12 @@ impl Kind for FinishedPods {
             return None;
         }
         let without = case.without_pods(is_finished);
-        let takes_as_missing = |step: &&MetricStep| {
-            let mut rows = step.pods.iter();
-            rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
-        };
         let missing_in = case
             .metrics()
-            .filter(takes_as_missing)
+            .filter(|step| {
+                let mut rows = step.pods.iter();
+                rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
+            })
             .map(|step| step.index)
             .collect();
         let mut failing = case.metrics().filter(|it| it.is_failed());
@@ -174,18 +173,16 @@ impl About<'_> {
     /// ones, by the selector of the target and their phase.
     pub(crate) fn pods(&self, names: &[&str]) -> String {
         let selector = self.selector().filter(|_| names.len() > NAMED);
-        let names = names
-            .iter()
-            .map(|name| shell_word(name))
-            .collect::<Vec<_>>()
-            .join(" ");
         match selector {
             Some(selector) => format!(
                 "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
                  status.phase!=Unknown",
                 self.namespace()
             ),
-            None => format!("{names} {}", self.namespace()),
+            None => {
+                let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
+                format!("{} {}", words.join(" "), self.namespace())
+            }
         }
     }
 }

@@ -43,6 +43,11 @@ pub(crate) fn is_alive(pod: &Pod) -> bool {
     !is_finished(pod) && pod.deletion_timestamp.is_none()
 }
 
+pub(crate) fn is_ready(pod: &Pod) -> bool {
+    pod.ready
+        .is_some_and(|ready| ready.status == ConditionStatus::True)
+}
+
 /// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown
 /// age is.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {

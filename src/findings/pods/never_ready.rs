@@ -3,7 +3,6 @@
 use super::{failure, has_restarted, is_stuck};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::ContainerStatus;
 
 /// Pods have been starting for longer than is usual.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,23 +30,8 @@ impl Kind for NeverReady {
         let stuck_revision = first.revision();
         let is_same = |pod: &&Pod| pod.revision() == stuck_revision;
         let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
-        let about = |pod: &&Pod| {
-            let worst = |of: &dyn Fn(&ContainerStatus) -> bool| {
-                let all = pod.statuses.iter().filter(|status| of(status));
-                all.max_by_key(|status| status.restart_count)
-            };
-            let status =
-                worst(&|it| failure(it).is_some()).or_else(|| worst(&|it| has_restarted(pod, it)));
-            StuckPod {
-                name: pod.name.clone(),
-                since: pod.start_time.or(pod.created),
-                container: status.map(|it| it.name.clone()),
-                waiting: status.and_then(failure).map(Into::into),
-                restarts: status.map_or(0, |it| it.restart_count),
-            }
-        };
         let facts = NeverReady {
-            pods: stuck.iter().map(about).collect(),
+            pods: stuck.iter().map(|pod| StuckPod::of(pod)).collect(),
             revision: stuck_revision.filter(|_| is_new).map(Into::into),
         };
         let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
@@ -134,6 +118,21 @@ impl NeverReady {
 }
 
 impl StuckPod {
+    fn of(pod: &Pod) -> Self {
+        let statuses = pod.statuses.iter();
+        // What waits in an error matters most, then what restarts.
+        let worst = statuses
+            .filter(|status| failure(status).is_some() || has_restarted(pod, status))
+            .max_by_key(|status| (failure(status).is_some(), status.restart_count));
+        Self {
+            name: pod.name.clone(),
+            since: pod.start_time.or(pod.created),
+            container: worst.map(|status| status.name.clone()),
+            waiting: worst.and_then(failure).map(Into::into),
+            restarts: worst.map_or(0, |status| status.restart_count),
+        }
+    }
+
     /// Words what it waits for.
     fn sentence(&self, about: &About<'_>) -> String {
         let restarts = count(self.restarts, "restart");

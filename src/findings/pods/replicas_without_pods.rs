@@ -1,11 +1,11 @@
 //! The finding `replicas-without-pods`.
 
-use super::is_alive;
+use super::{is_alive, is_ready};
 use crate::apimachinery::metadata::Condition;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::pod::{ConditionStatus, Phase};
+use crate::snapshot::pod::Phase;
 
 /// The target has fewer pods than replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +50,7 @@ impl Kind for ReplicasWithoutPods {
         }
         let failure = case
             .workload()
-            .and_then(|it| it.condition("ReplicaFailure"));
-        let failure = failure
+            .and_then(|it| it.condition("ReplicaFailure"))
             .filter(|condition| condition.status == "True")
             .cloned();
         let written = case
@@ -80,16 +79,15 @@ impl Kind for ReplicasWithoutPods {
             .winner()
             .filter(counts)
             .map(|step| step.index);
-        let is_unready = |pod: &&Pod| {
-            let is_ready = pod.ready.map(|ready| ready.status == ConditionStatus::True);
-            // A pod without a node has no condition Ready.
-            is_alive(pod) && (is_ready == Some(false) || pod.phase == Phase::Pending)
-        };
-        let mut unready = case
+        let waits_for = case
             .pods()
-            .filter(is_unready)
-            .filter(|_| case.is_kind("StatefulSet"));
-        let waits_for = unready.next().map(|pod| pod.name.clone());
+            .filter(|_| case.is_kind("StatefulSet"))
+            // A pod without a node has no condition Ready.
+            .find(|pod| {
+                is_alive(pod)
+                    && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
+            })
+            .map(|pod| pod.name.clone());
         let target = case.target();
         let owned = case
             .surroundings()
@@ -100,9 +98,9 @@ impl Kind for ReplicasWithoutPods {
                 owner.is_some_and(|it| it.kind == target.kind)
                     && it.is_scalable()
                     && it.wanted() < replicas
-            });
-        let owned = owned.filter(|it| it.kind != "ReplicaSet");
-        let owned = owned.map(|it| (it.to_reference(), it.wanted()));
+            })
+            .filter(|it| it.kind != "ReplicaSet")
+            .map(|it| (it.to_reference(), it.wanted()));
         let facts = ReplicasWithoutPods {
             replicas,
             pods,

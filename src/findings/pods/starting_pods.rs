@@ -186,7 +186,7 @@ fn not_ready_yet<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
-    let counts = |row: &&PodRow| {
+    let counted = step.pods.iter().filter(|row| {
         let pod = case.pod_of(row);
         row.counted.is_some()
             && is_starting(case, pod)
@@ -195,8 +195,8 @@ fn not_ready_yet<'p>(
                 Group::Missing => !is_young(case, pod),
                 Group::Unready | Group::Ignored => false,
             }
-    };
-    let rows: Vec<&PodRow> = step.pods.iter().filter(counts).collect();
+    });
+    let rows = Vec::from_iter(counted);
     let assumed = rows
         .iter()
         .filter(|row| row.group == Group::Missing)
@@ -205,48 +205,49 @@ fn not_ready_yet<'p>(
     (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
 }
 
+/// Whether a pod started, and became ready, only recently.
+fn is_new(case: &Case<'_>, pod: &Pod) -> bool {
+    let period = case.snapshot().controller.cpu_initialization_period;
+    let ready = pod
+        .ready
+        .and_then(|ready| case.since(ready.last_transition_time));
+    case.age(pod)
+        .is_some_and(|age| age < period.saturating_mul(2))
+        && ready.is_none_or(|since| since < WARM)
+}
+
+/// Returns the usage of pods as a share of their requests, if that is what counts, or else for each pod.
+fn share(rows: &[&PodRow]) -> f64 {
+    let requested = sum(rows.iter().filter_map(|row| row.request));
+    let all = if requested > 0.0 {
+        requested
+    } else {
+        rows.len() as f64
+    };
+    sum(rows.iter().filter_map(|row| row.value)) / all
+}
+
+fn sum(amounts: impl Iterator<Item = i64>) -> f64 {
+    amounts.map(|amount| amount as f64).sum()
+}
+
+fn mean(rows: &[&PodRow]) -> i64 {
+    let values = rows.iter().filter_map(|row| row.value);
+    let sum: i128 = values.map(i128::from).sum();
+    i64::try_from(sum / i128::try_from(rows.len()).unwrap_or(1)).unwrap_or(i64::MAX)
+}
+
 /// Returns the ready pods that started only recently, if they use much more than the others.
 fn hot<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
-    let period = case.snapshot().controller.cpu_initialization_period;
-    let is_new = |row: &&PodRow| {
-        let pod = case.pod_of(row);
-        let ready = pod
-            .ready
-            .and_then(|ready| case.since(ready.last_transition_time));
-        case.age(pod)
-            .is_some_and(|age| age < period.saturating_mul(2))
-            && ready.is_none_or(|since| since < WARM)
-    };
     let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
-    let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
-        step.pods.iter().filter(counts).partition(is_new);
-    // A pod's usage as a share of its request, if that is what counts.
-    let share = |rows: &[&PodRow]| {
-        let sum = |of: fn(&PodRow) -> Option<i64>| {
-            rows.iter()
-                .filter_map(|row| of(row))
-                .map(|it| it as f64)
-                .sum::<f64>()
-        };
-        let requested = sum(|row| row.request);
-        let all = if requested > 0.0 {
-            requested
-        } else {
-            rows.len() as f64
-        };
-        sum(|row| row.value) / all
-    };
-    let mean = |rows: &[&PodRow]| {
-        let sum: i128 = rows
-            .iter()
-            .filter_map(|row| row.value)
-            .map(i128::from)
-            .sum();
-        i64::try_from(sum / i128::try_from(rows.len()).unwrap_or(1)).unwrap_or(i64::MAX)
-    };
+    let (new, others): (Vec<&PodRow>, Vec<&PodRow>) = step
+        .pods
+        .iter()
+        .filter(counts)
+        .partition(|row| is_new(case, case.pod_of(row)));
     if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
         return None;
     }

@@ -40,14 +40,14 @@ pub(crate) fn waiting(reason: &str, restarts: i32) -> Value {
 
 /// Returns values of `rps` for the first pods.
 pub(crate) fn values(values: &[i64]) -> Value {
-    let item = |(number, value)| {
+    let values = (0..).zip(values).map(|(number, value)| {
         json!({
             "describedObject": {"kind": "Pod", "namespace": "default", "name": format!("web-{number}"),
                 "apiVersion": "/v1"},
             "metric": {"name": "rps"}, "timestamp": "2026-11-21T05:59:50Z", "value": format!("{value}"),
         })
-    };
-    let items: Vec<Value> = (0..).zip(values).map(item).collect();
+    });
+    let items = Vec::from_iter(values);
     json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
 }
 

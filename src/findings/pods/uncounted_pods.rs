@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ADD_NODES, failing, filled, is_alive, is_finished, is_starting, is_stuck, is_young, stuck_in,
-    waiting,
+    ADD_NODES, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
+    stuck_in, waiting,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
@@ -63,8 +63,10 @@ impl Kind for UncountedPods {
         let verb = if n == 1 { "does" } else { "do" };
         if let Some(code) = about.finding.follows {
             let them = if n == 1 { "the one" } else { "those" };
-            let code = code.as_str();
-            return format!("{n} of {of} {verb} not count: {them} that {code} is about");
+            return format!(
+                "{n} of {of} {verb} not count: {them} that {} is about",
+                code.as_str()
+            );
         }
         let (named, on_nodes, cost) = (self.named(about), self.on_nodes(), self.cost(about));
         match (self.count, n) {
@@ -221,8 +223,8 @@ impl UncountedPods {
                 None => causes.push((cause, vec![name])),
             }
         }
-        let causes = causes.iter();
         causes
+            .iter()
             .map(|(cause, pods)| format!("{cause}: {}.", names(pods)))
             .collect()
     }
@@ -274,21 +276,13 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
         return (Vec::new(), false);
     };
     let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
-    let others = case.pods().filter(|pod| !names.contains(&*pod.name));
-    let others: BTreeSet<&str> = others.filter_map(|pod| pod.node.as_deref()).collect();
-    let is_unscraped = |it: &UncountedPod| {
-        let pod = case.pod_of(&it.row);
-        let is_ready = pod
-            .ready
-            .is_some_and(|it| it.status == ConditionStatus::True);
-        let is_resource = case
-            .decision()
-            .metric(it.metric)
-            .is_some_and(MetricStep::is_resource);
-        it.row.group == Group::Missing && is_resource && is_ready && !is_young(case, pod)
-    };
+    let others: BTreeSet<&str> = case
+        .pods()
+        .filter(|pod| !names.contains(&*pod.name))
+        .filter_map(|pod| pod.node.as_deref())
+        .collect();
     let are_apart = !others.is_empty() && own.is_disjoint(&others);
-    let unscraped = are_apart && pods.iter().all(is_unscraped);
+    let unscraped = are_apart && pods.iter().all(|it| is_unscraped(case, it));
     let is_one = pods.len() > 1 && own.len() == 1 && others.iter().any(|it| !own.contains(it));
     let shown = if unscraped || is_one {
         own.into_iter().map(Into::into).collect()
@@ -296,6 +290,16 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
         Vec::new()
     };
     (shown, unscraped)
+}
+
+/// Whether a pod that should have usage by now has none.
+fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
+    let pod = case.pod_of(&uncounted.row);
+    let is_resource = case
+        .decision()
+        .metric(uncounted.metric)
+        .is_some_and(MetricStep::is_resource);
+    uncounted.row.group == Group::Missing && is_resource && is_ready(pod) && !is_young(case, pod)
 }
 
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
@@ -386,19 +390,16 @@ fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
 
 /// Returns the pods that are not ready but count anyway: for CPU, once they have been ready.
 fn counted_unready(case: &Case<'_>) -> Option<Finding> {
-    let is_unready = |row: &&PodRow| {
-        let ready = case.pod_of(row).ready.map(|ready| ready.status);
-        row.group == Group::Ready && ready == Some(ConditionStatus::False)
-    };
     let of_cpu = case
         .metrics()
         .filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
         .map(|step| {
-            (
-                step.index,
-                step.pods.iter().filter(is_unready).collect::<Vec<_>>(),
-            )
+            let unready = step.pods.iter().filter(|row| {
+                let ready = case.pod_of(row).ready.map(|ready| ready.status);
+                row.group == Group::Ready && ready == Some(ConditionStatus::False)
+            });
+            (step.index, Vec::from_iter(unready))
         })
         .find(|(_, rows)| !rows.is_empty())?;
     let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
@@ -710,7 +711,7 @@ mod tests {
                 .into_iter()
                 .find(|it| it.code == Code::UncountedPods)
                 .unwrap();
-            own.text.advice.text()
+            own.advice.text()
         };
         assert_eq!(advice(&[]), "Follow the advice of never-ready.");
         let own = "Find out why app does not run in web-3: CrashLoopBackOff.";

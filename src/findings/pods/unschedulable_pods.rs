@@ -41,8 +41,8 @@ impl Kind for UnschedulablePods {
         let are_needed = case.decision().proposal.is_none_or(|proposal| {
             usize::try_from(proposal).is_ok_and(|proposal| proposal > placed)
         });
-        let said = case.pass.input.evidence.pods.iter();
-        let said = said.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
+        let events = case.pass.input.evidence.pods.iter();
+        let said = events.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
         let autoscaler = said.max_by_key(|it| it.last).map(|it| Autoscaler {
             adds: it.reason == TRIGGERED,
             message: it.message.clone(),

@@ -248,9 +248,9 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShar
             return None;
         }
         let metrics = case.metrics_of(pod)?;
+        let containers = pod.containers.iter().map(|it| (it, true));
         let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
-        let sidecars = sidecars.map(|it| (it, rules.sidecars));
-        for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
+        for (container, is_counted) in containers.chain(sidecars.map(|it| (it, rules.sidecars))) {
             let usage = metrics.usage(&step.name, Some(&container.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);
             let (Some(usage), Some(request)) = (usage, request) else {
@@ -267,10 +267,9 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShar
                     *pods += 1;
                 }
                 None => {
-                    let container = container.name.clone();
                     shares.push((
                         ContainerShare {
-                            container,
+                            container: container.name.clone(),
                             usage,
                             request,
                             is_counted,

@@ -55,29 +55,22 @@ impl Kind for MissingRequest {
                 None if containers.iter().all(is_injected) => requested(case, step),
                 _ => None,
             };
-            // These pods leave by themselves, or should have labels of their own.
-            let goes = |it: &&Unrequested| {
-                matches!(
-                    it.source,
-                    ContainerOrigin::Foreign { .. } | ContainerOrigin::Earlier
-                )
-            };
             let going: Names<&str> = containers
                 .iter()
-                .filter(goes)
+                .filter(|it| it.goes())
                 .flat_map(|it| it.pods.iter().map(|pod| &**pod))
                 .collect();
             let without = match &instead {
                 Some(container) => {
                     Some(case.without(|snapshot| look_at(snapshot, step.index, container)))
                 }
-                None if containers.iter().all(|it| goes(&it)) => {
+                None if containers.iter().all(Unrequested::goes) => {
                     Some(case.without_pods(|pod| going.contains(&pod.name)))
                 }
                 None => None,
-            };
+            }
             // Without any pod, there is no answer either.
-            let without = without.filter(|it| it.proposal.is_some());
+            .filter(|it| it.proposal.is_some());
             let (metric, resource) = (step.index, step.name.clone());
             let facts = MissingRequest {
                 metric,
@@ -130,13 +123,12 @@ impl Kind for MissingRequest {
             }
             None => about.result("Without these pods"),
         });
-        let is_own = |it: &&Unrequested| {
+        let containers = self.containers.iter().filter(|it| {
             matches!(
                 it.source,
                 ContainerOrigin::Template | ContainerOrigin::Injected
             )
-        };
-        let containers = self.containers.iter().filter(is_own);
+        });
         evidence.extend(containers.filter_map(|it| self.share(about, it)));
         evidence
     }
@@ -315,6 +307,16 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
     }
 }
 
+impl Unrequested {
+    /// Whether its pods leave by themselves, or should have labels of their own.
+    fn goes(&self) -> bool {
+        matches!(
+            self.source,
+            ContainerOrigin::Foreign { .. } | ContainerOrigin::Earlier
+        )
+    }
+}
+
 impl MissingRequest {
     /// Returns the names of the containers.
     fn names(&self) -> Vec<&str> {
@@ -323,8 +325,8 @@ impl MissingRequest {
 
     /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
-        let pods = self.containers.iter().flat_map(|it| names_of(&it.pods));
-        let mut pods: Vec<&str> = pods.collect();
+        let containers = self.containers.iter();
+        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
         pods.sort_unstable();
         pods.dedup();
         pods
@@ -505,17 +507,17 @@ fn add_request(
         let place = all.iter().position(|it| *it.name == *name)?;
         Some((list, place, &all[place]))
     })?;
-    let request = request.to_string();
+    let amount = request.to_string();
     let (rest, value) = match (
         container.requests.0.is_empty(),
         container.limits.0.is_empty(),
     ) {
         (false, _) => (
             format!("/requests/{}", resource.replace('/', "~1")),
-            json!(request),
+            json!(amount),
         ),
-        (true, false) => ("/requests".to_owned(), json!({ resource: request })),
-        (true, true) => (String::new(), json!({"requests": { resource: request }})),
+        (true, false) => ("/requests".to_owned(), json!({ resource: amount })),
+        (true, true) => (String::new(), json!({"requests": { resource: amount }})),
     };
     let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
     Some(json!([{"op": "add", "path": path, "value": value}]))

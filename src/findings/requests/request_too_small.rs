@@ -47,15 +47,7 @@ impl Kind for RequestTooSmall {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
-                // Another finding says why the usage or its share is what it is.
-                let is_explained = |it: &Finding| match &it.facts {
-                    Facts::MemoryBaseline(it) => it.metric == step.index,
-                    Facts::DilutedByContainer(it) => it.metric == step.index,
-                    Facts::ResizeInProgress(it) => it.metric == step.index,
-                    Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
-                    _ => false,
-                };
-                if case.found().any(is_explained) {
+                if case.found().any(|it| explains_share(&it.facts, step)) {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
@@ -132,6 +124,17 @@ impl Kind for RequestTooSmall {
     }
 }
 
+/// Whether another finding says why the usage of a metric, or its share, is what it is.
+fn explains_share(facts: &Facts, step: &MetricStep) -> bool {
+    match facts {
+        Facts::MemoryBaseline(it) => it.metric == step.index,
+        Facts::DilutedByContainer(it) => it.metric == step.index,
+        Facts::ResizeInProgress(it) => it.metric == step.index,
+        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
+        _ => false,
+    }
+}
+
 fn small_request<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -151,13 +154,11 @@ fn small_request<'p>(
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
     // At a maximum that was reached a minute ago, this may be a burst.
-    let limited = hpa
-        .status
-        .conditions
-        .iter()
-        .find(|it| it.type_ == "ScalingLimited");
-    let limited = limited.filter(|it| it.status == "True");
-    let limited = limited.and_then(|it| it.last_transition_time);
+    let mut conditions = hpa.status.conditions.iter();
+    let limited = conditions
+        .find(|it| it.type_ == "ScalingLimited")
+        .filter(|it| it.status == "True")
+        .and_then(|it| it.last_transition_time);
     let since = hpa
         .status
         .last_scale_time?

@@ -60,72 +60,13 @@ impl Kind for RequestsDifferFromTemplate {
         } else {
             revisions.pods_of_template()
         };
-        let is_vpa = |it: &&VerticalPodAutoscaler| {
-            let reference = &it.spec.target_ref;
-            (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
-        };
-        let vpas = || {
-            case.surroundings()
-                .vertical_pod_autoscalers
-                .iter()
-                .filter(is_vpa)
-        };
         let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
-            let mut containers: Vec<Differing> = Vec::new();
-            for pod in &own {
-                let is_updated = is_updated(pod, &step.name);
-                for container in counted_containers(pod, step.container.as_deref(), &rules) {
-                    let Some(request) = container.requests.get(&step.name) else {
-                        continue;
-                    };
-                    let of = |template: &'p Pod| {
-                        let mut all = template.all_containers();
-                        Some(request_of(
-                            all.find(|it| it.name == container.name)?,
-                            &step.name,
-                        ))
-                    };
-                    // An injected container has its request from the injector.
-                    let Some(wanted) = of(template) else { continue };
-                    // The template of the pod itself may be an earlier one.
-                    let made = case.template_of(pod).and_then(of);
-                    if made.is_some_and(|made| (made == wanted) == is_paused) {
-                        continue;
-                    }
-                    let is_from_vpa =
-                        || is_updated || vpas().any(|it| it.controls(&container.name, &step.name));
-                    // Defaults of the namespace fill in what the template omits.
-                    if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
-                        continue;
-                    }
-                    let request = request.milli_value();
-                    match containers
-                        .iter_mut()
-                        .find(|it| it.container == container.name)
-                    {
-                        Some(known) => {
-                            known.least = known.least.min(request);
-                            known.most = known.most.max(request);
-                            known.pods += 1;
-                        }
-                        None => containers.push(Differing {
-                            container: container.name.clone(),
-                            template: wanted.map(Amount::milli_value),
-                            least: request,
-                            most: request,
-                            pods: 1,
-                        }),
-                    }
-                }
-            }
-            (!containers.is_empty()).then_some((step, percent, containers))
+            Some((step, percent, differing(case, step, &own, is_paused)?))
         })?;
-        let controls = |vpa: &&VerticalPodAutoscaler| {
-            containers
-                .iter()
-                .any(|it| vpa.controls(&it.container, &step.name))
-        };
-        let vpa = vpas().find(controls);
+        let vpa = vpas(case).find(|vpa| {
+            let mut names = containers.iter().map(|it| &it.container);
+            names.any(|name| vpa.controls(name, &step.name))
+        });
         let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
         let is_from_vpa = vpa.is_some() || updated > 0;
         // If revisions are unknown, some of the pods may belong to an earlier template.
@@ -145,9 +86,8 @@ impl Kind for RequestsDifferFromTemplate {
                 .filter(|pod| names.contains(&pod.name))
             {
                 for container in pod.containers_mut() {
-                    let mut all = template.all_containers();
-                    let own = all.find(|it| it.name == container.name);
-                    if let Some(wanted) = own.and_then(|it| request_of(it, &step.name)) {
+                    let wanted = request_in(template, &container.name, &step.name);
+                    if let Some(wanted) = wanted.flatten() {
                         set_request(container, &step.name, wanted);
                     }
                 }
@@ -266,11 +206,84 @@ impl Kind for RequestsDifferFromTemplate {
             return vec![about.target()];
         }
         let vpa = self.vpa.iter();
-        let vpa = vpa.map(|vpa| format!("verticalpodautoscaler/{vpa}"));
         std::iter::once(about.reference().to_lowercase())
-            .chain(vpa)
+            .chain(vpa.map(|vpa| format!("verticalpodautoscaler/{vpa}")))
             .collect()
     }
+}
+
+/// Returns the containers of pods whose requests are not those of the target's template; `None` if there are none.
+fn differing<'p>(
+    case: &Case<'p>,
+    step: &MetricStep,
+    pods: &[&'p Pod],
+    is_paused: bool,
+) -> Option<Vec<Differing>> {
+    let (rules, resource) = (case.rules(), &*step.name);
+    let template = case.workload()?.template.as_deref()?;
+    let mut all: Vec<Differing> = Vec::new();
+    for pod in pods {
+        let is_updated = is_updated(pod, resource);
+        for container in counted_containers(pod, step.container.as_deref(), &rules) {
+            let Some(request) = container.requests.get(resource) else {
+                continue;
+            };
+            // An injected container has its request from the injector.
+            let Some(wanted) = request_in(template, &container.name, resource) else {
+                continue;
+            };
+            // The template of the pod itself may be an earlier one.
+            let made = case
+                .template_of(pod)
+                .and_then(|template| request_in(template, &container.name, resource));
+            if made.is_some_and(|made| (made == wanted) == is_paused) {
+                continue;
+            }
+            let is_from_vpa =
+                || is_updated || vpas(case).any(|it| it.controls(&container.name, resource));
+            // Defaults of the namespace fill in what the template omits.
+            if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
+                continue;
+            }
+            let amount = request.milli_value();
+            match all.iter_mut().find(|it| it.container == container.name) {
+                Some(known) => {
+                    known.least = known.least.min(amount);
+                    known.most = known.most.max(amount);
+                    known.pods += 1;
+                }
+                None => all.push(Differing {
+                    container: container.name.clone(),
+                    template: wanted.map(Amount::milli_value),
+                    least: amount,
+                    most: amount,
+                    pods: 1,
+                }),
+            }
+        }
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+/// Returns the VerticalPodAutoscalers of the target.
+fn vpas<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p VerticalPodAutoscaler> {
+    let target = case.target();
+    let all = case.surroundings().vertical_pod_autoscalers.iter();
+    all.filter(|vpa| {
+        let reference = &vpa.spec.target_ref;
+        (&reference.kind, &reference.name) == (&target.kind, &target.name)
+    })
+}
+
+/// Returns the request of a container of a template; `None` if the template has no such container.
+fn request_in<'p>(
+    template: &'p Pod,
+    container: &str,
+    resource: &str,
+) -> Option<Option<&'p Amount>> {
+    let mut all = template.all_containers();
+    let own = all.find(|it| *it.name == *container)?;
+    Some(request_of(own, resource))
 }
 
 /// A container whose request differs from the template.

@@ -7,7 +7,7 @@ use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricValueStatus;
-use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::pod::Container;
 use crate::words::value;
 
 /// Pods that use everything that their limits allow do not take a metric above its target.
@@ -127,9 +127,8 @@ impl Kind for UnreachableTarget {
                 ..
             } => {
                 let target = format!("{lower}%");
-                let flags = about.target_flags(self.metric, &target);
                 // Below the limits, the usage of now says nothing about another target.
-                let flags = flags.filter(|_| is_full);
+                let flags = about.target_flags(self.metric, &target).filter(|_| is_full);
                 let hint = flags
                     .as_ref()
                     .map_or_else(String::new, |_| about.try_it("--target"));
@@ -215,27 +214,21 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     }
     let replicas = case.decision().replicas_before()?;
     let is_full = proposal.replicas <= replicas && proposal.ratio >= full.ratio * NEAR;
-    let set = |snapshot: &mut Snapshot, percent: i32| {
-        if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
-            target.average_utilization = Some(percent);
-        }
-    };
     let percent = step
         .target
         .average_utilization
         .filter(|_| step.target.average_value.is_none());
-    let at = |target: i32| at_limits(case, step, MEASURED, |it| set(it, target));
     let reachable = percent.and_then(|percent| {
-        let is_exceeded = |target: i32| {
+        highest_below(percent, |target| {
+            let set = |snapshot: &mut Snapshot| set_utilization(snapshot, step.index, target);
             if is_full {
-                case.proposal_of(step.index, |it| set(it, target)) > Some(replicas)
+                case.proposal_of(step.index, set) > Some(replicas)
             } else {
-                at(target)
+                at_limits(case, step, MEASURED, set)
                     .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
                     .unwrap_or_default()
             }
-        };
-        highest_below(percent, is_exceeded)
+        })
     });
     let target = match (&step.target.average_value, step.target.average_utilization) {
         (Some(average), _) => average.milli_value(),
@@ -243,9 +236,8 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     };
     let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
     let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
-    let full = full.current.clone();
     let by = AtLimits::All {
-        full,
+        full: full.current.clone(),
         tolerance: tolerance.up,
         border,
         reachable,
@@ -257,15 +249,36 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     };
     let without = reachable
         .filter(|_| is_full)
-        .map(|lower| case.without(|it| set(it, lower)));
+        .map(|lower| case.without(|it| set_utilization(it, step.index, lower)));
     let finding = Finding::new(Severity::Warning, is_full, facts);
     Some(Finding { without, ..finding })
 }
 
-/// Looks for pods at their limits that the others keep from taking cpu above its target.
-fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+fn set_utilization(snapshot: &mut Snapshot, metric: usize, percent: i32) {
+    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
+        target.average_utilization = Some(percent);
+    }
+}
+
+/// Returns a container that its limit holds back, with its usage and its limit.
+fn full_container<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    pod: &'p Pod,
+) -> Option<(&'p Container, i64, i64)> {
     /// A container that uses this share of its limit is held back by it.
     const FULL: f64 = 0.9;
+    let (metrics, rules) = (case.metrics_of(pod)?, case.rules());
+    let mut all = counted_containers(pod, step.container.as_deref(), &rules);
+    all.find_map(|container| {
+        let usage = metrics.usage("cpu", Some(&container.name))?;
+        let limit = container.limits.get("cpu")?.milli_value();
+        (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
+    })
+}
+
+/// Looks for pods at their limits that the others keep from taking cpu above its target.
+fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     /// The other pods use at most this share of the target.
     const IDLE: f64 = 0.5;
     let current = case.decision().replicas_before()?;
@@ -273,25 +286,9 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
         return None;
     }
-    let rules = case.rules();
-    let full = |pod: &'p Pod| {
-        let metrics = case.metrics_of(pod)?;
-        let mut all = counted_containers(pod, step.container.as_deref(), &rules);
-        all.find_map(|container| {
-            let usage = metrics.usage("cpu", Some(&container.name))?;
-            let limit = container.limits.get("cpu")?.milli_value();
-            (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
-        })
-    };
     let (busy, others): (Vec<_>, Vec<_>) =
-        counted(case, step).partition(|(_, pod)| full(pod).is_some());
-    let (container, usage, limit) = full(busy.first()?.1)?;
-    // A canary that is busier than the rest is no matter of how work is spread.
-    let is_like = |pod: &Pod| {
-        others
-            .iter()
-            .any(|(_, other)| other.revision() == pod.revision())
-    };
+        counted(case, step).partition(|(_, pod)| full_container(case, step, pod).is_some());
+    let (container, usage, limit) = full_container(case, step, busy.first()?.1)?;
     let used = total(others.iter().map(|(row, _)| row.value))?;
     let wanted = match &step.target.average_value {
         Some(average) => average
@@ -303,7 +300,10 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         }
     };
     let is_idle = used as f64 <= wanted as f64 * IDLE;
-    if busy.len() > others.len() || !is_idle || !busy.iter().any(|(_, pod)| is_like(pod)) {
+    // A canary that is busier than the rest is no matter of how work is spread.
+    let mut revisions = others.iter().map(|(_, pod)| pod.revision());
+    let are_alike = revisions.any(|other| busy.iter().any(|(_, pod)| pod.revision() == other));
+    if busy.len() > others.len() || !is_idle || !are_alike {
         return None;
     }
     let by = AtLimits::Few {
@@ -340,16 +340,13 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
 /// all pods together; `None` if a container whose usage counts has no limit.
 fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
-    let counts = |own: &&ContainerUsage| {
-        step.container
-            .as_ref()
-            .is_none_or(|only| **only == *own.name)
-    };
+    let only = step.container.as_deref();
     for (row, pod) in counted(case, step) {
         let mut limit = 0i64;
-        for own in case.metrics_of(pod)?.containers.iter().filter(counts) {
+        let used = case.metrics_of(pod)?.containers.iter();
+        for usage in used.filter(|usage| only.is_none_or(|only| only == &*usage.name)) {
             let mut all = pod.all_containers();
-            let container = all.find(|it| it.name == own.name)?;
+            let container = all.find(|it| it.name == usage.name)?;
             limit = limit.saturating_add(container.limits.get(&step.name)?.milli_value());
         }
         let (value, target) = match (&step.target.average_value, row.request) {

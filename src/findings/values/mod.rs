@@ -38,8 +38,8 @@ fn is_average(name: &str) -> bool {
     const WORDS: [&str; 8] = [
         "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
     ];
-    let name = name.to_lowercase();
-    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let lowercase = name.to_lowercase();
+    let mut words = lowercase.split(|letter: char| !letter.is_ascii_alphanumeric());
     words.any(|word| WORDS.contains(&word))
 }
 
@@ -53,8 +53,8 @@ fn is_duration(name: &str) -> bool {
         "response_time",
         "responsetime",
     ];
-    let name = name.to_lowercase();
-    words.iter().any(|word| name.contains(word))
+    let lowercase = name.to_lowercase();
+    words.iter().any(|word| lowercase.contains(word))
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.

@@ -36,8 +36,6 @@ impl Kind for StaleSamples {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        /// Working pipelines may be late by this much.
-        const LATE: SignedDuration = SignedDuration::from_mins(2);
         /// What the controller assumes if a custom metric states no window.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
         let snapshot = case.snapshot();
@@ -54,68 +52,33 @@ impl Kind for StaleSamples {
                 facts.metrics.push(step.index);
                 continue;
             }
-            let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-            let ready: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
-            let counted = |name: &str| ready.contains(name);
-            let times: Vec<(Timestamp, Option<SignedDuration>)> =
-                match snapshot.metrics.get(step.index) {
-                    Some(MetricAnswer::PodMetrics) => {
-                        let samples = snapshot.pod_metrics.iter().filter(|it| counted(&it.name));
-                        samples.map(|it| (it.timestamp, Some(it.window))).collect()
-                    }
-                    Some(MetricAnswer::Pods(values)) => {
-                        let samples = values.iter().filter(|it| counted(&it.pod));
-                        samples.map(|it| (it.timestamp, Some(it.window))).collect()
-                    }
-                    Some(answer) => answer
-                        .times()
-                        .into_iter()
-                        .map(|time| (time, None))
-                        .collect(),
-                    None => Vec::new(),
-                };
-            // An adapter that states no time says nothing about the age.
-            let times: Vec<_> = times
-                .into_iter()
-                .filter(|(time, _)| *time != ZERO_TIME)
-                .collect();
-            let is_old = |(time, window): &&(Timestamp, Option<SignedDuration>)| {
+            let times = counted_times(case, step);
+            let old = times.iter().filter(|(time, window)| {
                 let window = window.unwrap_or(UNSTATED);
                 if doubts_clock {
                     snapshot.now.duration_since(*time).abs() > window.saturating_mul(2)
                 } else {
                     snapshot.is_stale(*time, window)
                 }
-            };
-            let stale = times.iter().filter(is_old).count();
-            let newest = times.iter().filter(is_old).max_by_key(|(time, _)| *time);
-            let Some(&(newest, window)) = newest else {
+            });
+            let stale = Vec::from_iter(old);
+            let Some(&&(newest, window)) = stale.iter().max_by_key(|(time, _)| *time) else {
                 continue;
             };
-            let (metrics, samples) = (vec![step.index], times.len());
             let facts = StaleSamples {
-                metrics,
-                stale,
-                samples,
+                metrics: vec![step.index],
+                stale: stale.len(),
+                samples: times.len(),
                 newest,
                 window,
                 doubts_clock,
             };
             found.push((spec.api_group(), facts));
         }
-        let winner = case.decision().winner().map(|step| step.index);
-        let finding = |(_, facts): (&str, StaleSamples)| {
-            let decides = winner.is_some_and(|winner| facts.metrics.contains(&winner));
-            let is_late = snapshot.now.duration_since(facts.newest) <= LATE;
-            if facts.doubts_clock || is_late {
-                Finding::aside(Severity::Info, facts)
-            } else if facts.stale == facts.samples && decides {
-                Finding::explaining(Severity::Warning, facts)
-            } else {
-                Finding::aside(Severity::Warning, facts)
-            }
-        };
-        found.into_iter().map(finding).collect()
+        found
+            .into_iter()
+            .map(|(_, facts)| facts.weighed(case))
+            .collect()
     }
 
     fn concerns(&self) -> Vec<usize> {
@@ -176,7 +139,50 @@ impl Kind for StaleSamples {
     }
 }
 
+/// Returns the times of the samples that a metric counts, with their windows, if the API states them. An adapter
+/// that states no time says nothing about the age.
+fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<SignedDuration>)> {
+    let snapshot = case.snapshot();
+    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+    let names: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+    let mut times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
+    {
+        Some(MetricAnswer::PodMetrics) => {
+            let samples = snapshot.pod_metrics.iter();
+            let counted = samples.filter(|it| names.contains(&it.name));
+            counted.map(|it| (it.timestamp, Some(it.window))).collect()
+        }
+        Some(MetricAnswer::Pods(values)) => {
+            let counted = values.iter().filter(|it| names.contains(&it.pod));
+            counted.map(|it| (it.timestamp, Some(it.window))).collect()
+        }
+        Some(answer) => answer
+            .times()
+            .into_iter()
+            .map(|time| (time, None))
+            .collect(),
+        None => Vec::new(),
+    };
+    times.retain(|(time, _)| *time != ZERO_TIME);
+    times
+}
+
 impl StaleSamples {
+    fn weighed(self, case: &Case<'_>) -> Finding {
+        /// Working pipelines may be late by this much.
+        const LATE: SignedDuration = SignedDuration::from_mins(2);
+        let winner = case.decision().winner();
+        let decides = winner.is_some_and(|step| self.metrics.contains(&step.index));
+        let is_late = case.snapshot().now.duration_since(self.newest) <= LATE;
+        if self.doubts_clock || is_late {
+            Finding::aside(Severity::Info, self)
+        } else if self.stale == self.samples && decides {
+            Finding::explaining(Severity::Warning, self)
+        } else {
+            Finding::aside(Severity::Warning, self)
+        }
+    }
+
     /// Returns how far the newest sample is from the time of the pass, and on which side.
     fn age(&self, now: Timestamp) -> (String, &'static str) {
         if self.newest > now {

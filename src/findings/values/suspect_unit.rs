@@ -40,43 +40,11 @@ impl Kind for SuspectUnit {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        let winner = case.decision().winner().map(|step| step.index);
-        let finding = |step: &MetricStep| {
-            let facts = suspect(case, step)?;
-            let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
-            // A low value looks like one in a larger unit, except of what is never idle.
-            let is_never_idle = step.is_resource() || is_duration(&step.name);
-            let severity = if facts.ratio < 1.0 && !is_never_idle {
-                Severity::Info
-            } else {
-                Severity::Warning
-            };
-            let finding = Finding::new(
-                severity,
-                winner == Some(step.index) && without != case.answer(),
-                facts,
-            );
-            Some(finding.without(without))
-        };
-        let divided = |step: &MetricStep| {
-            let facts = divided(case, step)?;
-            let without = case.without(|snapshot| {
-                if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
-                    target.type_ = "Value".to_owned();
-                    target.value = target.average_value.take();
-                }
-            });
-            Some(
-                if without.proposal > case.answer().proposal {
-                    Finding::explaining(Severity::Warning, facts)
-                } else {
-                    Finding::aside(Severity::Info, facts)
-                }
-                .without(without),
-            )
-        };
         case.metrics()
-            .filter_map(|step| finding(step).or_else(|| divided(step)))
+            .filter_map(|step| {
+                let in_unit = Self::of(case, step).map(|facts| facts.in_unit(case, step));
+                in_unit.or_else(|| Some(divided(case, step)?.undivided(case)))
+            })
             .collect()
     }
 
@@ -134,6 +102,59 @@ impl Kind for SuspectUnit {
 }
 
 impl SuspectUnit {
+    /// Returns a value that is probably in another unit than its target.
+    fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
+        let reported = &step.proposal()?.current;
+        let current = reported
+            .average_value
+            .as_ref()
+            .or(reported.value.as_ref())?;
+        let target = amount(&step.target)?;
+        let (value, wanted) = (current.milli_value(), target.milli_value());
+        if value <= 0 || wanted <= 0 {
+            return None;
+        }
+        let (meant, clue) = meant(case, step, value, wanted)?;
+        Some(Self {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio: value as f64 / wanted as f64,
+            meant,
+            clue,
+        })
+    }
+
+    /// Returns the finding, with the result of a pass whose target is in the unit of the value.
+    fn in_unit(self, case: &Case<'_>, step: &MetricStep) -> Finding {
+        let without = case.without(|snapshot| set_amount(snapshot, step.index, &self.meant));
+        // A low value looks like one in a larger unit, except of what is never idle.
+        let is_never_idle = step.is_resource() || is_duration(&step.name);
+        let severity = if self.ratio < 1.0 && !is_never_idle {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
+        let explains = case.decides(step) && without != case.answer();
+        Finding::new(severity, explains, self).without(without)
+    }
+
+    /// Returns the finding, with the result of a pass that does not divide the value by the replicas.
+    fn undivided(self, case: &Case<'_>) -> Finding {
+        let without = case.without(|snapshot| {
+            if let Some(target) = snapshot.hpa.spec.metrics[self.metric].target_mut() {
+                target.type_ = "Value".to_owned();
+                target.value = target.average_value.take();
+            }
+        });
+        let finding = if without.proposal > case.answer().proposal {
+            Finding::explaining(Severity::Warning, self)
+        } else {
+            Finding::aside(Severity::Info, self)
+        };
+        finding.without(without)
+    }
+
     /// Returns the target in plain units.
     fn plain_target(&self) -> String {
         number(self.target.milli_value() as f64 / 1000.0)
@@ -265,7 +286,8 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     })
 }
 
-fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+/// Returns the target that is probably meant, in the unit of the value, and why; both amounts in thousandths.
+fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<(Quantity, Clue)> {
     /// The factor by which a value may differ apart from its unit.
     const OFF: f64 = 2.0;
     /// A ratio up to this may be percents compared with a fraction.
@@ -284,17 +306,6 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const FAR: f64 = 10.0;
     /// A value that is no long queue is this far above its target.
     const TOO_FAR: f64 = 50.0;
-    let proposal = step.proposal()?;
-    let target = amount(&step.target)?;
-    let current = proposal
-        .current
-        .average_value
-        .as_ref()
-        .or(proposal.current.value.as_ref())?;
-    let (value, wanted) = (current.milli_value(), target.milli_value());
-    if value <= 0 || wanted <= 0 {
-        return None;
-    }
     let ratio = value as f64 / wanted as f64;
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_share = !step.is_resource() && is_share(&step.name);
@@ -304,14 +315,8 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
         // An idle metric is far below its target in either unit.
         let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
-        return is_meant.then(|| SuspectUnit {
-            metric: step.index,
-            current: current.clone(),
-            target: target.clone(),
-            ratio,
-            meant: Quantity::from_milli(wanted / 100, Format::DecimalSI),
-            clue: Clue::Share,
-        });
+        let meant = Quantity::from_milli(wanted / 100, Format::DecimalSI);
+        return is_meant.then_some((meant, Clue::Share));
     }
     // Half a job for each replica or a tenth of a second may well be meant.
     let is_plausible = is_duration(&step.name)
@@ -352,45 +357,30 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
     };
     let power = powers.iter().find(|power| is_fraction || is_near(**power));
-    let is_in_seconds = || {
-        let name = step.name.to_lowercase();
-        name.contains("seconds") && !name.contains("milli")
-    };
     let is_milli = !step.is_resource() && is_duration(&step.name) && wanted < 1000;
-    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds() {
-        return Some(SuspectUnit {
-            metric: step.index,
-            current: current.clone(),
-            target: target.clone(),
-            ratio,
-            meant: Quantity::from_milli(wanted * 1000, Format::DecimalSI),
-            clue: Clue::Milliseconds,
-        });
+    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds(&step.name) {
+        let meant = Quantity::from_milli(wanted * 1000, Format::DecimalSI);
+        return Some((meant, Clue::Milliseconds));
     }
     let is_memory = step.name == "memory" && step.is_resource();
-    let meant = match power {
+    let milli = match power {
         _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
-            return Some(SuspectUnit {
-                metric: step.index,
-                current: current.clone(),
-                target: target.clone(),
-                ratio,
-                meant: with_unit(wanted, value)?,
-                clue: if wanted % 1000 == 0 {
-                    Clue::Power
-                } else {
-                    Clue::Whole
-                },
-            });
+            let clue = if wanted % 1000 == 0 {
+                Clue::Power
+            } else {
+                Clue::Whole
+            };
+            return Some((with_unit(wanted, value)?, clue));
         }
         // Idle metrics are far below their targets as well, but memory and durations are never idle.
         _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
-            let is_meant = |power: &&i64| {
-                let ratio = ratio * **power as f64;
-                wanted % **power == 0 && case.rules().is_within(&step.tolerance, ratio)
-            };
             let thousands = [1000, 1_000_000, 1_000_000_000];
-            wanted / powers.iter().chain(&thousands).find(is_meant)?
+            let mut factors = powers.iter().chain(&thousands);
+            let factor = factors.find(|factor| {
+                let with = ratio * **factor as f64;
+                wanted % **factor == 0 && case.rules().is_within(&step.tolerance, with)
+            })?;
+            wanted / factor
         }
         // Thousands where a `k` or `000` was added.
         None if ratio < 1.0 && !step.is_resource() && !is_size(&step.name) => {
@@ -406,16 +396,13 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         }
         None => return None,
     };
-    let meant = Quantity::from_milli(meant, format);
-    let (metric, current, target) = (step.index, current.clone(), target.clone());
-    Some(SuspectUnit {
-        metric,
-        current,
-        target,
-        ratio,
-        meant,
-        clue,
-    })
+    Some((Quantity::from_milli(milli, format), clue))
+}
+
+/// Whether a metric measures seconds, judging by its name.
+fn is_in_seconds(name: &str) -> bool {
+    let lowercase = name.to_lowercase();
+    lowercase.contains("seconds") && !lowercase.contains("milli")
 }
 
 /// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
@@ -445,8 +432,8 @@ fn is_size(name: &str) -> bool {
         "bandwidth",
         "throughput",
     ];
-    let name = name.to_lowercase();
-    words.iter().any(|word| name.contains(word))
+    let lowercase = name.to_lowercase();
+    words.iter().any(|word| lowercase.contains(word))
 }
 
 /// Whether all values of a metric are at most 1, and not all of them whole numbers.
@@ -464,13 +451,13 @@ fn is_whole(step: &MetricStep) -> bool {
 fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     let rules = case.rules();
     let container = step.container.as_deref();
-    let is_at_most = |pod: &Pod| {
-        let requests = counted_containers(pod, container, &rules)
-            .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
-        total(requests).is_some_and(|sum| sum > 0 && sum <= most)
-    };
-    let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
-    counted.clone().next().is_some() && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
+    let mut counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    counted.clone().next().is_some()
+        && counted.all(|row| {
+            let requests = counted_containers(case.pod_of(row), container, &rules)
+                .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+            total(requests).is_some_and(|sum| sum > 0 && sum <= most)
+        })
 }
 
 #[cfg(test)]

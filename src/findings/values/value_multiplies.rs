@@ -3,11 +3,11 @@
 use super::{is_duration, is_share, says_per_pod};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
+use crate::findings::pods::is_ready;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
-use crate::snapshot::pod::{ConditionStatus, Phase};
-use crate::snapshot::shared::Shared;
+use crate::snapshot::pod::Phase;
 
 /// A target for the total value multiplies the replicas as long as the value stays.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,23 +71,13 @@ impl Kind for ValueMultiplies {
         {
             proposals.push(case.proposal_of(metric, |snapshot| grow(snapshot, last))?);
         }
-        let per_replica = |snapshot: &mut Snapshot| {
-            if let Some(of_metric) = snapshot.hpa.spec.metrics[metric].target_mut() {
-                *of_metric = MetricTarget {
-                    type_: "AverageValue".to_owned(),
-                    average_value: Some(target.clone()),
-                    ..MetricTarget::default()
-                };
-            }
-        };
+        let per_replica = |snapshot: &mut Snapshot| divide(snapshot, metric, &target);
         let average = case.proposal_of(metric, per_replica)?;
         let without = case.without(per_replica);
         // At the maximum, it has come to where only the bound ends it.
         let is_far =
             proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
         let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
-        let is_far = is_far && !is_average;
-        let target = target.clone();
         let facts = ValueMultiplies {
             metric,
             current,
@@ -96,7 +86,7 @@ impl Kind for ValueMultiplies {
             average,
             is_average,
         };
-        let severity = if is_far {
+        let severity = if is_far && !is_average {
             Severity::Warning
         } else {
             Severity::Info
@@ -163,19 +153,27 @@ fn falls_with_replicas(name: &str) -> bool {
     is_duration(name) || is_share(name) || words.any(|word| WORDS.contains(&word))
 }
 
+/// Replaces the target of a metric by an amount for each replica.
+fn divide(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
+    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
+        *target = MetricTarget {
+            type_: "AverageValue".to_owned(),
+            average_value: Some(amount.clone()),
+            ..MetricTarget::default()
+        };
+    }
+}
+
 /// Gives the target more replicas, all of them ready.
 fn grow(snapshot: &mut Snapshot, replicas: i32) {
     let Ok(scale) = &mut snapshot.scale else {
         return;
     };
     let added = replicas - scale.spec_replicas;
-    let is_ready = |pod: &&Shared<Pod>| {
-        let ready = pod
-            .ready
-            .is_some_and(|ready| ready.status == ConditionStatus::True);
-        ready && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
+    let counts = |pod: &Pod| {
+        is_ready(pod) && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
     };
-    let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else {
+    let Some(ready) = snapshot.pods.iter().find(|pod| counts(pod)).cloned() else {
         return;
     };
     (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);

@@ -22,13 +22,12 @@ impl Serialize for Compared<'_> {
             ready_after,
             ..
         } = self.backtest;
-        let candidates = self
+        let candidates: Vec<CandidateView<'_>> = self
             .backtest
             .candidates
             .iter()
             .zip(&self.candidates)
-            .zip(&self.findings);
-        let candidates: Vec<CandidateView<'_>> = candidates
+            .zip(&self.findings)
             .map(|((candidate, played), findings)| CandidateView {
                 run: RunView::new(&candidate.run, played, self.has_passes),
                 manifest: candidate.manifest.as_ref().map(|it| &*it.file),
@@ -54,10 +53,12 @@ impl Serialize for Compared<'_> {
         map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
         map.serialize_entry("syncPeriod", &replay.timeline.period.as_secs_f64())?;
         map.serialize_entry("load", &load.as_ref().map(LoadView::from))?;
-        let check = check
-            .as_ref()
-            .map(|check| CheckView::new(check, self.has_passes));
-        map.serialize_entry("check", &check)?;
+        map.serialize_entry(
+            "check",
+            &check
+                .as_ref()
+                .map(|check| CheckView::new(check, self.has_passes)),
+        )?;
         map.serialize_entry("readyAfter", &ready_after.map(|ready| ready.as_secs_f64()))?;
         map.serialize_entry(
             "replay",

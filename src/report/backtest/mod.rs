@@ -80,32 +80,36 @@ enum RunKind {
 /// The name of a candidate: its file without the directory, if that is unique. A file that is given several
 /// times is numbered.
 pub(crate) fn name(backtest: &Backtest, candidate: &CandidateRun) -> String {
-    let short = |own: &CandidateRun| {
-        let file = own
-            .manifest
-            .as_ref()
-            .map_or(&own.run.name, |manifest| &manifest.file);
-        let name = Path::new(file).file_name().and_then(|name| name.to_str());
-        name.unwrap_or(file).to_owned()
-    };
-    let all = &backtest.candidates;
-    let plain = |own: &CandidateRun| {
-        let name = short(own);
-        let is_other = |it: &CandidateRun| short(it) == name && it.run.name != own.run.name;
-        if all.iter().any(is_other) {
-            own.run.name.clone()
-        } else {
-            name
-        }
-    };
-    let name = plain(candidate);
-    let before = all
+    let name = plain_name(backtest, candidate);
+    let before = backtest
+        .candidates
         .iter()
-        .take_while(|other| !std::ptr::eq(*other, candidate));
-    match before.filter(|other| plain(other) == name).count() {
-        0 => name,
+        .take_while(|other| !std::ptr::eq(*other, candidate))
+        .filter(|other| plain_name(backtest, other) == name);
+    match before.count() {
+        0 => name.to_owned(),
         before => format!("{name} ({})", before + 1),
     }
+}
+
+/// The file of a candidate without the directory; with it if another one has that name.
+fn plain_name<'a>(backtest: &'a Backtest, candidate: &'a CandidateRun) -> &'a str {
+    let name = file_name(candidate);
+    let is_other = |it: &CandidateRun| file_name(it) == name && it.run.name != candidate.run.name;
+    if backtest.candidates.iter().any(is_other) {
+        &candidate.run.name
+    } else {
+        name
+    }
+}
+
+fn file_name(candidate: &CandidateRun) -> &str {
+    let file = candidate
+        .manifest
+        .as_ref()
+        .map_or(&candidate.run.name, |manifest| &manifest.file);
+    let name = Path::new(file).file_name().and_then(|name| name.to_str());
+    name.unwrap_or(file)
 }
 
 impl<'a> Compared<'a> {
@@ -248,15 +252,15 @@ impl<'a> Compared<'a> {
             parts.extend(self.without_answer(totals));
             return (Tone::Stay, format!("{name}: {}", parts.join("; ")));
         }
-        let (own, before) = (totals.replica_hours(), replay.replica_hours());
-        let tone = if own < before {
+        let (hours, before) = (totals.replica_hours(), replay.replica_hours());
+        let tone = if hours < before {
             Tone::Down
-        } else if own > before {
+        } else if hours > before {
             Tone::Up
         } else {
             Tone::Stay
         };
-        let mut parts = vec![difference(own, before)];
+        let mut parts = vec![difference(hours, before)];
         let short = long(totals.short());
         parts.push(match (long(replay.short()), replay.short().is_zero()) {
             (before, true) if before == short => "NEVER SHORT".to_owned(),
@@ -269,28 +273,37 @@ impl<'a> Compared<'a> {
 
     /// The totals of several candidates, from the least to the most.
     fn range(&self) -> Vec<String> {
-        let replay = self.totals();
-        let mut all: Vec<&Totals> = self.runs().collect();
-        let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
-            all.sort_by(|one, other| of(one).total_cmp(&of(other)));
-            let [least, most, before] = [all[0], all[all.len() - 1], replay].map(text);
-            if least == most {
-                ("EACH ", least, before)
-            } else {
-                ("", format!("{least} TO {most}"), before)
-            }
-        };
-        let (each, own, before) = ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
-        let mut parts = vec![format!("{each}{own} REPLICA-HOURS (REPLAY: {before})")];
-        let mut add = |what: &str, of: fn(&Totals) -> SignedDuration| {
-            let (each, own, before) = ends(&|it| of(it).as_secs_f64(), &|it| long(of(it)));
-            parts.push(format!("{each}{what} FOR {own} (REPLAY: {before})"));
-        };
-        add("SHORT", Totals::short);
-        if is_considerable(replay) || self.runs().any(is_considerable) {
-            add("WITHOUT AN ANSWER", Totals::unanswered);
+        let (each, own, before) =
+            self.extent(Totals::replica_hours, &|it| hours(it.replica_hours()));
+        let mut parts = vec![
+            format!("{each}{own} REPLICA-HOURS (REPLAY: {before})"),
+            self.extent_of("SHORT", Totals::short),
+        ];
+        if is_considerable(self.totals()) || self.runs().any(is_considerable) {
+            parts.push(self.extent_of("WITHOUT AN ANSWER", Totals::unanswered));
         }
         parts
+    }
+
+    fn extent_of(&self, what: &str, of: fn(&Totals) -> SignedDuration) -> String {
+        let (each, own, before) = self.extent(|it| of(it).as_secs_f64(), &|it| long(of(it)));
+        format!("{each}{what} FOR {own} (REPLAY: {before})")
+    }
+
+    /// Words the least and the most of the candidates, whether all have the same, and what the replay has.
+    fn extent(
+        &self,
+        of: impl Fn(&Totals) -> f64,
+        text: &dyn Fn(&Totals) -> String,
+    ) -> (&'static str, String, String) {
+        let mut runs: Vec<&Totals> = self.runs().collect();
+        runs.sort_by(|one, other| of(one).total_cmp(&of(other)));
+        let [least, most, before] = [runs[0], runs[runs.len() - 1], self.totals()].map(text);
+        if least == most {
+            ("EACH ", least, before)
+        } else {
+            ("", format!("{least} TO {most}"), before)
+        }
     }
 
     /// How a candidate and the replay end after the load, if differently.
@@ -325,8 +338,10 @@ impl<'a> Compared<'a> {
         if within_one >= TRUSTED && equal >= TRUSTED_EQUAL && off <= TRUSTED_HOURS {
             return None;
         }
-        let hours = check.replica_hours.filter(|_| off > TRUSTED_HOURS);
-        let hours = hours.map(|ratio| format!(", replica-hours {}", signed(ratio - 1.0)));
+        let hours = check
+            .replica_hours
+            .filter(|_| off > TRUSTED_HOURS)
+            .map(|ratio| format!(", replica-hours {}", signed(ratio - 1.0)));
         let (equal, within_one, hours) = (part(equal), part(within_one), hours.unwrap_or_default());
         let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
         let comparison = if is_compared {
@@ -351,34 +366,31 @@ impl<'a> Compared<'a> {
 
     /// A line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
-        let is_new = |own: &&Override| {
-            own.observed
-                .as_ref()
-                .is_none_or(|observed| observed.plain() != own.assumed)
-        };
         let around = &self.backtest.replay.input.surroundings;
-        let shared = self.backtest.replay.overrides.iter().filter(is_new);
-        let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
-        let own = self.each().filter_map(|(name, candidate, _)| {
+        let changed = self.backtest.replay.overrides.iter().filter(|own| {
+            let observed = own.observed.as_ref();
+            observed.is_none_or(|observed| observed.plain() != own.assumed)
+        });
+        let shared =
+            changed.map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
+        let of_each = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> = self
                 .own(candidate)
                 .map(|own| in_words(own, symbols.arrow, around))
                 .collect();
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });
-        shared.chain(own).collect()
+        shared.chain(of_each).collect()
     }
 
     /// The assumptions of one candidate, in addition to its origin.
     fn own(&self, candidate: &'a CandidateRun) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
-        let is_shared = |own: &Override| {
-            shared
-                .iter()
-                .any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
-        };
-        let own = candidate.run.overrides.iter();
-        own.filter(move |own| !is_shared(own) && ![MANIFEST, TEMPLATE].contains(&&*own.item))
+        candidate.run.overrides.iter().filter(move |own| {
+            let mut pairs = shared.iter().map(|it| (&it.item, &it.assumed));
+            let is_shared = pairs.any(|pair| pair == (&own.item, &own.assumed));
+            !is_shared && ![MANIFEST, TEMPLATE].contains(&&*own.item)
+        })
     }
 
     /// The load and the check, the totals, where candidates part, and a chart; and the changes of each run.
@@ -431,19 +443,15 @@ impl<'a> Compared<'a> {
         sections.extend(runs.filter_map(|(name, played)| {
             let clock = self.clock();
             let Timeline { start, totals, .. } = played.timeline;
-            let when = |time: Timestamp| {
-                if time.duration_since(*start) < totals.span() {
-                    clock.at(time)
-                } else {
-                    format!("{} (after the load)", clock.at(time))
-                }
+            let after = |time: Timestamp| {
+                let is_after = time.duration_since(*start) >= totals.span();
+                if is_after { " (after the load)" } else { "" }
             };
-            let body = played.changes(("TIME", false), when, symbols, wide);
-            let title = format!("RESCALES OF {name}");
+            let when = |time| format!("{}{}", clock.at(time), after(time));
             Section {
-                title,
+                title: format!("RESCALES OF {name}"),
                 detail: Detail::Wide,
-                body,
+                body: played.changes(("TIME", false), when, symbols, wide),
             }
             .unless_empty()
         }));
@@ -512,20 +520,21 @@ impl<'a> Compared<'a> {
             text += &format!("; {} ({})", count(gaps.count, "gap"), long(gaps.total));
         }
         let start = self.backtest.replay.timeline.start;
-        let is_played = |mark: &&Mark| {
-            !mark.time.duration_since(start).is_negative()
-                && mark.time.duration_since(start) < played
-        };
-        let marks: Vec<&Mark> = marks.iter().filter(is_played).collect();
-        if !marks.is_empty() {
+        let of_run = marks.iter().filter(|mark| {
+            let after = mark.time.duration_since(start);
+            !after.is_negative() && after < played
+        });
+        let shown = Vec::from_iter(of_run);
+        if !shown.is_empty() {
             let clock = self.clock();
-            let named = marks.iter().take(NAMED);
-            let mut named: Vec<String> = named
+            let mut named: Vec<String> = shown
+                .iter()
+                .take(NAMED)
                 .map(|Mark { time, text }| format!("{} {}", at_a_glance(text), clock.at(*time)))
                 .collect();
-            let further = marks.len().saturating_sub(NAMED);
+            let further = shown.len().saturating_sub(NAMED);
             named.extend((further > 0).then(|| format!("{further} more")));
-            text += &format!("; {}: {}", count(marks.len(), "mark"), list(&named));
+            text += &format!("; {}: {}", count(shown.len(), "mark"), list(&named));
         }
         let skipped = start.duration_since(*begun);
         if skipped.is_positive() && skipped < length {
@@ -597,8 +606,8 @@ impl<'a> Compared<'a> {
             kind: RunKind::Candidate,
             ends_at: Some(ends_at(&candidate.run)),
         });
-        let columns = recorded.into_iter().chain([replayed]).chain(candidates);
-        let columns: Vec<Column<'_>> = columns.collect();
+        let all = recorded.into_iter().chain([replayed]).chain(candidates);
+        let columns: Vec<Column<'_>> = all.collect();
         let mut sentences = Vec::new();
         sentences.extend(self.has_other_targets().then(|| OTHER_TARGETS.to_owned()));
         let table = self.by_column(&columns);
@@ -608,25 +617,6 @@ impl<'a> Compared<'a> {
         let mut add = |what: &str, each: Vec<String>| {
             sentences.extend((!each.is_empty()).then(|| format!("{what}: {}.", list(&each))));
         };
-        let lengths = |of: fn(&Totals) -> SignedDuration| {
-            let some = columns.iter().filter_map(Column::of_run_titled);
-            let some = some.filter(|(_, totals)| !of(totals).is_zero());
-            let lengths: Vec<(&str, String)> = some
-                .map(|(title, totals)| (title, long(of(totals))))
-                .collect();
-            let runs = columns.iter().filter_map(Column::of_run).count();
-            match &lengths[..] {
-                [(_, first), rest @ ..]
-                    if lengths.len() == runs && rest.iter().all(|(_, own)| own == first) =>
-                {
-                    vec![format!("each run for {first}")]
-                }
-                _ => lengths
-                    .iter()
-                    .map(|(title, own)| format!("{title} for {own}"))
-                    .collect(),
-            }
-        };
         let mut table = self.by_row(&columns, true);
         if width(&table) > WIDTH {
             table = self.by_row(&columns, false);
@@ -635,29 +625,22 @@ impl<'a> Compared<'a> {
             });
             add("Ends", ends.collect());
         }
-        add("Wanting more than max", lengths(Totals::above_max));
-        add("Without an answer", lengths(Totals::unanswered));
+        add(
+            "Wanting more than max",
+            lengths(&columns, Totals::above_max),
+        );
+        add("Without an answer", lengths(&columns, Totals::unanswered));
         [Part::Table(table), Part::Text(sentences)]
     }
 
     /// Whether a candidate has another target for a metric than the HPA as it is.
     fn has_other_targets(&self) -> bool {
-        let targets = |run: &'a Run| {
-            run.input
-                .snapshot
-                .hpa
-                .spec
-                .metrics
-                .iter()
-                .map(|own| (own.id(), own.target()))
-        };
-        let replay = &self.backtest.replay;
-        let differs =
-            |(id, target)| targets(replay).any(|(other, before)| other == id && before != target);
-        self.backtest
-            .candidates
-            .iter()
-            .any(|own| targets(&own.run).any(differs))
+        let metrics = |run: &'a Run| run.input.snapshot.hpa.spec.metrics.iter();
+        let candidates = self.backtest.candidates.iter();
+        candidates.flat_map(|own| metrics(&own.run)).any(|own| {
+            metrics(&self.backtest.replay)
+                .any(|before| before.id() == own.id() && before.target() != own.target())
+        })
     }
 
     fn by_column(&self, columns: &[Column<'_>]) -> Table {
@@ -677,11 +660,8 @@ impl<'a> Compared<'a> {
                 .rows
                 .push(std::iter::once(label.to_owned()).chain(cells).collect());
         };
-        let any = |of: fn(&Totals) -> SignedDuration| {
-            columns
-                .iter()
-                .any(|it| it.kind != RunKind::Record && !of(it.totals).is_zero())
-        };
+        let runs = || columns.iter().filter(|it| it.kind != RunKind::Record);
+        let any = |of: fn(&Totals) -> SignedDuration| runs().any(|it| !of(it.totals).is_zero());
         row("replica-hours", &|it| {
             it.known().map(|own| hours(own.replica_hours()))
         });
@@ -728,28 +708,6 @@ impl<'a> Compared<'a> {
     }
 
     fn by_row(&self, columns: &[Column<'_>], has_ends: bool) -> Table {
-        let row = |column: &Column<'_>| {
-            let own = column.known()?;
-            let run = column.of_run();
-            let dash = || "-".to_owned();
-            let against = self.against_replay(column).filter(|own| !own.is_empty());
-            let against = against.map_or_else(String::new, |own| format!(" ({own})"));
-            let mut cells = vec![
-                column.title.clone(),
-                format!("{}{against}", hours(own.replica_hours())),
-                match (own.lowest, own.highest.replicas) {
-                    (one, same) if one == same => one.to_string(),
-                    (lowest, highest) => format!("{lowest}-{highest}"),
-                },
-                long(own.at_max()),
-                run.map_or_else(dash, |own| long(own.short())),
-                run.and_then(Totals::longest_short)
-                    .map_or_else(dash, |own| long(own.length)),
-                rescales(own),
-            ];
-            cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
-            Some(cells)
-        };
         let titles = [
             ("RUN", false),
             ("REPLICA-HOURS", true),
@@ -760,13 +718,43 @@ impl<'a> Compared<'a> {
             ("RESCALES", true),
         ];
         let ends = has_ends.then_some(("ENDS AT", true));
-        let titles = titles.into_iter().chain(ends);
         Table {
             columns: titles
+                .into_iter()
+                .chain(ends)
                 .map(|(title, is_number)| (title.into(), is_number))
                 .collect(),
-            rows: columns.iter().filter_map(row).collect(),
+            rows: columns
+                .iter()
+                .filter_map(|column| self.row(column, has_ends))
+                .collect(),
         }
+    }
+
+    /// Returns the row of a run whose totals are known.
+    fn row(&self, column: &Column<'_>, has_ends: bool) -> Option<Vec<String>> {
+        let totals = column.known()?;
+        let run = column.of_run();
+        let dash = || "-".to_owned();
+        let against = self
+            .against_replay(column)
+            .filter(|change| !change.is_empty())
+            .map_or_else(String::new, |change| format!(" ({change})"));
+        let mut cells = vec![
+            column.title.clone(),
+            format!("{}{against}", hours(totals.replica_hours())),
+            match (totals.lowest, totals.highest.replicas) {
+                (one, same) if one == same => one.to_string(),
+                (lowest, highest) => format!("{lowest}-{highest}"),
+            },
+            long(totals.at_max()),
+            run.map_or_else(dash, |totals| long(totals.short())),
+            run.and_then(Totals::longest_short)
+                .map_or_else(dash, |totals| long(totals.length)),
+            rescales(totals),
+        ];
+        cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
+        Some(cells)
     }
 
     /// The change of the replica-hours, which only a candidate has.
@@ -843,8 +831,8 @@ impl<'a> Compared<'a> {
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
         let runs = || self.candidates.iter().chain([&self.replay]);
-        let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
-        let mut bounds: Vec<(i32, String)> = bounds
+        let mut bounds: Vec<(i32, String)> = runs()
+            .flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")])
             .map(|(count, name)| (count, name.to_owned()))
             .collect();
         bounds.sort();
@@ -857,12 +845,10 @@ impl<'a> Compared<'a> {
             .filter(|count| *count <= near);
         let highest = in_sight.max().unwrap_or(0).max(highest);
         let timeline = &self.backtest.replay.timeline;
-        let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
-        let marks = marks.map(|mark| {
-            (
-                mark.time.duration_since(timeline.start),
-                at_a_glance(&mark.text),
-            )
+        let of_load = self.backtest.load.iter().flat_map(|load| &load.marks);
+        let marks = of_load.map(|mark| {
+            let after = mark.time.duration_since(timeline.start);
+            (after, at_a_glance(&mark.text))
         });
         // The pass at the end of the load is not part of it.
         let end = millis(span);
@@ -994,17 +980,34 @@ fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// Words how long something lasts in each run that it is in, or once if it lasts equally long in all.
+fn lengths(columns: &[Column<'_>], of: fn(&Totals) -> SignedDuration) -> Vec<String> {
+    let lengths: Vec<(&str, String)> = columns
+        .iter()
+        .filter_map(Column::of_run_titled)
+        .filter(|(_, totals)| !of(totals).is_zero())
+        .map(|(title, totals)| (title, long(of(totals))))
+        .collect();
+    let runs = columns.iter().filter_map(Column::of_run).count();
+    match &lengths[..] {
+        [(_, first), rest @ ..]
+            if lengths.len() == runs && rest.iter().all(|(_, own)| own == first) =>
+        {
+            vec![format!("each run for {first}")]
+        }
+        _ => lengths
+            .iter()
+            .map(|(title, own)| format!("{title} for {own}"))
+            .collect(),
+    }
+}
+
 /// How wide a table is when no cell is broken.
 fn width(table: &Table) -> usize {
-    let column = |(place, (title, _)): (usize, &(std::borrow::Cow<'_, str>, bool))| {
+    let columns = table.columns.iter().enumerate();
+    let widths = columns.map(|(place, (title, _))| {
         let cells = table.rows.iter().map(|row| row[place].chars().count());
         cells.chain([title.chars().count()]).max().unwrap_or(0) + 2
-    };
-    table
-        .columns
-        .iter()
-        .enumerate()
-        .map(column)
-        .sum::<usize>()
-        .saturating_sub(2)
+    });
+    widths.sum::<usize>().saturating_sub(2)
 }

@@ -10,7 +10,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
-use crate::snapshot::hpa::{HpaStatus, MetricStatus, MetricValueStatus};
+use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, ReasonFinder};
 
@@ -67,6 +67,26 @@ pub(crate) struct ComparisonRow<'a> {
     pub(crate) measured: Option<SampleTimes>,
     /// The reasons that apply to it.
     pub(crate) because: Vec<DifferenceCode>,
+}
+
+impl<'a> ComparisonRow<'a> {
+    fn new(
+        item: StatusItem,
+        name: impl Into<String>,
+        last: Option<StatusValue<'a>>,
+        now: Option<StatusValue<'a>>,
+    ) -> Self {
+        Self {
+            item,
+            index: None,
+            name: name.into(),
+            differs: last != now,
+            last,
+            now,
+            measured: None,
+            because: Vec::new(),
+        }
+    }
 }
 
 /// The fields of a status that are compared.
@@ -221,76 +241,26 @@ impl<'a> Comparison<'a> {
 /// Returns the items of the written status and of the one that would be written.
 fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<ComparisonRow<'a>> {
     let then = &snapshot.hpa.status;
-    let row =
-        |item, index, name: &str, last: Option<StatusValue<'a>>, now: Option<StatusValue<'a>>| {
-            let (name, differs) = (name.to_owned(), last != now);
-            ComparisonRow {
-                item,
-                index,
-                name,
-                last,
-                now,
-                differs,
-                measured: None,
-                because: Vec::new(),
-            }
-        };
     let replicas = |replicas| Some(StatusValue::Replicas(replicas));
     let last = |n| replicas(n).filter(|_| !never);
     let (current, desired) = (last(then.current_replicas), last(then.desired_replicas));
     let mut rows = vec![
-        row(
+        ComparisonRow::new(
             StatusItem::CurrentReplicas,
-            None,
             "currentReplicas",
             current,
             replicas(status.current_replicas),
         ),
-        row(
+        ComparisonRow::new(
             StatusItem::DesiredReplicas,
-            None,
             "desiredReplicas",
             desired,
             replicas(status.desired_replicas),
         ),
     ];
 
-    let spec = &snapshot.hpa.spec.metrics;
-    let (before, after) = (list_of(then), list_of(status));
-    for index in 0..spec.len().max(before.len()) {
-        let (last, now) = (before.get(index), after.get(index));
-        let name = match (spec.get(index), last) {
-            (Some(_), _) => snapshot.hpa.spec.label(index),
-            (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
-            (None, None) => String::new(),
-        };
-        let name = if name.is_empty() {
-            format!("metric {}", index + 1)
-        } else {
-            name
-        };
-        let value = |of: Option<&'a MetricStatus>| {
-            let of = of?;
-            let (named, value) = of.labelled()?;
-            let is_it = spec
-                .get(index)
-                .is_none_or(|own| own.type_ == of.type_ && own.short_label() == named);
-            is_it.then_some(StatusValue::Metric(value))
-        };
-        let mut row = row(
-            StatusItem::CurrentMetrics,
-            Some(index),
-            &name,
-            value(last),
-            value(now),
-        );
-        row.differs = match (last, now) {
-            (Some(last), Some(now)) => !last.agrees_with(now),
-            (last, now) => last.is_some() || now.is_some(),
-        };
-        row.measured = row.now.as_ref().and_then(|_| measured(snapshot, index));
-        rows.push(row);
-    }
+    let count = snapshot.hpa.spec.metrics.len().max(list_of(then).len());
+    rows.extend((0..count).map(|index| metric_row(snapshot, status, index)));
 
     let types = status
         .conditions
@@ -301,24 +271,65 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
     for type_ in types {
         if !seen.contains(&type_) {
             seen.push(type_);
-            let value = |of: &'a HpaStatus| {
-                let Condition { status, reason, .. } = condition(of, type_)?;
-                Some(StatusValue::Condition { status, reason })
-            };
-            rows.push(row(
+            rows.push(ComparisonRow::new(
                 StatusItem::Conditions,
-                None,
                 type_,
-                value(then),
-                value(status),
+                condition_value(then, type_),
+                condition_value(status, type_),
             ));
         }
     }
     rows
 }
 
+/// Returns the item of a metric.
+fn metric_row<'a>(
+    snapshot: &'a Snapshot,
+    status: &'a HpaStatus,
+    index: usize,
+) -> ComparisonRow<'a> {
+    let spec = &snapshot.hpa.spec;
+    let last = list_of(&snapshot.hpa.status).get(index);
+    let now = list_of(status).get(index);
+    let label = match (spec.metrics.get(index), last) {
+        (Some(_), _) => spec.label(index),
+        (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
+        (None, None) => String::new(),
+    };
+    let name = if label.is_empty() {
+        format!("metric {}", index + 1)
+    } else {
+        label
+    };
+    let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.metrics.get(index));
+    ComparisonRow {
+        index: Some(index),
+        differs: match (last, now) {
+            (Some(last), Some(now)) => !last.agrees_with(now),
+            (last, now) => last.is_some() || now.is_some(),
+        },
+        measured: value(now).and_then(|_| measured(snapshot, index)),
+        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), value(now))
+    }
+}
+
 fn list_of(status: &HpaStatus) -> &[MetricStatus] {
     status.current_metrics.as_deref().unwrap_or_default()
+}
+
+/// Returns the value of a metric, if it is about the one of the spec in its place.
+fn metric_value<'a>(
+    status: &'a MetricStatus,
+    spec: Option<&MetricSpec>,
+) -> Option<StatusValue<'a>> {
+    let (named, value) = status.labelled()?;
+    let is_it = spec.is_none_or(|own| own.type_ == status.type_ && own.short_label() == named);
+    is_it.then_some(StatusValue::Metric(value))
+}
+
+fn condition_value<'a>(status: &'a HpaStatus, type_: &str) -> Option<StatusValue<'a>> {
+    let Condition { status, reason, .. } = condition(status, type_)?;
+    Some(StatusValue::Condition { status, reason })
 }
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {

@@ -11,6 +11,7 @@ use super::{
     list_of,
 };
 
+use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Decision, MetricStep, StabilizeStep, Step};
 use crate::findings::last_pass::LastPass;
@@ -240,40 +241,23 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn failures(&mut self) {
-        // A pass that does not use metrics leaves out all of them; that is not a failure.
-        let failed = |status: &'a HpaStatus, index: usize| {
-            list_of(status)
-                .get(index)
-                .is_some_and(|metric| metric.labelled().is_none())
-        };
-        let failing_in = |status| {
-            let rows = self.rows.iter().filter(|row| row.differs);
-            let rows = rows.filter_map(|row| Some((row.index?, row.name.clone())));
-            rows.filter(move |(index, _)| failed(status, *index))
-        };
-        let failing: Vec<_> = failing_in(self.now).collect();
-        let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
-        for (code, metrics, verdict) in [
-            (DifferenceCode::FailsNow, &failing, "cannot be computed now"),
+        for (code, status, verdict) in [
+            (DifferenceCode::FailsNow, self.now, "cannot be computed now"),
             (
                 DifferenceCode::FailedThen,
-                &recovered,
+                self.then,
                 "could not be computed then",
             ),
         ] {
-            if !metrics.is_empty() {
-                let (indexes, names): (_, Vec<String>) = metrics.iter().cloned().unzip();
+            let (indexes, names) = self.failing(status);
+            if !indexes.is_empty() {
                 let message = format!("{} {verdict}", list(&names));
                 found.push((code, BearsOn::Metrics(indexes), message));
             }
         }
         for type_ in ["AbleToScale", "ScalingActive"] {
-            let failed = |status: &'a HpaStatus| {
-                let found = condition(status, type_).filter(|it| it.status == "False");
-                found.filter(|it| it.reason != "ScalingDisabled")
-            };
-            match (failed(self.then), failed(self.now)) {
+            match (failed(self.then, type_), failed(self.now, type_)) {
                 (None, Some(now)) => {
                     let message = format!("{type_} is False now: {}", now.reason);
                     found.push((DifferenceCode::FailsNow, BearsOn::All, message));
@@ -372,25 +356,13 @@ impl<'a> ReasonFinder<'a> {
     /// Checks for pods that have started or changed their readiness, and pods that a CPU metric counts
     /// differently because their initialization period has passed.
     fn pods(&mut self) {
-        let period = self.input.snapshot.controller.cpu_initialization_period;
-        let now = self.now();
-        let changed = |metric: &MetricStep, pod: &Pod| {
-            let ready = pod.ready.map(|ready| ready.last_transition_time);
-            let grown = pod.start_time.filter(|_| metric.name == "cpu");
-            let grown = grown.and_then(|start| start.checked_add(period).ok());
-            [pod.start_time, ready, grown]
-                .into_iter()
-                .flatten()
-                .filter(|time| *time <= now)
-                .max()
-        };
         let (mut indexes, mut most, mut latest) = (Vec::new(), 0, None);
         for metric in self.decision.metrics() {
             let pods = metric
                 .pods
                 .iter()
                 .map(|row| &self.input.snapshot.pods[row.pod as usize]);
-            let times: Vec<Timestamp> = pods.filter_map(|pod| changed(metric, pod)).collect();
+            let times: Vec<Timestamp> = pods.filter_map(|pod| self.changed(metric, pod)).collect();
             let recent = times
                 .iter()
                 .filter(|time| self.since(**time) == Since::Recent)
@@ -499,11 +471,43 @@ impl<'a> ReasonFinder<'a> {
             .ok()
     }
 
+    /// Returns when a pod last started, became ready or not, or grew old enough for its cpu to count.
+    fn changed(&self, metric: &MetricStep, pod: &Pod) -> Option<Timestamp> {
+        let period = self.input.snapshot.controller.cpu_initialization_period;
+        let now = self.now();
+        let ready = pod.ready.map(|ready| ready.last_transition_time);
+        let grown = pod
+            .start_time
+            .filter(|_| metric.name == "cpu")
+            .and_then(|start| start.checked_add(period).ok());
+        [pod.start_time, ready, grown]
+            .into_iter()
+            .flatten()
+            .filter(|time| *time <= now)
+            .max()
+    }
+
+    /// Returns the metrics that differ and fail in a status, by index and name. A pass that does not use metrics leaves
+    /// out all of them; that is not a failure.
+    fn failing(&self, status: &HpaStatus) -> (Vec<usize>, Vec<String>) {
+        let metrics = list_of(status);
+        let rows = self.rows.iter().filter(|row| row.differs);
+        rows.filter_map(|row| {
+            let index = row.index?;
+            let fails = metrics.get(index)?.labelled().is_none();
+            fails.then(|| (index, row.name.clone()))
+        })
+        .unzip()
+    }
+
     /// A different memory may lead to the same replicas in a different way, which the conditions show.
     fn other_memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
-        let open = LIMITS.into_iter().zip([able, limited]);
-        let open = open.filter(|(_, reason)| is_open(&outlook.extremes, *reason));
-        let open: Vec<&str> = open.map(|(type_, _)| type_).collect();
+        let open: Vec<&str> = LIMITS
+            .into_iter()
+            .zip([able, limited])
+            .filter(|(_, reason)| is_open(&outlook.extremes, *reason))
+            .map(|(type_, _)| type_)
+            .collect();
         if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
             let message = "the controller's history is uncertain; depending on it, the pass ends \
                            at these replicas for another reason";
@@ -587,4 +591,10 @@ fn able(step: &Step) -> Option<&'static str> {
 /// Returns the reason that limits give.
 fn limited(step: &Step) -> Option<&'static str> {
     step.limit().map(|step| step.reason)
+}
+
+/// Returns a condition that is false because something failed.
+fn failed<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
+    let found = condition(status, type_).filter(|it| it.status == "False");
+    found.filter(|it| it.reason != "ScalingDisabled")
 }

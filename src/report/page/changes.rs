@@ -24,9 +24,9 @@ pub(in crate::report) fn rows(
         let why = "no value of a metric changes anything: this pass ignores metrics";
         rows.push(["metrics".to_owned(), String::new(), why.to_owned()]);
     }
-    for of in thresholds {
-        let ranges = match &of.found {
-            ThresholdValues::Changes(changes) => ranges(of, changes, now),
+    for metric in thresholds {
+        let ranges = match &metric.found {
+            ThresholdValues::Changes(changes) => ranges(metric, changes, now),
             ThresholdValues::Nothing { error } => {
                 vec![ValueRange {
                     span: Span { from: 0, to: 0 },
@@ -35,8 +35,8 @@ pub(in crate::report) fn rows(
                 }]
             }
         };
-        let all = if of.divided { ", in all" } else { "" };
-        let mut label = format!("{}{all}", of.metric);
+        let all = if metric.divided { ", in all" } else { "" };
+        let mut label = format!("{}{all}", metric.metric);
         // The metric stands on the first of its rows.
         for ValueRange { values, effect, .. } in ranges {
             rows.push([std::mem::take(&mut label), values, effect]);
@@ -57,14 +57,8 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
         at_max,
         ..
     } = own;
-    // The usage from which replicas are added: a pod at less than this has less.
-    let each = |usage: &Quantity| {
-        let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
-        let own = usage.milli_value();
-        let own = own / pods + i64::from(own % pods > 0);
-        numbers::quantity(&Quantity::from_milli(own, usage.format()))
-    };
-    let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
+    let before = per_pod(&own.observed_scale_up, *pods);
+    let after = per_pod(&own.scale_up, *pods);
     let pods = if *alike {
         "per pod"
     } else {
@@ -87,6 +81,14 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
         ),
     };
     [format!("target of {metric}"), String::new(), text]
+}
+
+/// Words the usage of each pod from which replicas are added: a pod at less than this has less.
+fn per_pod(usage: &Quantity, pods: usize) -> String {
+    let pods = i64::try_from(pods).unwrap_or(i64::MAX);
+    let all = usage.milli_value();
+    let each = all / pods + i64::from(all % pods > 0);
+    numbers::quantity(&Quantity::from_milli(each, usage.format()))
 }
 
 /// A range of values of a metric.
@@ -115,153 +117,190 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
 
 /// Returns what the values of a metric lead to, from low to high.
 fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<ValueRange> {
-    let value = |value: i64| value_of(of, changes.unit, value);
-    let words = |span: Span| {
-        if span.from == 0 && span.to == changes.up_to {
+    let bounds = bounds(changes);
+    let mut ranges = Ranges {
+        thresholds: of,
+        changes,
+        now,
+        bounds: &bounds,
+        all: Vec::new(),
+    };
+    ranges.find();
+    ranges.all
+}
+
+/// The ranges of values of a metric, as they are found.
+struct Ranges<'c> {
+    thresholds: &'c Thresholds,
+    changes: &'c Changes,
+    now: Timestamp,
+    /// Where the metric proposes a bound.
+    bounds: &'c [(Ask, Span, String)],
+    all: Vec<ValueRange>,
+}
+
+impl Ranges<'_> {
+    fn find(&mut self) {
+        let bands = &self.changes.bands[..];
+        if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
+            self.in_order();
+        } else {
+            self.out_of_order();
+        }
+        if let Some(tolerance) = self.changes.tolerance {
+            self.add(tolerance, "within tolerance");
+        }
+        for (ask, span, bound) in self.bounds {
+            // Said above, unless the pass does all that the metric asks for.
+            let is_done = self.all.iter().all(|own| own.span != *span)
+                || bands.iter().any(|own| own.span == *span);
+            if !self.asked(*ask).contains(span) || is_done {
+                self.add(*span, format!("proposes {bound}"));
+            }
+        }
+        // What is said of any value comes first.
+        let whole = self.whole();
+        self.all
+            .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
+        if bands.iter().any(|band| !band.certain) {
+            let end = self.changes.up_to;
+            self.all.push(ValueRange {
+                span: Span { from: end, to: end },
+                values: String::new(),
+                effect: "not certain: based on the most likely history".to_owned(),
+            });
+        }
+    }
+
+    /// Adds what the pass does where higher values lead to more replicas.
+    fn in_order(&mut self) {
+        let (changes, whole) = (self.changes, self.whole());
+        match (self.band(Effect::Adds), self.band(Effect::Removes)) {
+            (adds @ Some(Span { from: 0, .. }), _) => {
+                let why = why(&changes.lowest, "at least", changes);
+                self.add(whole, format!("adds replicas{why}"));
+                self.add_asked(Ask::More, adds.as_slice());
+                self.add_asked(Ask::Fewer, &[]);
+            }
+            (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
+                let why = why(&changes.highest, "at most", changes);
+                self.add(whole, format!("removes replicas{why}"));
+                self.add_asked(Ask::More, &[]);
+                self.add_asked(Ask::Fewer, removes.as_slice());
+            }
+            (adds, removes) => {
+                if let Some(span) = adds {
+                    self.add(span, "adds replicas");
+                    self.add_asked(Ask::More, &[span]);
+                } else {
+                    self.add_nothing(Ask::More);
+                }
+                if let Some(span) = removes {
+                    self.add(span, "removes replicas");
+                    self.add_asked(Ask::Fewer, &[span]);
+                } else {
+                    self.add_nothing(Ask::Fewer);
+                }
+            }
+        }
+    }
+
+    /// The same if some pods do not count, so that the controller jumps where the metric is on target.
+    fn out_of_order(&mut self) {
+        let bands = &self.changes.bands;
+        for band in bands {
+            let effect = match band.effect {
+                Effect::Removes => "removes replicas",
+                Effect::Keeps => "keeps the replicas",
+                Effect::Adds => "adds replicas",
+            };
+            self.add(band.span, effect);
+        }
+        for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
+            let done = bands.iter().filter(|band| band.effect == effect);
+            self.add_asked(ask, &Vec::from_iter(done.map(|band| band.span)));
+        }
+    }
+
+    fn add(&mut self, span: Span, effect: impl Into<String>) {
+        let values = self.words(span);
+        self.all.push(ValueRange {
+            span,
+            values,
+            effect: effect.into(),
+        });
+    }
+
+    /// Adds what the metric asks for, if the pass does not do exactly that.
+    fn add_asked(&mut self, ask: Ask, done: &[Span]) {
+        let spans = self.asked(ask);
+        if spans != done {
+            for span in spans {
+                self.add(span, self.proposal(ask, span));
+            }
+        }
+    }
+
+    /// Adds what the pass does not do at all, with when a later one does, and why.
+    fn add_nothing(&mut self, ask: Ask) {
+        let (end, bound, verb) = match ask {
+            Ask::More => (&self.changes.highest, "at most", "adds none"),
+            _ => (&self.changes.lowest, "at least", "removes none"),
+        };
+        let when = end.changes_at.map_or_else(String::new, |at| {
+            format!(" before {}", words::future(self.now, at))
+        });
+        let none = format!("{verb}{when}{}", why(end, bound, self.changes));
+        let spans = self.asked(ask);
+        if spans.is_empty() {
+            self.add(self.whole(), none.clone());
+        }
+        for span in spans {
+            self.add(span, format!("{}, but {none}", self.proposal(ask, span)));
+        }
+    }
+
+    fn whole(&self) -> Span {
+        Span {
+            from: 0,
+            to: self.changes.up_to,
+        }
+    }
+
+    fn band(&self, effect: Effect) -> Option<Span> {
+        let mut bands = self.changes.bands.iter();
+        Some(bands.find(|band| band.effect == effect)?.span)
+    }
+
+    fn asked(&self, ask: Ask) -> Vec<Span> {
+        let all = self.changes.asks.iter().filter(|asks| asks.asks == ask);
+        all.map(|asks| asks.span).collect()
+    }
+
+    /// Words what the metric proposes where it asks for more or fewer replicas.
+    fn proposal(&self, ask: Ask, span: Span) -> String {
+        let mut bounds = self.bounds.iter();
+        match bounds.find(|(of, own, _)| (*of, *own) == (ask, span)) {
+            Some((_, _, bound)) => format!("proposes {bound}"),
+            None if ask == Ask::More => "proposes more".to_owned(),
+            None => "proposes fewer".to_owned(),
+        }
+    }
+
+    fn words(&self, span: Span) -> String {
+        let value = |value: i64| value_of(self.thresholds, self.changes.unit, value);
+        if span == self.whole() {
             "any value".to_owned()
         } else if span.from == 0 {
             format!("up to {}", value(span.to))
-        } else if span.to == changes.up_to {
+        } else if span.to == self.changes.up_to {
             format!("above {}", value(span.from - 1))
         } else if span.from == span.to {
             value(span.from)
         } else {
             format!("{} to {}", value(span.from), value(span.to))
         }
-    };
-    let range = |span: Span, effect: String| ValueRange {
-        span,
-        values: words(span),
-        effect,
-    };
-    let whole = Span {
-        from: 0,
-        to: changes.up_to,
-    };
-    let asked = |ask: Ask| {
-        let all = changes.asks.iter().filter(move |asks| asks.asks == ask);
-        Vec::from_iter(all.map(|asks| asks.span))
-    };
-    // What the metric asks for, if the pass does not do exactly that.
-    let bounds = bounds(changes);
-    let what = |ask: Ask, span: Span| match bounds
-        .iter()
-        .find(|(of, own, _)| (*of, *own) == (ask, span))
-    {
-        Some((_, _, bound)) => format!("proposes {bound}"),
-        None if ask == Ask::More => "proposes more".to_owned(),
-        None => "proposes fewer".to_owned(),
-    };
-    let proposes = |ask: Ask, done: &[Span]| {
-        let spans = asked(ask);
-        let differs = spans != done;
-        spans
-            .into_iter()
-            .filter(move |_| differs)
-            .map(move |span| range(span, what(ask, span)))
-    };
-    // What the pass does not do at all, with when a later one does, and why.
-    let nothing = |ask: Ask| {
-        let (end, bound, verb) = match ask {
-            Ask::More => (&changes.highest, "at most", "adds none"),
-            _ => (&changes.lowest, "at least", "removes none"),
-        };
-        let when = end
-            .changes_at
-            .map(|at| format!(" before {}", words::future(now, at)));
-        let none = format!(
-            "{verb}{}{}",
-            when.unwrap_or_default(),
-            why(end, bound, changes)
-        );
-        match &asked(ask)[..] {
-            [] => vec![range(whole, none)],
-            spans => {
-                let each = |span: &Span| range(*span, format!("{}, but {none}", what(ask, *span)));
-                spans.iter().map(each).collect()
-            }
-        }
-    };
-    let bands = &changes.bands[..];
-    let mut ranges = Vec::new();
-    if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
-        let of = |effect| {
-            bands
-                .iter()
-                .find(|band| band.effect == effect)
-                .map(|band| band.span)
-        };
-        match (of(Effect::Adds), of(Effect::Removes)) {
-            (adds @ Some(Span { from: 0, .. }), _) => {
-                let why = why(&changes.lowest, "at least", changes);
-                ranges.push(range(whole, format!("adds replicas{why}")));
-                ranges.extend(proposes(Ask::More, adds.as_slice()));
-                ranges.extend(proposes(Ask::Fewer, &[]));
-            }
-            (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
-                let why = why(&changes.highest, "at most", changes);
-                ranges.push(range(whole, format!("removes replicas{why}")));
-                ranges.extend(proposes(Ask::More, &[]));
-                ranges.extend(proposes(Ask::Fewer, removes.as_slice()));
-            }
-            (adds, removes) => {
-                if let Some(span) = adds {
-                    ranges.push(range(span, "adds replicas".to_owned()));
-                    ranges.extend(proposes(Ask::More, &[span]));
-                } else {
-                    ranges.extend(nothing(Ask::More));
-                }
-                if let Some(span) = removes {
-                    ranges.push(range(span, "removes replicas".to_owned()));
-                    ranges.extend(proposes(Ask::Fewer, &[span]));
-                } else {
-                    ranges.extend(nothing(Ask::Fewer));
-                }
-            }
-        }
-    } else {
-        // Some pods do not count, so the controller jumps where the metric is on target.
-        ranges.extend(bands.iter().map(|band| {
-            let effect = match band.effect {
-                Effect::Removes => "removes replicas",
-                Effect::Keeps => "keeps the replicas",
-                Effect::Adds => "adds replicas",
-            };
-            range(band.span, effect.to_owned())
-        }));
-        for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
-            let done = bands
-                .iter()
-                .filter(|band| band.effect == effect)
-                .map(|band| band.span);
-            ranges.extend(proposes(ask, &Vec::from_iter(done)));
-        }
     }
-    if let Some(tolerance) = changes.tolerance {
-        ranges.push(range(tolerance, "within tolerance".to_owned()));
-    }
-    for (ask, span, bound) in &bounds {
-        // Said above, unless the pass does all that the metric asks for.
-        let is_done =
-            ranges.iter().all(|own| own.span != *span) || bands.iter().any(|own| own.span == *span);
-        if !asked(*ask).contains(span) || is_done {
-            ranges.push(range(*span, format!("proposes {bound}")));
-        }
-    }
-    // What is said of any value comes first.
-    ranges.sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
-    if bands.iter().any(|band| !band.certain) {
-        let effect = "not certain: based on the most likely history".to_owned();
-        ranges.push(ValueRange {
-            span: Span {
-                from: changes.up_to,
-                to: changes.up_to,
-            },
-            values: String::new(),
-            effect,
-        });
-    }
-    ranges
 }
 
 /// Returns where a metric proposes a bound, for which replicas it asks there, and the bound in words. If it is already
@@ -295,7 +334,7 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
 fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
     // Replicas raised or held above what another metric asks for do not depend on that.
     let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
-    let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
+    let words = end.held_by.iter().filter(matters).map(|hold| match hold {
         HeldBy::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
         HeldBy::FailedMetrics => {
             "a metric failed, and without it no replicas are removed".to_owned()
@@ -304,7 +343,7 @@ fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
         HeldBy::Rate { replicas } => format!("the rate limit holds {replicas}"),
         HeldBy::Scale => "the scale cannot be written".to_owned(),
     });
-    let mut holds: Vec<String> = holds.collect();
+    let mut holds: Vec<String> = words.collect();
     if holds.is_empty() {
         for (bound, name) in [(changes.min, "min"), (changes.max, "max")] {
             if bound.replicas == end.replicas {

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::Format;
 use crate::numbers;
 use crate::report::comparison::{
     Comparison, ComparisonRow, DifferenceCode, Moment, SampleTimes, StatusValue,
@@ -19,19 +19,21 @@ impl Words<'_> {
         let never = never(comparison);
         let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
         let shown = |row: &&ComparisonRow<'_>| row.differs && !never;
-        let rows: Vec<&ComparisonRow<'_>> = comparison.rows.iter().filter(shown).collect();
-        let measured = rows.iter().any(|row| row.measured.is_some());
+        let differing: Vec<&ComparisonRow<'_>> = comparison.rows.iter().filter(shown).collect();
+        let measured = differing.iter().any(|row| row.measured.is_some());
         let mut columns = vec![("STATUS", false), ("THEN", false), ("NOW", false)];
         columns.extend(measured.then_some(("MEASURED", false)));
-        let rows = rows.into_iter().map(|row| {
+        let rows = differing.into_iter().map(|row| {
             let mut cells = vec![row.name.clone()];
             cells.extend(values(row, row.index.and_then(|index| metrics.get(index))));
             cells.extend(measured.then(|| row.measured.map_or_else(String::new, age)));
             cells
         });
         let table = Table::new(columns, rows.collect());
-        let reasons = comparison.reasons.iter();
-        let reasons = reasons.map(|it| (it.code.as_str().to_owned(), it.message.clone()));
+        let reasons = comparison
+            .reasons
+            .iter()
+            .map(|it| (it.code.as_str().to_owned(), it.message.clone()));
         let body = [Part::Table(table), Part::Pairs(reasons.collect())];
         Some(Section::new(title(comparison), Detail::Wide, body))
     }
@@ -52,8 +54,10 @@ fn title(comparison: &Comparison<'_>) -> String {
         Some(written) => format!("written {} ago", seconds(written)),
         None => "written at an unknown time".to_owned(),
     };
-    let scaled = comparison.last_scale_time.map(seconds);
-    let scaled = scaled.map_or_else(String::new, |age| format!(", last scaled {age} ago"));
+    let scaled = comparison
+        .last_scale_time
+        .map(|age| format!(", last scaled {} ago", seconds(age)))
+        .unwrap_or_default();
     let rescaled = comparison
         .reasons
         .iter()
@@ -104,9 +108,9 @@ fn text(value: Option<&StatusValue<'_>>, metric: impl Fn(&MetricValueStatus) -> 
 /// Without rounding.
 fn exact(value: &MetricValueStatus) -> String {
     let quantity = value.average_value.as_ref().or(value.value.as_ref());
-    let exact = |quantity: &Quantity| match quantity.format() {
-        Format::BinarySI => quantity.to_string(),
-        Format::DecimalSI | Format::DecimalExponent => words::quantity(quantity),
-    };
-    quantity.map_or_else(|| words::value(None, value), exact)
+    match quantity {
+        None => words::value(None, value),
+        Some(bytes) if bytes.format() == Format::BinarySI => bytes.to_string(),
+        Some(quantity) => words::quantity(quantity),
+    }
 }

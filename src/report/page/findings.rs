@@ -19,10 +19,8 @@ const SHOWN: usize = 3;
 
 /// Returns the findings of at least a severity without those that only repeat the verdict, or one that is shown.
 fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
-    let all = || {
-        let at_least = findings.iter().filter(|it| it.severity <= least);
-        at_least.filter(|it| !it.is_in_verdict)
-    };
+    let is_meant = |it: &&FindingView| it.severity <= least && !it.is_in_verdict;
+    let all = || findings.iter().filter(is_meant);
     let first = || all().filter(|it| !it.is_repeated()).take(SHOWN);
     let is_told = |code: Code| first().any(|it| it.code == code);
     let repeats = |it: &FindingView| it.is_repeated() && it.follows.is_some_and(is_told);
@@ -31,13 +29,12 @@ fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView>
 
 /// Returns what is said of a finding, with its evidence and commands if `full`.
 fn remark(finding: &FindingView, full: bool) -> Remark {
-    let text = finding.text();
     let mut sentences = Vec::new();
     if full {
-        sentences.extend(text.evidence.iter().cloned());
+        sentences.extend(finding.evidence.iter().cloned());
     }
-    let advice = text.advice.text();
-    let mut summary = text.summary.clone();
+    let advice = finding.advice();
+    let mut summary = finding.summary.clone();
     // Where nothing is wrong, one line is enough.
     if !full && advice == NOTHING_TO_DO {
         summary += ": nothing to do";
@@ -50,7 +47,7 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
         summary,
         sentences,
         commands: if full {
-            text.commands.clone()
+            finding.commands.clone()
         } else {
             Vec::new()
         },
@@ -111,7 +108,7 @@ impl Words<'_> {
 
     /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
     pub(super) fn hides_evidence(&self) -> bool {
-        let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();
+        let has = |it: &FindingView| !it.evidence.is_empty() || !it.commands.is_empty();
         !self.wide && self.omitted(Severity::Info) == 0 && self.explanation.findings.iter().any(has)
     }
 
@@ -124,12 +121,9 @@ impl Words<'_> {
     ) -> Option<Section> {
         let first = std::iter::once((runs.first(), &self.explanation.findings[..]));
         let runs: Vec<_> = first.chain(runs.findings().skip(1)).collect();
-        let is_of_all = |one: &FindingView| {
-            let is_same =
-                |it: &FindingView| it.code == one.code && it.text().summary == one.text().summary;
-            runs.iter()
-                .all(|(_, findings)| findings.iter().any(is_same))
-        };
+        let is_same =
+            |one: &FindingView, it: &FindingView| it.code == one.code && it.summary == one.summary;
+        let has = |findings: &[FindingView], one| findings.iter().any(|it| is_same(one, it));
         let mut remarks = Vec::new();
         for (place, (name, findings)) in runs.iter().enumerate() {
             for finding in findings.iter().filter(|it| it.code.is(Aspect::Lasts)) {
@@ -137,7 +131,7 @@ impl Words<'_> {
                 if is_told {
                     continue;
                 }
-                if !is_of_all(finding) {
+                if !runs.iter().all(|(_, findings)| has(findings, finding)) {
                     let own = remark(finding, is_full);
                     let summary = format!("{name}: {}", own.summary);
                     remarks.push(Remark { summary, ..own });
@@ -272,9 +266,7 @@ mod tests {
         let summary = |ignored: &[Code]| {
             let findings = Explanation::new(&pass).ignoring(ignored).findings;
             let uncounted = findings.iter().find(|it| it.code == Code::UncountedPods);
-            uncounted
-                .map(|it| it.text().summary.clone())
-                .unwrap_or_default()
+            uncounted.map(|it| it.summary.clone()).unwrap_or_default()
         };
         assert!(summary(&[]).contains("never-ready"));
         let alone = summary(&[Code::NeverReady]);

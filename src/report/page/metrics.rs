@@ -178,8 +178,9 @@ impl Words<'_> {
         } = proposal;
         let times = self.symbols.times;
         let tolerance = format!("within {}", tolerance_of(metric));
-        let filled_text = filled.map(|filled| self.filled(&filled, counted.as_ref()));
-        let filled_text = filled_text.unwrap_or_default();
+        let filled_text = filled
+            .map(|filled| self.filled(&filled, counted.as_ref()))
+            .unwrap_or_default();
         let new_ratio = filled.map_or(*ratio, |filled| filled.ratio);
         let size = filled.map_or(0, |filled| filled.size);
         match because {
@@ -239,8 +240,8 @@ impl Words<'_> {
         }
     }
 
-    fn filled(&self, filled: &Filled, counted: Option<&PodCounts>) -> String {
-        let counted = counted.copied().unwrap_or_default();
+    fn filled(&self, filled: &Filled, counts: Option<&PodCounts>) -> String {
+        let counted = counts.copied().unwrap_or_default();
         let mut parts = Vec::new();
         let missing = count(counted.missing, "missing pod");
         match (filled.missing, filled.missing_percent) {
@@ -268,19 +269,19 @@ pub(in crate::report) fn current_and_target(
     step: Option<&MetricStep>,
 ) -> String {
     let (spec, label) = (&spec.metrics[place], spec.label(place));
-    let current = step.and_then(|step| {
-        let MetricValueStatus {
-            average_utilization,
-            average_value,
-            value,
-        } = &step.proposal()?.current;
-        let amount = average_value.as_ref().or(value.as_ref());
-        let amount = amount.map(|amount| amount_of(Some(spec), amount));
-        average_utilization
-            .map(|percent| format!("{percent}%"))
-            .or(amount)
-    });
-    let current = current.unwrap_or_else(|| "<unknown>".to_owned());
+    let current = step
+        .and_then(|step| {
+            let MetricValueStatus {
+                average_utilization,
+                average_value,
+                value,
+            } = &step.proposal()?.current;
+            let amount = average_value.as_ref().or(value.as_ref());
+            average_utilization
+                .map(|percent| format!("{percent}%"))
+                .or_else(|| Some(amount_of(Some(spec), amount?)))
+        })
+        .unwrap_or_else(|| "<unknown>".to_owned());
     let target = spec.target().cloned().unwrap_or_default();
     let average = target.average_value.is_some() && spec.is_total();
     let target = match (

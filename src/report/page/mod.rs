@@ -20,8 +20,8 @@ use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use crate::words::{count, list};
 use verdict::Headline;
 
+use super::Explanation;
 use super::expected::{Judged, expected};
-use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::MetricStep;
 use crate::findings::{Code, Severity};
@@ -29,6 +29,7 @@ use crate::keda::OWNER;
 use crate::memory::Knowledge;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec};
 use crate::snapshot::note::{Note, Subject};
 
@@ -92,23 +93,21 @@ impl Page {
     /// names alone tell the metrics of the HPA apart.
     pub(super) fn without_owner(mut self, hpa: &Hpa) -> Self {
         let metrics = &hpa.spec.metrics;
-        let own = metrics.iter().map(|it| format!("{{{}}}", it.selector()));
-        let own = own.filter(|it| it.starts_with(&format!("{{{OWNER}=")) && !it.contains(','));
-        let own: BTreeSet<String> = own.collect();
+        let start = format!("{OWNER}=");
+        let selectors: BTreeSet<String> = metrics
+            .iter()
+            .map(MetricSpec::selector)
+            .filter(|it| it.starts_with(&start) && !it.contains(','))
+            .map(|selector| format!("{{{selector}}}"))
+            .collect();
         let names: BTreeSet<String> = metrics.iter().map(MetricSpec::short_label).collect();
         if names.len() < metrics.len() {
             return self;
         }
-        for selector in own {
-            let mut shorten = |text: &mut String| {
-                if text.contains(&selector) {
-                    *text = text.replace(&selector, "");
-                }
-            };
-            self.why
-                .iter_mut()
-                .chain(&mut self.assuming)
-                .for_each(&mut shorten);
+        for selector in selectors {
+            let mut shorten = |text: &mut String| *text = text.replace(&selector, "");
+            let texts = self.why.iter_mut().chain(&mut self.assuming);
+            texts.for_each(&mut shorten);
             let sections = self.expected.iter_mut().chain(&mut self.sections);
             sections.for_each(|section| section.each_text(&mut shorten));
         }
@@ -294,20 +293,21 @@ impl Words<'_> {
     /// Whether a finding of at least a severity that is shown says what a note says.
     fn is_found(&self, note: &Note, least: Severity) -> bool {
         let all = &self.explanation.findings;
-        let shown = if self.wide {
+        let listed = if self.wide {
             all.iter().collect()
         } else {
             findings::shown(all, least)
         };
-        let mut shown = shown.into_iter().filter(|it| it.severity <= least);
+        let mut shown = listed.into_iter().filter(|it| it.severity <= least);
         let metrics = &self.explanation.hpa.spec.metrics;
         match &note.subject {
             Subject::StaleValues { metric } => {
-                let is_it = |place: &usize| match metric {
+                let stale = shown.filter(|it| it.code == Code::StaleSamples);
+                let mut places = stale.flat_map(|it| &it.metrics);
+                places.any(|place| match metric {
                     Some(name) => metrics[*place].name() == name,
                     None => metrics[*place].is_resource(),
-                };
-                shown.any(|it| it.code == Code::StaleSamples && it.metrics.iter().any(is_it))
+                })
             }
             Subject::NoSuchContainer { index } => {
                 shown.any(|it| it.code == Code::UnknownContainer && it.metrics.contains(index))
@@ -338,9 +338,9 @@ impl Words<'_> {
             Knowledge::Unknown => Some("the current replicas as the only recommendation"),
         };
         let is_used = pass.decision.stabilization().is_some();
-        let history = history.filter(|_| is_used);
-        let basis = pass.input.basis.iter().filter_map(basis::brief);
-        let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
+        let used = history.filter(|_| is_used).map(str::to_owned);
+        let basis = pass.input.basis.iter().filter_map(Basis::brief);
+        let all: Vec<String> = basis.chain(used).collect();
         (!all.is_empty()).then(|| format!("Assuming {}", list(&all)))
     }
 

@@ -18,7 +18,7 @@ struct PodColumns {
 
 impl PodColumns {
     fn names(self) -> Vec<(&'static str, bool)> {
-        let all = [
+        let columns = [
             (true, ("POD", false)),
             (self.usage, ("USAGE", true)),
             (self.request, ("REQUEST", true)),
@@ -26,7 +26,8 @@ impl PodColumns {
             (self.usage, ("COUNTED", true)),
             (true, ("BECAUSE", false)),
         ];
-        all.into_iter()
+        columns
+            .into_iter()
             .filter(|(is_shown, _)| *is_shown)
             .map(|(_, column)| column)
             .collect()

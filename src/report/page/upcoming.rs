@@ -41,12 +41,14 @@ impl Words<'_> {
         let rows = self.rows();
         let shown = if self.wide { SHOWN_WIDE } else { SHOWN };
         let between = rows.len().saturating_sub(shown);
-        let line = |row: &UpcomingRow| StepLine {
-            replicas: row.replicas,
-            text: self.when(row),
-            reason: None,
-        };
-        let mut lines: Vec<StepLine> = rows.iter().map(line).collect();
+        let mut lines: Vec<StepLine> = rows
+            .iter()
+            .map(|row| StepLine {
+                replicas: row.replicas,
+                text: self.when(row),
+                reason: None,
+            })
+            .collect();
         if between > 0 {
             lines.drain(shown - 1..rows.len() - 1);
             let left = &rows[shown - 2..];

@@ -11,14 +11,13 @@ use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::RecommendationOrigin;
-use crate::report::expected::lacking;
 use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
 use crate::snapshot::{Documents, ScaleError, UnreadCause};
 use crate::whatif::thresholds::Borders;
-use crate::words::{count, distance, duration, list, percent, sentence, time};
+use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,8 +150,8 @@ impl Words<'_> {
             && self.explanation.pass.decision.replicas_after() == Some(range.max)
         {
             let upcoming = self.explanation.upcoming;
-            let likely = upcoming.iter().find(|step| step.replicas < range.max);
-            let likely = likely.map_or(range.min, |step| step.replicas.max(range.min));
+            let fewer = upcoming.iter().find(|step| step.replicas < range.max);
+            let likely = fewer.map_or(range.min, |step| step.replicas.max(range.min));
             let or_fewer = if likely > range.min { " or fewer" } else { "" };
             let then = upcoming.iter().find(|step| step.range.max <= likely);
             let latest = then.map_or_else(String::new, |step| {
@@ -208,8 +207,11 @@ impl Words<'_> {
         } = *record;
         let after = distance(self.now(), time);
         let pass = self.explanation.pass;
-        let range = pass.outlook.refuted.or(self.explanation.range);
-        let range = range.filter(|_| in_range == Some(false));
+        let range = pass
+            .outlook
+            .refuted
+            .or(self.explanation.range)
+            .filter(|_| in_range == Some(false));
         let outside = match range {
             None if decides => {
                 "; of the possible answers, this is therefore the one shown".to_owned()
@@ -265,8 +267,8 @@ impl Words<'_> {
         let clock = self
             .explanation
             .clock_doubt
-            .filter(|doubt| doubt.alternative().is_some());
-        let clock = clock.map(|_| "the time is unknown".to_owned());
+            .filter(|doubt| doubt.alternative().is_some())
+            .map(|_| "the time is unknown".to_owned());
         if self.explanation.pass.input.evidence.past.is_some() {
             let sampled = "what lies between two samples is open".to_owned();
             let past = self.explanation.pass.input.evidence.past.as_ref();

@@ -28,6 +28,22 @@ pub struct Sighting {
     pub reason: &'static str,
 }
 
+impl Sighting {
+    /// Bounds nothing but the proposal.
+    fn new(proposal: RangeInclusive<i32>, reason: &'static str) -> Self {
+        Self {
+            proposal,
+            likely: None,
+            counted: None,
+            at_most: None,
+            at_least: None,
+            held_down_by: None,
+            held_up_by: None,
+            reason,
+        }
+    }
+}
+
 /// Reads a status; `None` if its pass did not reach the recommendations, or does not say.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     let (able, limited) = normalized(status)?;
@@ -143,14 +159,9 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
     };
     let at_most = (high < i32::MAX).then_some(high);
     Some(Sighting {
-        proposal,
-        likely: None,
-        counted: None,
         at_most,
-        at_least: None,
         held_down_by,
-        held_up_by: None,
-        reason,
+        ..Sighting::new(proposal, reason)
     })
 }
 
@@ -175,41 +186,31 @@ fn with_behavior(
         _ => return None,
     };
     let above = to.saturating_add(1);
-    let seen = |proposal, reason| Sighting {
-        proposal,
-        likely: None,
-        counted: None,
-        at_most: None,
-        at_least: None,
-        held_down_by: None,
-        held_up_by: None,
-        reason,
-    };
     Some(match (able, limited) {
-        ("ReadyForNewScale", LimitedScaling::No) => seen(to..=to, "ReadyForNewScale"),
+        ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, "ReadyForNewScale"),
         ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..seen(up_to(to - 1), "ReadyForNewScale")
+            ..Sighting::new(up_to(to - 1), "ReadyForNewScale")
         },
         ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            ..seen(from(above), "ReadyForNewScale")
+            ..Sighting::new(from(above), "ReadyForNewScale")
         },
         ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
-            ..seen(up_to(to - 1), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 1), "ScaleDownStabilized")
         },
         ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..seen(up_to(to - 2), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 2), "ScaleDownStabilized")
         },
         ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
-            ..seen(from(above), "ScaleUpStabilized")
+            ..Sighting::new(from(above), "ScaleUpStabilized")
         },
         ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            ..seen(from(above), "ScaleUpStabilized")
+            ..Sighting::new(from(above), "ScaleUpStabilized")
         },
         ("SucceededRescale", limited) if to > current => {
             let is_free = matches!(limited, LimitedScaling::No);
@@ -224,7 +225,7 @@ fn with_behavior(
             Sighting {
                 at_least: Some(low),
                 held_up_by,
-                ..seen(proposal, "SucceededRescale")
+                ..Sighting::new(proposal, "SucceededRescale")
             }
         }
         ("SucceededRescale", limited) if to < current => {
@@ -234,7 +235,7 @@ fn with_behavior(
             Sighting {
                 at_most: Some(high),
                 held_down_by,
-                ..seen(up_to(high), "SucceededRescale")
+                ..Sighting::new(up_to(high), "SucceededRescale")
             }
         }
         _ => return None,

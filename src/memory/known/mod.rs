@@ -230,20 +230,12 @@ impl Known<'_> {
     /// the next one from now: the earliest and the latest time of the first and the last of these.
     fn scheduled(&self) -> Option<(Timestamp, Timestamp)> {
         let written = self.on_schedule_since().filter(|_| !self.next_is_extra())?;
-        let earliest = |pass: i32| {
-            written
-                .minus(SECOND)
-                .plus(self.rhythm.period.saturating_mul(pass))
-        };
-        let latest = |pass: i32| {
-            written
-                .plus(SECOND)
-                .plus(self.rhythm.longest.saturating_mul(pass))
-        };
+        let (from, until) = (written.minus(SECOND), written.plus(SECOND));
+        let earliest = |pass: i32| from.plus(self.rhythm.period.saturating_mul(pass));
+        let latest = |pass: i32| until.plus(self.rhythm.longest.saturating_mul(pass));
         let first = (1..=MOST_GAPS).find(|pass| latest(*pass) >= self.now)?;
-        let follows = |pass: &i32| earliest(pass - 1) < self.now;
         let last = (first..=MOST_GAPS)
-            .take_while(follows)
+            .take_while(|pass| earliest(pass - 1) < self.now)
             .last()
             .unwrap_or(first);
         // The one before it has run by now.
@@ -763,18 +755,17 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
             reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
             _ => RescaleReason::None,
         };
-        let rescale = |time, gap| Rescale {
-            time,
-            size,
-            reason,
-            gap,
-        };
-        let (first, last) = (event.first.or(event.last), event.last.or(event.first));
-        if event.count > 1 {
-            rescales.extend(first.map(|time| rescale(time, separate.is_some())));
-        }
+        let first = event.first.or(event.last).filter(|_| event.count > 1);
+        let last = event.last.or(event.first);
         let hides = event.count > if separate.is_some() { 1 } else { 2 };
-        rescales.extend(last.map(|time| rescale(time, hides)));
+        for (time, gap) in [(first, separate.is_some()), (last, hides)] {
+            rescales.extend(time.map(|time| Rescale {
+                time,
+                size,
+                reason,
+                gap,
+            }));
+        }
     }
     rescales.sort_by_key(|rescale| rescale.time);
     // What a gap hides lies anywhere since the first of the repeats.

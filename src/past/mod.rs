@@ -344,8 +344,11 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
 /// Returns a field whose value was not the same as now.
 fn difference(field: &str, then: impl ToString, now: impl ToString) -> Option<PastField> {
     let (then, now) = (then.to_string(), now.to_string());
-    let field = field.to_owned();
-    (then != now).then_some(PastField { field, then, now })
+    (then != now).then(|| PastField {
+        field: field.to_owned(),
+        then,
+        now,
+    })
 }
 
 /// Runs the passes before one, whose history may matter to it.

@@ -405,23 +405,23 @@ impl<'h> Moments<'h> {
         }
         match spec.source() {
             MetricSource::External(_) => {
-                let values = values.into_iter().map(|(_, value)| ExternalValue {
+                let external = values.into_iter().map(|(_, value)| ExternalValue {
                     value,
                     ..ExternalValue::default()
                 });
-                MetricAnswer::External(values.collect())
+                MetricAnswer::External(external.collect())
             }
             MetricSource::Object(_) => {
-                let values = values.into_iter().map(|(_, value)| ObjectValue {
+                let of_object = values.into_iter().map(|(_, value)| ObjectValue {
                     value,
                     timestamp: None,
                 });
-                MetricAnswer::Object(values.collect())
+                MetricAnswer::Object(of_object.collect())
             }
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
-                let values = values.into_iter().filter_map(|(name, value)| {
+                let of_pods = values.into_iter().filter_map(|(name, value)| {
                     let pod = pods.iter().find(|pod| name.as_ref() == Some(&pod.name))?;
                     Some(PodValue {
                         pod: pod.name.clone(),
@@ -430,7 +430,7 @@ impl<'h> Moments<'h> {
                         window,
                     })
                 });
-                MetricAnswer::Pods(values.collect())
+                MetricAnswer::Pods(of_pods.collect())
             }
         }
     }

@@ -87,10 +87,10 @@ impl KeptTarget {
         {
             return None;
         }
-        let both = running
+        let both: Vec<(i64, i64)> = running
             .iter()
-            .filter_map(|(pod, before)| Some((*before, *own.get(pod)?)));
-        let both: Vec<(i64, i64)> = both.collect();
+            .filter_map(|(pod, before)| Some((*before, *own.get(pod)?)))
+            .collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
         let after: i128 = both.iter().map(|(_, after)| i128::from(*after)).sum();
         if before == after || before <= 0 || after <= 0 {
@@ -111,10 +111,8 @@ impl KeptTarget {
         }
         // An API server accepts no target below 1.
         let scale_up = at(kept.max(1))?;
-        let quantity = |milli: i128| {
-            let milli = i64::try_from(milli).ok()?;
-            Some(Quantity::from_milli(milli, format_of(spec.name())))
-        };
+        let format = format_of(spec.name());
+        let quantity = |milli: i128| Some(Quantity::from_milli(i64::try_from(milli).ok()?, format));
         Some(Self {
             metric: spec.label(&is.hpa.spec.metrics),
             index,

@@ -189,8 +189,11 @@ fn times<'a>(
         .conditions
         .iter()
         .map(|it| it.last_transition_time);
-    let events = evidence.events.iter().chain(&evidence.scaled);
-    let events = events.flat_map(|event| [event.first, event.last]);
+    let events = evidence
+        .events
+        .iter()
+        .chain(&evidence.scaled)
+        .flat_map(|event| [event.first, event.last]);
     let lease = evidence
         .lease
         .into_iter()

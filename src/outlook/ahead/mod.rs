@@ -105,13 +105,14 @@ impl Lookahead<'_> {
         } else {
             self.current
         };
-        let stops = stops.unwrap_or_default().iter();
-        let open = stops.clone().filter(|stop| stop.earliest <= time);
+        let all = stops.unwrap_or_default();
+        let open = all.iter().filter(|stop| stop.earliest <= time);
         let hull = open.fold((start, start), |(min, max), stop| {
             (min.min(stop.replicas), max.max(stop.replicas))
         });
         // A count that every course is sure to have reached has nothing left before it.
-        let left = stops
+        let left = all
+            .iter()
             .filter(|stop| stop.latest.is_some_and(|latest| latest <= time))
             .map(|stop| stop.replicas);
         let (down, up) = (self.desired < self.current, self.desired > self.current);

@@ -224,14 +224,6 @@ impl Expectation {
             }
         }
         let truth = |facts: &PassFacts<'_>| expression.truth(&|field| facts.get(field));
-        let hint = || {
-            if facts.with_history(truth) != Truth::Unknown {
-                return Some(facts.history_hint());
-            }
-            facts
-                .time_hint()
-                .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
-        };
         let found = truth(facts);
         let mut own = Self {
             expression: expression.text.clone(),
@@ -245,7 +237,13 @@ impl Expectation {
         };
         if found == Truth::Unknown {
             own.lack = expression.root.lack(&|field| facts.get(field));
-            own.hint = hint();
+            own.hint = if facts.with_history(truth) != Truth::Unknown {
+                Some(facts.history_hint())
+            } else {
+                facts
+                    .time_hint()
+                    .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+            };
         }
         own
     }
@@ -382,8 +380,11 @@ impl Gate {
             });
         }
         let (_, text) = meaning(ExpectShorthand::Change);
-        let unchanged = args.exit_code.then(|| Expression::parse(text));
-        let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
+        let unchanged = args
+            .exit_code
+            .then(|| Expression::parse(text))
+            .transpose()
+            .map_err(|e| unusable(text, e))?;
         Ok(Self {
             expected,
             unchanged,
@@ -460,8 +461,10 @@ impl Gate {
             .iter()
             .map(|expected| Expectation::new(expected, facts));
         let expectations: Vec<Expectation> = own.chain(judged).collect();
-        let unchanged = self.unchanged.as_ref();
-        let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
+        let unchanged = self
+            .unchanged
+            .as_ref()
+            .map(|expression| expression.truth(&|field| facts.get(field)));
         let verdict = ExpectationVerdict::of(&expectations, unchanged);
         (expectations, verdict)
     }

@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::pods::{ReplicasChange, be_ready, known_selector};
 use super::samples::unmeasured;
 use super::template::as_pod;
-use super::typed::{Assigned, Assumptions};
+use super::typed::Assumptions;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
 use crate::error::{Error, listed};
@@ -75,12 +75,12 @@ pub fn suppose_pods(
         Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
         Some(ReplicasChange::By(_)) | None => None,
     };
-    let (known, selector) = match known_scale(snapshot, workload) {
-        Ok(Some(known)) => known,
+    let (found, selector) = match known_scale(snapshot, workload) {
+        Ok(Some(found)) => found,
         Err(e) if !needs_none => return Err(e),
         Ok(None) | Err(_) => return Ok(()),
     };
-    let known = known.filter(|_| workload.is_none_or(Workload::states_replicas));
+    let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
     let stated = known
         .as_ref()
         .map(|scale| scale.spec_replicas)
@@ -143,8 +143,8 @@ pub fn suppose_pods(
     let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
     let notes = not_ready
         .into_iter()
-        .chain(workload.and_then(template_elsewhere));
-    let notes: Vec<Note> = notes.collect();
+        .chain(workload.and_then(template_elsewhere))
+        .collect::<Vec<Note>>();
     input.notes.extend(notes);
     place(input, &pod, scale, supposed);
     Ok(())
@@ -211,11 +211,11 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
         ..
     } = input;
     let prefix = format!("{}-assumed", snapshot.hpa.spec.scale_target_ref.name);
-    let named = |n: i32| Pod {
+    let pods = (1..=supposed.count).map(|n| Pod {
         name: format!("{prefix}-{n}").into(),
         ..pod.clone()
-    };
-    snapshot.pods = (1..=supposed.count).map(|n| named(n).into()).collect();
+    });
+    snapshot.pods = pods.map(Into::into).collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
         let subject = Subject::UnknownSelector { hpa: rival.key() };
@@ -259,9 +259,11 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
         .map(|(_, answer)| *answer = MetricAnswer::PodMetrics)
         .count();
     if answered > 0 && snapshot.pod_metrics.is_empty() {
-        let items = snapshot.pods.iter();
-        let items = items.map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into());
-        snapshot.pod_metrics = items.collect();
+        snapshot.pod_metrics = snapshot
+            .pods
+            .iter()
+            .map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into())
+            .collect();
     }
 }
 
@@ -327,14 +329,15 @@ fn of_candidates<'v>(
 
 /// Whether two workloads make the same pods, apart from their labels.
 fn is_same_pod(one: &Workload, other: &Workload) -> bool {
-    let pod = |own: &Workload| {
-        let template = own.template.as_deref().map(as_pod);
-        template.map(|template| Pod {
-            labels: Labels::default().into(),
-            ..template
-        })
-    };
-    pod(one) == pod(other)
+    unlabeled_pod(one) == unlabeled_pod(other)
+}
+
+fn unlabeled_pod(workload: &Workload) -> Option<Pod> {
+    let template = workload.template.as_deref().map(as_pod)?;
+    Some(Pod {
+        labels: Labels::default().into(),
+        ..template
+    })
 }
 
 /// Adds to a hint that the manifest of a target says the same, if it does: the replicas and the pods of a custom
@@ -377,8 +380,7 @@ fn scale_of(workload: &Workload) -> Scale {
     let selector = workload
         .selector
         .as_ref()
-        .and_then(|own| own.to_selector().ok());
-    let selector = selector
+        .and_then(|own| own.to_selector().ok())
         .map(|own| own.to_string())
         .unwrap_or_default()
         .into();
@@ -483,12 +485,12 @@ fn amount_of(
 ) -> Option<String> {
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
-    let is_amount = |own: &&Assigned| {
+    let amount = typed.find(|own| {
         own.wanted.is_of_resource(resource)
             && matches!(own.value, AssumedValue::Amount(_) | AssumedValue::Scale(_))
-    };
-    let typed = typed.find(is_amount).map(|own| own.flag.clone());
+    });
+    let flag = amount.map(|own| own.flag.clone());
     let of_trace = || values.trace?.amount_of(resource);
     let asked = || values.is_asked.then(|| "--prometheus".to_owned());
-    typed.or_else(of_trace).or_else(asked)
+    flag.or_else(of_trace).or_else(asked)
 }

@@ -304,20 +304,20 @@ impl Plan {
         candidate: &NamedSpec,
         passes: usize,
     ) -> Result<Option<CandidateRun>, Error> {
-        let mut own = self.prepare(&candidate.assumptions)?;
-        let Some(played) = own.play()? else {
+        let mut prepared = self.prepare(&candidate.assumptions)?;
+        let Some(played) = prepared.play()? else {
             return Ok(None);
         };
         let stretches = Stretches::of(replayed, &played, passes);
         let parted = replay
             .start()
-            .zip(own.start())
+            .zip(prepared.start())
             .filter(|_| !stretches.all.is_empty())
             .map(|(one, other)| Parting::find(one, other))
             .transpose()?
             .flatten();
         Ok(Some(CandidateRun {
-            run: own.into_run(&candidate.name, played),
+            run: prepared.into_run(&candidate.name, played),
             manifest: candidate.manifest.clone(),
             parted,
             stretches,

@@ -142,13 +142,13 @@ impl<'s> MetricContext<'s> {
         let mut seen = PodsSeen::default();
         let (mut step, outcome) = match spec.source() {
             MetricSource::Resource(source) => (
-                describe(&source.name, None, &source.target),
+                describe(&source.name, &source.target),
                 self.resource(&source.name, None, &source.target, answer, &mut seen),
             ),
             MetricSource::ContainerResource(source) => (
                 MetricStep {
                     container: Some(source.container.clone()),
-                    ..describe(&source.name, None, &source.target)
+                    ..describe(&source.name, &source.target)
                 },
                 self.resource(
                     &source.name,
@@ -159,44 +159,30 @@ impl<'s> MetricContext<'s> {
                 ),
             ),
             MetricSource::Pods(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe_selected(&source.metric, &source.target),
                 self.pods(source, answer, &mut seen),
             ),
-            MetricSource::Object(source) => {
-                let object = &source.described_object;
-                (
-                    MetricStep {
-                        described_object: Some(object.to_string()),
-                        ..describe(
-                            &source.metric.name,
-                            source.metric.selector.as_ref(),
-                            &source.target.of_its_type(),
-                        )
-                    },
-                    self.object(source, answer, &mut seen),
-                )
-            }
+            MetricSource::Object(source) => (
+                MetricStep {
+                    described_object: Some(source.described_object.to_string()),
+                    ..describe_selected(&source.metric, &source.target.of_its_type())
+                },
+                self.object(source, answer, &mut seen),
+            ),
             MetricSource::External(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe_selected(&source.metric, &source.target),
                 self.external(source, answer, &mut seen),
             ),
             MetricSource::Unknown => {
                 let error = format!("unknown metric source type {}", go::quote(&spec.type_));
                 (
-                    describe("", None, &MetricTarget::default()),
-                    Err(MetricFailure::Error(MetricError {
+                    describe("", &MetricTarget::default()),
+                    Err(MetricError {
                         reason: "InvalidMetricSourceType",
                         message: error.clone(),
                         error,
-                    })),
+                    }
+                    .into()),
                 )
             }
         };
@@ -250,12 +236,12 @@ impl<'s> MetricContext<'s> {
         if container.is_some() && self.rules.rejects_container_metrics {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
                          gate";
-            let (reason, message) = ("", String::new());
-            return Err(MetricFailure::Error(MetricError {
-                reason,
-                message,
+            return Err(MetricError {
+                reason: "",
+                message: String::new(),
                 error: error.to_owned(),
-            }));
+            }
+            .into());
         }
         // The fields decide, not the target's type.
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
@@ -746,14 +732,22 @@ impl<'s> MetricContext<'s> {
 
 const NO_ANSWER: MetricAnswer = MetricAnswer::PodMetrics;
 
-fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget) -> MetricStep {
+fn describe_selected(metric: &MetricIdentifier, target: &MetricTarget) -> MetricStep {
+    let selector = metric.selector.as_ref();
+    MetricStep {
+        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+        ..describe(&metric.name, target)
+    }
+}
+
+fn describe(name: &str, target: &MetricTarget) -> MetricStep {
     MetricStep {
         index: 0,
         type_: String::new(),
         name: name.to_owned(),
         container: None,
         described_object: None,
-        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+        selector: None,
         target: target.clone(),
         tolerance: Tolerances { down: 0.0, up: 0.0 },
         result: MetricResult::Error(MetricError {

@@ -29,8 +29,8 @@ pub(super) fn narrow(
         known,
         passes: &passes,
     };
-    let own = recommendations::added_bounds(known, sighting);
-    let (highest, lowest) = (recorded.highest(own), recorded.lowest(own));
+    let added = recommendations::added_bounds(known, sighting);
+    let (highest, lowest) = (recorded.highest(added), recorded.lowest(added));
     let (Some(highest), Some(lowest)) = (
         both(possible.highest, highest),
         both(possible.lowest, lowest),
@@ -174,24 +174,24 @@ impl RecordedPasses<'_> {
         })
     }
 
-    fn highest(&self, own: Bounds) -> Extreme {
+    fn highest(&self, added: Bounds) -> Extreme {
         let window = self.known.down_window;
         let at_most = self
             .possible(window)
             .map(|it| it.recommended.at_most)
-            .fold(own.at_most, Ord::max);
+            .fold(added.at_most, Ord::max);
         Extreme {
             at_least: self.certain(window).map(|it| it.recommended.at_least).max(),
             at_most: (at_most < i32::MAX && self.reaches(window)).then_some(at_most),
         }
     }
 
-    fn lowest(&self, own: Bounds) -> Extreme {
+    fn lowest(&self, added: Bounds) -> Extreme {
         let window = self.known.up_window;
         let at_least = self
             .possible(window)
             .map(|it| it.recommended.at_least)
-            .fold(own.at_least, Ord::min);
+            .fold(added.at_least, Ord::min);
         let at_most = self.certain(window).map(|it| it.recommended.at_most);
         Extreme {
             at_least: (at_least > 0 && self.reaches(window)).then_some(at_least),

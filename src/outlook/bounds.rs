@@ -174,12 +174,12 @@ impl Limits<'_> {
     /// direction count, a longer period starts no nearer than the shorter one, because they are assumed to fit
     /// into 32 bits together with the replicas: otherwise they could lead to any start.
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
-        let own = policies
+        let highest = policies
             .iter()
             .map(|policy| highest_start(policy, self.direction));
         [i32::MIN, 0, shorter, i32::MAX]
             .into_iter()
-            .chain(own)
+            .chain(highest)
             .filter(move |start| {
                 self.version.both_directions
                     || match self.direction {

@@ -83,8 +83,8 @@ impl Outlook {
     /// be read.
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
-        let all = self.extremes.iter().map(|extreme| extreme.replicas);
-        Some(all.fold(
+        let possible = self.extremes.iter().map(|extreme| extreme.replicas);
+        Some(possible.fold(
             Range {
                 min: likely,
                 max: likely,

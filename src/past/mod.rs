@@ -275,15 +275,15 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
     if let Some(min) = of(&history.min) {
         changed.extend(difference(
             "minReplicas",
-            min,
-            spec.min_replicas.unwrap_or(1),
+            &min,
+            &spec.min_replicas.unwrap_or(1),
         ));
         if Some(min) != spec.min_replicas.or(Some(1)) {
             spec.min_replicas = Some(min);
         }
     }
     if let Some(max) = of(&history.max) {
-        changed.extend(difference("maxReplicas", max, spec.max_replicas));
+        changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
         spec.max_replicas = max;
     }
     let names: Vec<String> = spec
@@ -319,7 +319,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         let mut is_told = false;
         if let (Some(now), Some(then)) = (average_utilization, recorded("utilization")) {
             let (percent_then, percent_now) = (format!("{then}%"), format!("{now}%"));
-            changed.extend(difference(&field, percent_then, percent_now));
+            changed.extend(difference(&field, &percent_then, &percent_now));
             *now = then as i32;
             is_told = true;
         }
@@ -332,7 +332,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
             let milli = (then * 1e3).round();
             if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
                 let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
-                changed.extend(difference(&field, &then, &*now));
+                changed.extend(difference(&field, &then, now));
                 *now = then;
             }
         }
@@ -342,7 +342,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
 }
 
 /// Returns a field whose value was not the same as now.
-fn difference(field: &str, then: impl ToString, now: impl ToString) -> Option<PastField> {
+fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<PastField> {
     let (then, now) = (then.to_string(), now.to_string());
     (then != now).then(|| PastField {
         field: field.to_owned(),

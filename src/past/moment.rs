@@ -280,12 +280,12 @@ impl<'h> Moments<'h> {
         wanted.dedup();
         snapshot.pods.clear();
         snapshot.pod_metrics.clear();
-        for own in &self.history.pods {
-            if !exists(self.history, own, millis, view.is_later) {
+        for recorded in &self.history.pods {
+            if !exists(self.history, recorded, millis, view.is_later) {
                 continue;
             }
-            let pod = self.pod(own, base, millis, view.is_later);
-            let usage = usage(own, &pod, &wanted, millis, view);
+            let pod = self.pod(recorded, base, millis, view.is_later);
+            let usage = usage(recorded, &pod, &wanted, millis, view);
             snapshot.pods.push(Shared::from(pod));
             snapshot.pod_metrics.extend(usage.map(Shared::from));
         }
@@ -451,11 +451,8 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
         let later = history.desired.next(until).map(|(_, later)| later);
         let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
-        let own = steps(history, before, (until, after));
-        changes.extend(
-            own.into_iter()
-                .map(|change| RecordedChange { by_pass, ..change }),
-        );
+        let steps = steps(history, before, (until, after)).into_iter();
+        changes.extend(steps.map(|change| RecordedChange { by_pass, ..change }));
     }
     changes
 }
@@ -514,8 +511,8 @@ pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), E
     } = input;
     let hpa = &snapshot.hpa;
     let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
-    let own = surroundings.workload(&hpa.spec.scale_target_ref);
-    let template = own.and_then(|own| own.template.as_deref());
+    let workload = surroundings.workload(&hpa.spec.scale_target_ref);
+    let template = workload.and_then(|own| own.template.as_deref());
     let pods = snapshot.pods.iter().map(|pod| &**pod);
     let mut models = template.into_iter().chain(pods);
     let model = models.find(|pod| selector.matches(&pod.labels)).cloned();
@@ -732,10 +729,10 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     });
     let mut is_old = false;
     let mut candidates = Vec::new();
-    for own in rates {
-        is_old |= own.end <= millis - AGE;
-        if own.end > millis - AGE - WINDOW && own.end - own.window < millis {
-            candidates.push(own);
+    for rate in rates {
+        is_old |= rate.end <= millis - AGE;
+        if rate.end > millis - AGE - WINDOW && rate.end - rate.window < millis {
+            candidates.push(rate);
         }
     }
     pick(&candidates, millis, !is_old, view)

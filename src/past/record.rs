@@ -223,8 +223,8 @@ fn rescaling(past: &Past, time: impl Fn(&PastRescale) -> Timestamp) -> Past {
 fn along(past: &Past, path: &ReplayedCourse) -> Past {
     let mut past = past.clone();
     for pass in &mut past.passes {
-        let own = path.recommended.iter().find(|own| own.time == pass.time);
-        pass.likely = own.map(|own| own.replicas).or(pass.likely);
+        let recommended = path.recommended.iter().find(|own| own.time == pass.time);
+        pass.likely = recommended.map(|own| own.replicas).or(pass.likely);
     }
     for rescale in &mut past.rescales {
         let PastRescale {
@@ -234,8 +234,8 @@ fn along(past: &Past, path: &ReplayedCourse) -> Past {
             ..
         } = *rescale;
         let mut events = path.rescales.iter().filter(|own| own.replicas == replicas);
-        let own = events.find(|own| from <= own.time && own.time <= until);
-        rescale.likely = own.map(|own| own.time);
+        let event = events.find(|own| from <= own.time && own.time <= until);
+        rescale.likely = event.map(|own| own.time);
     }
     past
 }

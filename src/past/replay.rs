@@ -130,7 +130,7 @@ impl Replayer {
             }
         }
         counts.retain(|count| left.contains(*count));
-        let mut all = Vec::new();
+        let mut courses = Vec::new();
         for count in counts {
             let mut next = asked.clone();
             if count != outcome {
@@ -148,9 +148,9 @@ impl Replayer {
             if passes[at].place <= 0 {
                 next.left = count;
             }
-            all.push(next);
+            courses.push(next);
         }
-        all
+        courses
     }
 
     /// Runs a pass, whose own recommendation is the last one.
@@ -213,12 +213,12 @@ impl Replayer {
             }
         } else {
             let since = time.minus(infer::window(&self.bare.hpa, &self.bare.controller));
-            for own in other.recommended.iter_mut().filter(|own| own.time > since) {
-                let Bounds { at_least, at_most } = bounds_of(passes, own);
-                own.replicas = if count < outcome {
-                    own.replicas.min(count).max(at_least)
+            for entry in other.recommended.iter_mut().filter(|own| own.time > since) {
+                let Bounds { at_least, at_most } = bounds_of(passes, entry);
+                entry.replicas = if count < outcome {
+                    entry.replicas.min(count).max(at_least)
                 } else {
-                    own.replicas.max(count).min(at_most)
+                    entry.replicas.max(count).min(at_most)
                 };
             }
         }

@@ -73,7 +73,7 @@ impl KeptTarget {
             .average_utilization
             .filter(|_| target.average_value.is_none())?;
         let (then, now) = (probe(is, index), probe(was, place));
-        let own = requests(then.metric(0)?, is, |_| true)?;
+        let requested = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
         let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;
         // With other containers the usage is another one, too.
@@ -83,13 +83,13 @@ impl KeptTarget {
         };
         if !running
             .keys()
-            .all(|pod| !own.contains_key(pod) || same(pod))
+            .all(|pod| !requested.contains_key(pod) || same(pod))
         {
             return None;
         }
         let both: Vec<(i64, i64)> = running
             .iter()
-            .filter_map(|(pod, before)| Some((*before, *own.get(pod)?)))
+            .filter_map(|(pod, before)| Some((*before, *requested.get(pod)?)))
             .collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
         let after: i128 = both.iter().map(|(_, after)| i128::from(*after)).sum();

@@ -577,7 +577,7 @@ impl Known<'_> {
     /// known.
     pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
         let last = self.hpa.status.current_replicas;
-        let own = self.current.min(last)..=self.current.max(last);
+        let there = self.current.min(last)..=self.current.max(last);
         let seen = &self.seen[self
             .seen
             .partition_point(|seen| seen.until.plus(SECOND) <= time)..];
@@ -585,12 +585,12 @@ impl Known<'_> {
             return self
                 .status_written()
                 .filter(|own| own.minus(SECOND) <= time)
-                .map(|_| own);
+                .map(|_| there);
         };
         if first.time.minus(SECOND) > time || !self.are_all_seen() {
             return None;
         }
-        seen.iter().try_fold(own, |found, seen| {
+        seen.iter().try_fold(there, |found, seen| {
             let replicas = seen.replicas?;
             Some(replicas.min(*found.start())..=replicas.max(*found.end()))
         })
@@ -672,14 +672,14 @@ impl Known<'_> {
     /// Returns when passes wrote their status, where known.
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
-        let own = self
+        let latest = self
             .status_written()
-            .filter(|own| last.is_none_or(|last| last < *own));
+            .filter(|written| last.is_none_or(|last| last < *written));
         self.seen
             .iter()
             .filter(|seen| !seen.spec_changed)
             .map(|seen| seen.time)
-            .chain(own)
+            .chain(latest)
     }
 
     /// Returns the minimum age, at the next pass, of what a pass did by some time. Regular passes are whole

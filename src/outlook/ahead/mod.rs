@@ -140,7 +140,7 @@ impl Lookahead<'_> {
             .collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
-        let all: BTreeSet<i32> = runs
+        let reached: BTreeSet<i32> = runs
             .iter()
             .flatten()
             .map(|(replicas, _)| *replicas)
@@ -152,7 +152,7 @@ impl Lookahead<'_> {
             let mut before = self.current;
             for (after, time) in steps {
                 let (low, high) = (before.min(*after), before.max(*after));
-                for replicas in all
+                for replicas in reached
                     .range(low..=high)
                     .filter(|replicas| **replicas != before)
                 {

@@ -225,7 +225,7 @@ impl Expectation {
         }
         let truth = |facts: &PassFacts<'_>| expression.truth(&|field| facts.get(field));
         let found = truth(facts);
-        let mut own = Self {
+        let mut expectation = Self {
             expression: expression.text.clone(),
             fail_on: *fail_on,
             truth: found,
@@ -236,8 +236,8 @@ impl Expectation {
             is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
         };
         if found == Truth::Unknown {
-            own.lack = expression.root.lack(&|field| facts.get(field));
-            own.hint = if facts.with_history(truth) != Truth::Unknown {
+            expectation.lack = expression.root.lack(&|field| facts.get(field));
+            expectation.hint = if facts.with_history(truth) != Truth::Unknown {
                 Some(facts.history_hint())
             } else {
                 facts
@@ -245,7 +245,7 @@ impl Expectation {
                     .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
             };
         }
-        own
+        expectation
     }
 
     /// That nothing is found of what `--fail-on` names; `found` is what is, in the first pass of a run unless
@@ -456,11 +456,12 @@ impl Gate {
         facts: &PassFacts<'_>,
         judged: impl IntoIterator<Item = Expectation>,
     ) -> (Vec<Expectation>, ExpectationVerdict) {
-        let own = self
+        let expectations: Vec<Expectation> = self
             .expected
             .iter()
-            .map(|expected| Expectation::new(expected, facts));
-        let expectations: Vec<Expectation> = own.chain(judged).collect();
+            .map(|expected| Expectation::new(expected, facts))
+            .chain(judged)
+            .collect();
         let unchanged = self
             .unchanged
             .as_ref()

@@ -1022,9 +1022,9 @@ impl fmt::Display for Operand {
                 let is_sum = |chain: &[(Sign, Self)]| {
                     matches!(chain.first(), Some((Sign::Plus | Sign::Minus, _)))
                 };
-                let own = is_sum(rest);
+                let adds = is_sum(rest);
                 let is_tighter = |part: &Self| match part {
-                    Self::Chain(_, inner) => own && !is_sum(inner),
+                    Self::Chain(_, inner) => adds && !is_sum(inner),
                     _ => true,
                 };
                 let parts = rest.iter().map(|(sign, part)| (Some(*sign), part));
@@ -1059,11 +1059,11 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(of, field) => {
-                let of = RUNS
+                let run = RUNS
                     .iter()
                     .find(|(_, one)| one == of)
                     .map_or("", |(name, _)| name);
-                write!(f, "{of}.{}", field.name())
+                write!(f, "{run}.{}", field.name())
             }
             Self::Pass(field) => f.write_str(field.name()),
             Self::Metric(metric, field) => {

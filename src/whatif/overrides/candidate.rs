@@ -222,25 +222,9 @@ impl Candidate {
         };
         let (of_others, fitting): (Vec<&Manifest>, Vec<&Manifest>) =
             all_fitting.iter().copied().partition(is_of_other);
-        let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
-        let mut of_target = self
-            .workloads
-            .iter()
-            .filter(|WorkloadManifest { object, .. }| {
-                let Metadata {
-                    name, namespace, ..
-                } = &object.metadata;
-                *name == target.name && object.is_kind_of(target) && here(namespace)
-            });
-        let workload = of_target.next();
-        if let (Some(workload), Some(_)) = (workload, of_target.next()) {
-            let (origin, workload) = (&self.origin, workload.object.reference());
-            return Err(
-                Error::usage(format!("{origin}: contains {workload} more than once"))
-                    .hint("keep one of them"),
-            );
-        }
-        let chosen = match (&own[..], &fitting[..], &self.hpas[..]) {
+        let of_hpa: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
+        let workload = self.workload_of(target, here)?;
+        let chosen = match (&of_hpa[..], &fitting[..], &self.hpas[..]) {
             ([one], ..) | ([], [one], _) => Some(*one),
             ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // One of this name for another target contradicts, whatever else there is.
@@ -280,6 +264,28 @@ impl Candidate {
             workload,
             ignored,
         })
+    }
+
+    fn workload_of(
+        &self,
+        target: &CrossVersionObjectReference,
+        here: impl Fn(&Option<String>) -> bool,
+    ) -> Result<Option<&WorkloadManifest>, Error> {
+        let mut of_target = self.workloads.iter().filter(|it| {
+            let metadata = &it.object.metadata;
+            metadata.name == target.name
+                && it.object.is_kind_of(target)
+                && here(&metadata.namespace)
+        });
+        let workload = of_target.next();
+        if let (Some(workload), Some(_)) = (workload, of_target.next()) {
+            let (origin, workload) = (&self.origin, workload.object.reference());
+            return Err(
+                Error::usage(format!("{origin}: contains {workload} more than once"))
+                    .hint("keep one of them"),
+            );
+        }
+        Ok(workload)
     }
 
     /// The manifests that are of no use here.
@@ -340,10 +346,11 @@ impl Candidate {
             let workload = surroundings
                 .workload(target)
                 .or_else(|| manifests.find(is_target))?;
-            let own = workload.selector.as_ref()?.to_selector().ok()?;
+            let others = workload.selector.as_ref()?.to_selector().ok()?;
             let mut pods = snapshot.pods.iter();
-            let shares = pods.any(|pod| selector.matches(&pod.labels) && own.matches(&pod.labels));
-            shares.then(|| (it, workload.to_scale(own.to_string())))
+            let shares =
+                pods.any(|pod| selector.matches(&pod.labels) && others.matches(&pod.labels));
+            shares.then(|| (it, workload.to_scale(others.to_string())))
         });
         with_scale.collect()
     }
@@ -665,11 +672,11 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
     };
     let has_hpa = count(objects, options) > 0;
     let mut made: Vec<UndecodedHpa> = Vec::new();
-    let all = objects
+    let scaled_objects = objects
         .scaled_objects
         .iter()
         .zip(&objects.undecoded_scaled_objects);
-    for (object, whole) in all {
+    for (object, whole) in scaled_objects {
         let (name, target) = keda::identity(whole.json.expose());
         let Metadata {
             namespace: stated,

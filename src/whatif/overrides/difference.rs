@@ -38,13 +38,13 @@ pub(super) fn differences(
     running: &HpaSpec,
     candidate: &HpaSpec,
 ) -> Result<Vec<Difference>, Error> {
-    let mut all = fields(running, candidate)?;
-    all.extend(targets(running, candidate));
-    all.sort_by_key(|own| match own.path.first() {
+    let mut differences = fields(running, candidate)?;
+    differences.extend(targets(running, candidate));
+    differences.sort_by_key(|own| match own.path.first() {
         Some(PathStep::Name(name)) => ORDER.iter().position(|it| it == name),
         _ => ORDER.iter().position(|it| *it == "metrics"),
     });
-    if all.is_empty() && running != candidate {
+    if differences.is_empty() && running != candidate {
         let (item, assumed) = match (&candidate.behavior, running.metrics == candidate.metrics) {
             (_, false) => ("metrics", "in another order"),
             (Some(_), true) => ("behavior", "the defaults"),
@@ -54,7 +54,7 @@ pub(super) fn differences(
             Some(_) => "the defaults",
             None => NONE,
         });
-        all.push(Difference {
+        differences.push(Difference {
             path: vec![PathStep::Name(item.to_owned())],
             own: Override::new(
                 item,
@@ -63,7 +63,7 @@ pub(super) fn differences(
             ),
         });
     }
-    Ok(all)
+    Ok(differences)
 }
 
 /// All fields but metrics. A behavior that only one of the two has is compared with the defaults.
@@ -164,9 +164,9 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
         .chain(&candidate.metrics)
         .cloned()
         .collect();
-    let of = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
+    let item = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
     let mut left: Vec<&MetricSpec> = running.metrics.iter().collect();
-    let mut all = Vec::new();
+    let mut differences = Vec::new();
     for (place, metric) in candidate.metrics.iter().enumerate() {
         let source = source_of(metric);
         let place_before = left.iter().position(|own| source_of(own) == source);
@@ -179,23 +179,23 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
         let whole = [now, before].map(|it| it.map(|it| it.value.is_some()));
         let typed = matches!(whole, [Some(now), Some(before)] if now != before);
         let own = Override::new(
-            of(metric),
+            item(metric),
             text(now, typed).to_string(),
             Some(text(before, typed)),
         );
-        all.push(Difference {
+        differences.push(Difference {
             path: target_path(metric, place).to_vec(),
             own,
         });
     }
-    all.extend(left.into_iter().map(|metric| {
-        let own = Override::new(of(metric), NONE, Some(text(metric.target(), false)));
+    differences.extend(left.into_iter().map(|metric| {
+        let own = Override::new(item(metric), NONE, Some(text(metric.target(), false)));
         Difference {
             path: Vec::new(),
             own,
         }
     }));
-    all
+    differences
 }
 
 /// A target, with its type where that is asked for.

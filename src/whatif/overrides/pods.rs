@@ -190,10 +190,10 @@ impl PodChanges {
             (State::Pending, &self.pending),
         ];
         let mut chosen: Vec<(Box<str>, State)> = Vec::new();
-        let all = lists
+        let asked = lists
             .iter()
             .flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
-        for (state, which) in all.clone() {
+        for (state, which) in asked.clone() {
             let Which::Named(name) = which else { continue };
             named(snapshot, name)?;
             if let Some((_, other)) = chosen.iter().find(|(pod, _)| **pod == **name) {
@@ -211,7 +211,7 @@ impl PodChanges {
         } else {
             uncounted(snapshot, decision)
         };
-        for (state, which) in all {
+        for (state, which) in asked {
             if let Which::Count(count) = *which {
                 choose(count, state, snapshot, &uncounted, &mut chosen)?;
             }
@@ -221,11 +221,11 @@ impl PodChanges {
         }
         for (state, _) in lists {
             let word = state.flag().trim_start_matches('-');
-            let own = chosen
+            let names: Vec<Box<str>> = chosen
                 .iter()
-                .filter(|(_, s)| *s == state)
-                .map(|(name, _)| name.clone());
-            let names: Vec<Box<str>> = own.collect();
+                .filter(|(_, own)| *own == state)
+                .map(|(name, _)| name.clone())
+                .collect();
             if !names.is_empty() {
                 let item = Override::event(format!("{word} pods"), names.join(", "));
                 overrides.push(item.of_pods(names));
@@ -505,12 +505,12 @@ fn scale_to(
 /// The pods that are not ready, or do not count with a value for some metric.
 fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     let looked = decision.metrics().next().is_some();
-    let own;
+    let looked_at;
     let decision = if looked {
         decision
     } else {
-        own = look(snapshot);
-        &own
+        looked_at = look(snapshot);
+        &looked_at
     };
     let rows = decision
         .metrics()
@@ -559,19 +559,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
             _ => None,
         })
         .collect();
-    let prefix = format!("{}-assumed-", model.name);
-    let taken: HashSet<Box<str>> = snapshot
-        .pods
-        .iter()
-        .filter(|pod| pod.name.starts_with(&prefix))
-        .map(|pod| pod.name.clone())
-        .collect();
-    let names: Vec<_> = (1..)
-        .map(|n| format!("{prefix}{n}").into_boxed_str())
-        .filter(|name| !taken.contains(name))
-        .take(count)
-        .collect();
-    for (place, name) in names.into_iter().enumerate() {
+    for (place, name) in new_names(snapshot, model, count).into_iter().enumerate() {
         let mut pod = Pod {
             name: name.clone(),
             node: None,
@@ -604,6 +592,22 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
             }
         }
     }
+}
+
+/// Names for new pods that no pod has.
+fn new_names(snapshot: &Snapshot, model: &Pod, count: usize) -> Vec<Box<str>> {
+    let prefix = format!("{}-assumed-", model.name);
+    let taken: HashSet<&str> = snapshot
+        .pods
+        .iter()
+        .map(|pod| &*pod.name)
+        .filter(|name| name.starts_with(&prefix))
+        .collect();
+    (1..)
+        .map(|n| format!("{prefix}{n}").into_boxed_str())
+        .filter(|name| !taken.contains(&**name))
+        .take(count)
+        .collect()
 }
 
 /// The average of some values.

@@ -239,38 +239,40 @@ pub(super) fn set_requests(
     } = input;
     let selector = known_selector(snapshot)?;
     let mut any = false;
-    for own in new {
-        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(own, pod);
+    for request in new {
+        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(request, pod);
         // What is typed goes before a template.
-        overrides.retain(|it| it.item != own.item());
-        let both = was
+        overrides.retain(|it| it.item != request.item());
+        let pairs = was
             .iter()
             .map(|pod| &**pod)
             .zip(snapshot.pods.iter().map(|pod| &**pod));
-        let both = || both.clone().filter(|(_, pod)| is_meant(pod));
-        let observed = own.reported(both().map(|(was, _)| was));
+        let both = || pairs.clone().filter(|(_, pod)| is_meant(pod));
+        let observed = request.reported(both().map(|(was, _)| was));
         let pods = snapshot.pods.iter().map(|pod| &**pod);
-        any |= own.changes(pods.filter(|pod| is_meant(pod)))?;
-        let subject = Subject::RequestFar { item: own.item() };
+        any |= request.changes(pods.filter(|pod| is_meant(pod)))?;
+        let subject = Subject::RequestFar {
+            item: request.item(),
+        };
         notes.retain(|note| note.subject != subject);
-        notes.extend(own.far(both())?);
+        notes.extend(request.far(both())?);
         let of_target = snapshot.pods.iter_mut().filter(|pod| is_meant(pod));
         for pod in of_target {
-            own.set(pod)?;
+            request.set(pod)?;
         }
         let templates = surroundings
             .workloads
             .iter_mut()
             .filter_map(|it| it.template.as_mut());
         for template in templates.filter(|template| selector.matches(&template.labels)) {
-            own.set(template)?;
+            request.set(template)?;
         }
         let pods = snapshot.pods.iter().map(|pod| &**pod);
-        let result = own.reported(pods.filter(|pod| is_meant(pod)));
-        let is_multiple = matches!(own.to, RequestChange::Times(_));
+        let result = request.reported(pods.filter(|pod| is_meant(pod)));
+        let is_multiple = matches!(request.to, RequestChange::Times(_));
         overrides.push(Override {
             result: result.filter(|_| is_multiple),
-            ..Override::new(own.item(), &*own.text, observed)
+            ..Override::new(request.item(), &*request.text, observed)
         });
     }
     if any {
@@ -354,8 +356,11 @@ pub(super) fn set_typed(
     let mut new: Vec<NewRequest> = Vec::new();
     let mut flags: Vec<&str> = Vec::new();
     for typed in typed {
-        for own in typed.of_pods(snapshot, &pods)? {
-            let own = NewRequest { is_nameless, ..own };
+        for request in typed.of_pods(snapshot, &pods)? {
+            let own = NewRequest {
+                is_nameless,
+                ..request
+            };
             let is_same = |other: &NewRequest| {
                 (&other.container, &other.resource) == (&own.container, &own.resource)
             };

@@ -79,9 +79,9 @@ struct Patch {
 
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let mut own = Self::default();
+        let mut changes = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            own.fields.extend(value.map(|value| Patch {
+            changes.fields.extend(value.map(|value| Patch {
                 path: vec![PathStep::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
@@ -90,12 +90,12 @@ impl SpecChanges {
             }));
         }
         for text in &typed.fields {
-            own.add_field(text, SET)?;
+            changes.add_field(text, SET)?;
         }
         for text in &typed.targets {
-            own.add_target(text, "--target ")?;
+            changes.add_target(text, "--target ")?;
         }
-        Ok(own)
+        Ok(changes)
     }
 
     /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.

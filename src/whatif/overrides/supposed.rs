@@ -65,12 +65,12 @@ pub fn suppose_pods(
     } = &*input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let own = surroundings.workload(target);
-    let candidate = match own {
+    let running = surroundings.workload(target);
+    let candidate = match running {
         Some(_) => None,
         None => of_candidates(&snapshot.hpa, assumptions, values)?,
     };
-    let workload = own.or(candidate.map(|manifest| &manifest.object));
+    let workload = running.or(candidate.map(|manifest| &manifest.object));
     let typed = match assumptions.pods.replicas {
         Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
         Some(ReplicasChange::By(_)) | None => None,
@@ -86,11 +86,7 @@ pub fn suppose_pods(
         .map(|scale| scale.spec_replicas)
         .filter(|_| candidate.is_none());
     let scale = match (typed, known) {
-        (Some(replicas), _) => Some(Scale {
-            spec_replicas: replicas,
-            status_replicas: replicas,
-            selector,
-        }),
+        (Some(replicas), _) => Some(scale_with(replicas, selector)),
         // The status of a workload that its controller has not seen yet.
         (None, Some(scale)) if scale.status_replicas == 0 => Some(Scale {
             status_replicas: scale.spec_replicas,
@@ -140,7 +136,7 @@ pub fn suppose_pods(
         template,
     };
     let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
-    let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
+    let not_ready = running.filter(|_| is_as_read).and_then(some_not_ready);
     let notes = not_ready
         .into_iter()
         .chain(workload.and_then(template_elsewhere))
@@ -273,12 +269,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
         return Ok(());
     };
     if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
-        let (replicas, selector) = (typed.after(0)?, selector.clone());
-        snapshot.scale = Ok(Scale {
-            spec_replicas: replicas,
-            status_replicas: replicas,
-            selector,
-        });
+        snapshot.scale = Ok(scale_with(typed.after(0)?, selector.clone()));
     }
     Ok(())
 }
@@ -297,12 +288,12 @@ fn of_candidates<'v>(
         .candidates
         .iter()
         .filter_map(|candidate| candidate.choose(hpa, &[]).ok());
-    let all: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
-    let Some(first) = all.first() else {
+    let manifests: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
+    let Some(first) = manifests.first() else {
         return Ok(None);
     };
     let reference = first.object.reference();
-    if let Some(other) = all
+    if let Some(other) = manifests
         .iter()
         .find(|other| !is_same_pod(&first.object, &other.object))
     {
@@ -314,7 +305,12 @@ fn of_candidates<'v>(
         return Err(Error::usage(message).hint(hint));
     }
     let replicas = |own: &WorkloadManifest| own.object.replicas;
-    let states_them = || all.iter().copied().filter(|own| replicas(own).is_some());
+    let states_them = || {
+        manifests
+            .iter()
+            .copied()
+            .filter(|own| replicas(own).is_some())
+    };
     let stated = states_them().next().unwrap_or(first);
     if let Some(other) = states_them().find(|other| replicas(other) != replicas(stated))
         && assumptions.pods.replicas.is_none()
@@ -364,12 +360,12 @@ fn if_meant(unscaled: &[String]) -> String {
 
 /// Notes that a Rollout takes its template from another object, which is unknown.
 fn template_elsewhere(rollout: &Workload) -> Option<Note> {
-    let of = rollout
+    let elsewhere = rollout
         .template_of
         .as_ref()
         .filter(|_| rollout.template.is_none())?;
     Some(Note::new(format!(
-        "{} has the template of {of} (spec.workloadRef), which the input lacks: the pods are assumed \
+        "{} has the template of {elsewhere} (spec.workloadRef), which the input lacks: the pods are assumed \
          without it",
         rollout.reference()
     )))
@@ -384,7 +380,10 @@ fn scale_of(workload: &Workload) -> Scale {
         .map(|own| own.to_string())
         .unwrap_or_default()
         .into();
-    let replicas = workload.wanted();
+    scale_with(workload.wanted(), selector)
+}
+
+fn scale_with(replicas: i32, selector: ScaleSelector) -> Scale {
     Scale {
         spec_replicas: replicas,
         status_replicas: replicas,

@@ -224,20 +224,20 @@ fn change(
         })
         .collect();
     let mut requests: Vec<NewRequest> = Vec::new();
-    for own in made.iter().flat_map(RevisionPods::requests) {
-        if !requests.contains(own) {
-            requests.push(own.clone());
+    for request in made.iter().flat_map(RevisionPods::requests) {
+        if !requests.contains(request) {
+            requests.push(request.clone());
         }
     }
-    for own in &mut requests {
-        own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
+    for request in &mut requests {
+        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
     }
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
     set_requests(input, was, &requests, &makes, overrides)?;
     let mut changes: Vec<&ContainerChange> = Vec::new();
-    for own in made.iter().flat_map(|own| &own.changes) {
-        if !changes.contains(&own) {
-            changes.push(own);
+    for change in made.iter().flat_map(|own| &own.changes) {
+        if !changes.contains(&change) {
+            changes.push(change);
         }
     }
     let unmeasured = changes.iter().filter_map(|change| match change {
@@ -445,14 +445,14 @@ fn by_template<'p>(
         surroundings,
         ..
     } = input;
-    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in pods {
         if let Some(revision) = pod.revision() {
-            of.entry(revision).or_default().push(pod);
+            by_revision.entry(revision).or_default().push(pod);
         }
     }
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let current = surroundings.current_revision(target, &of);
+    let current = surroundings.current_revision(target, &by_revision);
     let is_current =
         |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
     let mut made = vec![(running.cloned(), Vec::new())];
@@ -461,7 +461,7 @@ fn by_template<'p>(
         let place = match pod.revision().filter(|_| !is_current(pod)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
-                // The template of the target itself is that of the current revision.
+                // The template by_revision the target itself is that by_revision the current revision.
                 let owner = pod
                     .owner
                     .as_deref()
@@ -592,12 +592,12 @@ pub(super) fn as_pod(template: &Pod) -> Pod {
     let of_containers = ["cpu", "memory"]
         .into_iter()
         .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
-    let own = pod
+    let of_pod = pod
         .limits
         .0
         .iter()
         .filter(|(resource, _)| is_pod_level_resource(resource));
-    let defaults: Vec<_> = of_containers.chain(own.cloned()).collect();
+    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
     for (resource, amount) in defaults {
         if pod.requests.get(&resource).is_none() {
             pod.requests.0.push((resource, amount));
@@ -649,13 +649,13 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
         ))
     });
     let whole = (None, &before.requests, &template.requests);
-    let mut all = Vec::new();
+    let mut requests = Vec::new();
     for (container, before, after) in pairs.chain([whole]) {
         let changed = after
             .0
             .iter()
             .filter(|(resource, now)| before.get(resource) != Some(now));
-        all.extend(changed.map(|(resource, now)| NewRequest {
+        requests.extend(changed.map(|(resource, now)| NewRequest {
             container: container.clone(),
             is_nameless: false,
             resource: resource.clone(),
@@ -667,7 +667,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .0
             .iter()
             .filter(|(resource, _)| after.get(resource).is_none());
-        all.extend(
+        requests.extend(
             gone.filter(|_| is_template)
                 .map(|(resource, _)| NewRequest {
                     container: container.clone(),
@@ -679,7 +679,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
                 }),
         );
     }
-    all
+    requests
 }
 
 /// What else a template changes of a pod.
@@ -707,20 +707,21 @@ fn changes(
     is_template: bool,
     keeps_pods: bool,
 ) -> Vec<ContainerChange> {
-    let mut all = Vec::new();
+    let mut changes = Vec::new();
     for (list, container) in containers(template) {
         match find(before, &container.name) {
-            None => all.push(ContainerChange::Add(list, container.clone())),
+            None => changes.push(ContainerChange::Add(list, container.clone())),
             Some((own, old)) if (own, old.restart_always) != (list, container.restart_always) => {
                 let (from, to) = ((own, old.clone()), (list, container.clone()));
-                all.push(ContainerChange::Move { from, to });
+                changes.push(ContainerChange::Move { from, to });
             }
             Some(_) => {}
         }
     }
     if is_template {
         let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
-        all.extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
+        changes
+            .extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
     }
     if keeps_pods {
         let new = template
@@ -733,13 +734,13 @@ fn changes(
             .iter()
             .filter(|(key, _)| is_template && template.labels.get(key).is_none())
             .map(|(key, _)| (key, None));
-        all.extend(new.chain(gone).map(|(key, value)| ContainerChange::Label {
+        changes.extend(new.chain(gone).map(|(key, value)| ContainerChange::Label {
             key: key.into(),
             value: value.map(Into::into),
             before: before.labels.get(key).map(Into::into),
         }));
     }
-    all
+    changes
 }
 
 impl ContainerChange {
@@ -761,12 +762,11 @@ impl ContainerChange {
                 let Some(place) = list.iter().position(|own| own.name == container.name) else {
                     return;
                 };
-                let own = list.remove(place);
-                let own = Container {
+                let moved = Container {
                     restart_always: container.restart_always,
-                    ..own
+                    ..list.remove(place)
                 };
-                to.of_mut(pod).push(own);
+                to.of_mut(pod).push(moved);
             }
             Self::Label { key, value, .. } => {
                 let others = pod.labels.iter().filter(|(own, _)| **own != **key);

@@ -127,14 +127,16 @@ impl Assumptions {
             .map(|own| own.metrics().to_vec())
             .unwrap_or_default();
         let spec = SpecChanges::default();
-        let mut own = Self {
+        let mut without = Self {
             spec,
             requests: Vec::new(),
             elsewhere,
             ..self.clone()
         };
-        own.flags.retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
-        own.without_containers(self)
+        without
+            .flags
+            .retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
+        without.without_containers(self)
     }
 
     /// The same with the pods that the target has now; none where no others are assumed.

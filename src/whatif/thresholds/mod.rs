@@ -347,13 +347,13 @@ impl Borders {
     /// value for all pods leads to another answer than the values that they have.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
-        let own = pass
+        let asked = pass
             .decision
             .metric(index)?
             .proposal()
             .map(|it| it.replicas.cmp(&search.current()));
         if let Some(now) = borders.now
-            && search.asks_at(now).ok()? != own
+            && search.asks_at(now).ok()? != asked
         {
             return None;
         }

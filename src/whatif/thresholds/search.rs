@@ -519,14 +519,14 @@ impl<'s> ValueSearch<'s> {
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
         let classes = decision.metrics().map(Class::of).collect();
-        let own = proposal_of(&decision, self.index).ok();
-        let tolerated = own.is_some_and(|proposal| {
+        let proposal = proposal_of(&decision, self.index).ok();
+        let tolerated = proposal.is_some_and(|proposal| {
             matches!(
                 proposal.because,
                 Because::WithinTolerance | Because::FilledWithinTolerance | Because::DirectionFlips
             )
         });
-        if let Some(counts) = own.and_then(|proposal| proposal.counted) {
+        if let Some(counts) = proposal.and_then(|proposal| proposal.counted) {
             let strangers = if self.dial.is_percent() {
                 0
             } else {
@@ -534,7 +534,7 @@ impl<'s> ValueSearch<'s> {
             };
             self.counted = (counts.ready + strangers) as i64;
         }
-        let proposal = own.map(|proposal| proposal.replicas);
+        let proposal = proposal.map(|proposal| proposal.replicas);
         let seen = Probe {
             classes,
             tolerated,

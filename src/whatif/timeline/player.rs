@@ -176,8 +176,8 @@ impl Player {
         }
         // Of several values that a metric has had by then, the latest.
         let mut latest: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
-        for own in stated.iter().filter(|own| !own.after.is_positive()) {
-            latest[own.column] = Some(own);
+        for value in stated.iter().filter(|own| !own.after.is_positive()) {
+            latest[value.column] = Some(value);
         }
         let begun: Vec<&TraceValue<'_>> = latest.into_iter().flatten().collect();
         let decision = look(snapshot);
@@ -206,10 +206,10 @@ impl Player {
                     })
                 }
             };
-            let own = Override::new(label, meaning(stated, snapshot, first), now).of(id);
+            let assumed = Override::new(label, meaning(stated, snapshot, first), now).of(id);
             overrides.push(match container {
-                None => own.of_metric(first, stated.text),
-                Some(_) => own,
+                None => assumed.of_metric(first, stated.text),
+                Some(_) => assumed,
             });
             let world = match &mut later {
                 Some(later) if !world.has(meant) => later,

@@ -357,7 +357,7 @@ impl Trace {
         for MetricColumn { name, wanted, .. } in &self.metrics {
             let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
-            let own = match wanted.find(snapshot, name) {
+            let meant = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
                     Some(own) => Ok(own),
                     None if others.iter().any(|other| other.has(wanted, has_whole)) => Ok(Meant {
@@ -379,15 +379,18 @@ impl Trace {
                 }
             })?;
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                let is_same = taken.places.iter().any(|place| own.places.contains(place));
-                if is_same && taken.container == own.container {
+                let is_same = taken
+                    .places
+                    .iter()
+                    .any(|place| meant.places.contains(place));
+                if is_same && taken.container == meant.container {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are the same metric"
                     )));
                 }
-                let firsts = taken.places.first().zip(own.places.first());
+                let firsts = taken.places.first().zip(meant.places.first());
                 let shared = if is_same {
-                    taken.container.is_none() || own.container.is_none()
+                    taken.container.is_none() || meant.container.is_none()
                 } else {
                     firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
                 };
@@ -397,7 +400,7 @@ impl Trace {
                     )));
                 }
             }
-            places.push(own);
+            places.push(meant);
         }
         Ok(places)
     }

@@ -654,7 +654,7 @@ impl TargetPods {
                 item.containers.retain(|own| !is_gone(&own.name));
             }
             for (_, name, resource, _) in rollout.added.iter().filter(|_| is_new) {
-                let own = match item.containers.iter().position(|own| own.name == *name) {
+                let container = match item.containers.iter().position(|own| own.name == *name) {
                     Some(place) => &mut item.containers[place],
                     None => {
                         let usage = ContainerUsage {
@@ -666,8 +666,8 @@ impl TargetPods {
                         &mut item.containers[last]
                     }
                 };
-                if own.get(resource).is_none() {
-                    own.usage.push((resource.clone(), 0));
+                if container.get(resource).is_none() {
+                    container.usage.push((resource.clone(), 0));
                 }
             }
         }

@@ -175,8 +175,12 @@ impl Plan {
         let decision = decide(&self.observed);
         let specs = others.filter_map(|own| own.apply(self.observed.clone(), &decision).ok());
         let runs = specs.map(|(Input { snapshot, .. }, _)| {
-            let containers = snapshot.pods.iter().flat_map(|pod| pod.running(false));
-            let containers = containers.map(|own| own.name.clone()).collect();
+            let containers = snapshot
+                .pods
+                .iter()
+                .flat_map(|pod| pod.running(false))
+                .map(|own| own.name.clone())
+                .collect();
             OtherRun {
                 spec: snapshot.hpa.spec,
                 containers,
@@ -192,11 +196,11 @@ impl Plan {
     ///
     /// Something is assumed that this HPA cannot have, or the load is not about it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
-        let assumptions = assumptions.clone().starting_with(self.replicas);
+        let started = assumptions.clone().starting_with(self.replicas);
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
-        let (mut input, mut overrides) = assumptions.apply(self.observed.clone(), &decision)?;
+        let (mut input, mut overrides) = started.apply(self.observed.clone(), &decision)?;
         let mut rolled_out = None;
-        let player = match assumptions.with_running_template() {
+        let player = match started.with_running_template() {
             None => Player::new(timeline, &mut input.snapshot, &mut overrides),
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
@@ -206,15 +210,14 @@ impl Plan {
                 match (self.rollout, &mut player) {
                     (Some(at), Ok(player)) => {
                         let is = &mut input;
-                        rolled_out =
-                            roll_out(at, &assumptions, player, running, is, &mut overrides)?;
+                        rolled_out = roll_out(at, &started, player, running, is, &mut overrides)?;
                     }
                     _ => use_as(&mut input.snapshot, running.snapshot),
                 }
                 player
             }
-        };
-        let player = player.map_err(|e| match self.replicas {
+        }
+        .map_err(|e| match self.replicas {
             Some(0) if e.hint.is_none() => {
                 e.hint("the trace starts with 0 replicas: start it at a row with more")
             }
@@ -276,63 +279,48 @@ impl Plan {
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
-        for NamedSpec {
-            name,
-            assumptions,
-            manifest,
-        } in candidates
-        {
-            let mut own = self.prepare(assumptions)?;
-            let Some(played) = own.play()? else {
-                return Ok(None);
-            };
-            let stretches = Stretches::of(&timeline, &played, passes);
-            let courses = replay
-                .start()
-                .zip(own.start())
-                .filter(|_| !stretches.all.is_empty());
-            let parted = courses.map(|(one, other)| Parting::find(one, other));
-            let parted = parted.transpose()?.flatten();
-            let PreparedRun {
-                input,
-                overrides,
-                rolled_out,
-                ..
-            } = own;
-            let run = Run {
-                name: name.clone(),
-                input,
-                overrides,
-                rolled_out,
-                timeline: played,
-            };
-            runs.push(CandidateRun {
-                run,
-                manifest: manifest.clone(),
-                parted,
-                stretches,
-            });
+        for candidate in candidates {
+            match self.run_beside(&replay, &timeline, candidate, passes)? {
+                Some(run) => runs.push(run),
+                None => return Ok(None),
+            }
         }
-        let PreparedRun {
-            input,
-            overrides,
-            rolled_out,
-            ..
-        } = replay;
         Ok(Some(Backtest {
-            load: trace.map(|trace| trace.facts(input.snapshot.now, timeline.totals.span())),
+            load: trace.map(|trace| trace.facts(*now, timeline.totals.span())),
             lacking,
-            replay: Run {
-                name: "replay".to_owned(),
-                input,
-                overrides,
-                rolled_out,
-                timeline,
-            },
+            replay: replay.into_run("replay", timeline),
             candidates: runs,
             check,
             ready_after: record.as_ref().and_then(Record::ready_after),
             search: None,
+        }))
+    }
+
+    /// Plays a candidate and compares it with the replay. `None` if the scale cannot be read.
+    fn run_beside(
+        &self,
+        replay: &PreparedRun,
+        replayed: &Timeline,
+        candidate: &NamedSpec,
+        passes: usize,
+    ) -> Result<Option<CandidateRun>, Error> {
+        let mut prepared = self.prepare(&candidate.assumptions)?;
+        let Some(played) = prepared.play()? else {
+            return Ok(None);
+        };
+        let stretches = Stretches::of(replayed, &played, passes);
+        let parted = replay
+            .start()
+            .zip(prepared.start())
+            .filter(|_| !stretches.all.is_empty())
+            .map(|(one, other)| Parting::find(one, other))
+            .transpose()?
+            .flatten();
+        Ok(Some(CandidateRun {
+            run: prepared.into_run(&candidate.name, played),
+            manifest: candidate.manifest.clone(),
+            parted,
+            stretches,
         }))
     }
 }
@@ -357,9 +345,11 @@ fn roll_out(
     // The API server states the defaults: one that it has read but that states none was saved without.
     let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
     let how = Replacement::of(target, known.into_iter().flatten());
-    let known: Vec<&Workload> = known.into_iter().flatten().filter(states).collect();
-    let stated = known.iter().find_map(|it| it.strategy.clone());
-    let stated = stated.or_else(|| known.first().map(|_| UpdateStrategy::default()));
+    let stating: Vec<&Workload> = known.into_iter().flatten().filter(states).collect();
+    let stated = stating
+        .iter()
+        .find_map(|it| it.strategy.clone())
+        .or_else(|| stating.first().map(|_| UpdateStrategy::default()));
     let strategy = Strategy::of(target, stated.as_ref(), how)?;
     let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
@@ -459,10 +449,22 @@ impl PreparedRun {
         (self.input, self.overrides)
     }
 
+    fn into_run(self, name: &str, timeline: Timeline) -> Run {
+        Run {
+            name: name.to_owned(),
+            input: self.input,
+            overrides: self.overrides,
+            rolled_out: self.rolled_out,
+            timeline,
+        }
+    }
+
     /// The metrics that have no value in any pass.
     fn lacking(&self) -> Vec<String> {
-        let failed = self.first.metrics().filter(|it| it.is_failed());
-        let failed = failed.filter(|it| !self.player.has(it.index));
+        let failed = self
+            .first
+            .metrics()
+            .filter(|it| it.is_failed() && !self.player.has(it.index));
         let metrics = &self.input.snapshot.hpa.spec.metrics;
         failed.map(|it| metrics[it.index].label(metrics)).collect()
     }

@@ -123,18 +123,9 @@ impl Axis {
 /// The values from one to another, and whether the last step reaches the end, which is then included. They have
 /// the unit of the first.
 fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), String> {
-    let read = |text: &str| {
-        let (digits, is_percent) = match text.strip_suffix('%') {
-            Some(digits) => (digits, true),
-            None => (text, false),
-        };
-        let quantity = Quantity::parse(digits);
-        let quantity =
-            quantity.map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
-        Ok::<_, String>((quantity, is_percent))
-    };
-    let ((first, is_percent), (last, last_is), (step, step_is)) =
-        (read(from)?, read(to)?, read(step_text)?);
+    let (first, is_percent) = number(from)?;
+    let (last, last_is) = number(to)?;
+    let (step, step_is) = number(step_text)?;
     if is_percent != last_is || (step_is && !is_percent) {
         return Err("the numbers of a range have one unit".to_owned());
     }
@@ -155,17 +146,29 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
     let is_decimal = [from, to, step_text]
         .iter()
         .all(|text| !text.contains(char::is_alphabetic));
-    let value = |place: i128| {
+    let mut values = Vec::new();
+    for place in 0..count {
         let milli = i64::try_from(start + place * by).unwrap_or(i64::MAX);
-        match milli % 1000 {
+        values.push(match milli % 1000 {
             // Fields that are numbers do not take 1k for 1000.
             0 if first.format() != Format::BinarySI => format!("{}{unit}", milli / 1000),
             // As it was typed: 0.15, not 150m.
             _ if is_decimal => format!("{}{unit}", decimal(milli)),
             _ => format!("{}{unit}", Quantity::from_milli(milli, first.format())),
-        }
+        });
+    }
+    Ok((values, (end - start) % by == 0))
+}
+
+/// Reads a number of a range, and whether it is a percentage.
+fn number(text: &str) -> Result<(Quantity, bool), String> {
+    let (digits, is_percent) = match text.strip_suffix('%') {
+        Some(digits) => (digits, true),
+        None => (text, false),
     };
-    Ok(((0..count).map(value).collect(), (end - start) % by == 0))
+    let quantity = Quantity::parse(digits)
+        .map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
+    Ok((quantity, is_percent))
 }
 
 /// Thousandths as a decimal number.
@@ -202,8 +205,11 @@ impl Search {
             .iter()
             .try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
         if count.is_none_or(|count| count > MOST) {
-            let each = axes.iter().map(|axis| axis.values.len().to_string());
-            let each = each.collect::<Vec<_>>().join(" x ");
+            let each = axes
+                .iter()
+                .map(|axis| axis.values.len().to_string())
+                .collect::<Vec<_>>()
+                .join(" x ");
             return Err(
                 Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
                     .hint("use larger steps, or vary fewer fields at once"),
@@ -238,24 +244,20 @@ impl Search {
             requests,
             ..
         } = &self.typed;
-        let manifest = self
-            .every
-            .candidate()
-            .into_iter()
-            .map(|manifest| format!("--hpa {}", manifest.origin()));
-        let bounds = [("min", min), ("max", max)].into_iter();
-        let bounds = bounds.filter_map(|(name, own)| Some(format!("--{name} {}", (*own)?)));
-        let targets = targets.iter().map(|own| format!("--target {own}"));
-        let fields = fields.iter().map(|own| format!("--set {own}"));
-        let requests = requests.iter().map(|own| format!("--request {own}"));
-        let at = self.at.map(|at| format!("--at {}", duration(at)));
-        manifest
-            .chain(bounds)
-            .chain(targets)
-            .chain(fields)
-            .chain(requests)
-            .chain(at)
-            .collect()
+        let mut base = Vec::new();
+        let manifest = self.every.candidate();
+        base.extend(manifest.map(|manifest| format!("--hpa {}", manifest.origin())));
+        base.extend(min.map(|min| format!("--min {min}")));
+        base.extend(max.map(|max| format!("--max {max}")));
+        base.extend(targets.iter().map(|target| format!("--target {target}")));
+        base.extend(fields.iter().map(|field| format!("--set {field}")));
+        base.extend(
+            requests
+                .iter()
+                .map(|request| format!("--request {request}")),
+        );
+        base.extend(self.at.map(|at| format!("--at {}", duration(at))));
+        base
     }
 
     /// The assumptions of the first combination.
@@ -300,16 +302,7 @@ impl Search {
     /// Plays a combination. `None` if the scale cannot be read.
     pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
         let values = self.values(place);
-        let played = || {
-            let prepared = plan.prepare(&self.assumptions(place)?)?;
-            let Some(totals) = prepared.totals()? else {
-                return Ok(None);
-            };
-            let (input, _) = prepared.into_parts();
-            let meets = expected.map_or(Truth::True, |meets| meets(&Pass::run(input), &totals));
-            Ok::<_, Error>(Some((totals, meets)))
-        };
-        match played() {
+        match self.totals(plan, place, expected) {
             Ok(played) => played.map(|(totals, meets)| Tried {
                 values,
                 result: Ok(totals),
@@ -321,6 +314,21 @@ impl Search {
                 meets: Truth::False,
             }),
         }
+    }
+
+    fn totals(
+        &self,
+        plan: &Plan,
+        place: usize,
+        expected: Option<&Filter<'_>>,
+    ) -> Result<Option<(Totals, Truth)>, Error> {
+        let prepared = plan.prepare(&self.assumptions(place)?)?;
+        let Some(totals) = prepared.totals()? else {
+            return Ok(None);
+        };
+        let (input, _) = prepared.into_parts();
+        let meets = expected.map_or(Truth::True, |meets| meets(&Pass::run(input), &totals));
+        Ok(Some((totals, meets)))
     }
 }
 
@@ -359,12 +367,12 @@ impl Search {
                 ..Error::usage(message)
             });
         }
-        let played = tried
+        let played: Vec<(usize, &Totals)> = tried
             .iter()
             .enumerate()
-            .filter(|(_, own)| own.meets == Truth::True);
-        let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
-        let played: Vec<(usize, &Totals)> = played.collect();
+            .filter(|(_, own)| own.meets == Truth::True)
+            .filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)))
+            .collect();
         let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
         let front = front(&totals, rival)
             .into_iter()
@@ -372,14 +380,14 @@ impl Search {
             .collect();
         let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
         let (combinations, base) = (self.count(), self.base());
-        let missed = self.axes.iter().filter_map(
-            |Axis {
-                 path,
-                 values,
-                 missed,
-             }| { Some((path.clone(), values.last()?.clone(), missed.clone()?)) },
-        );
-        let missed = missed.collect();
+        let missed = self
+            .axes
+            .iter()
+            .filter_map(|axis| {
+                let (last, end) = (axis.values.last()?, axis.missed.as_ref()?);
+                Some((axis.path.clone(), last.clone(), end.clone()))
+            })
+            .collect();
         Ok(SearchResult {
             fields,
             missed,
@@ -415,21 +423,20 @@ impl SearchResult {
 fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
     let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
     let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();
-    let rival = rival.map(cost);
-    let beaten = |own: &Cost| {
-        let beats = |(hours, short, missing): &Cost| {
-            (hours, short, missing) != (&own.0, &own.1, &own.2)
-                && *hours <= own.0
-                && *short <= own.1
-                && *missing <= own.2
-        };
-        costs.iter().chain(&rival).any(beats)
-    };
+    let rival_cost = rival.map(cost);
     let mut front: Vec<usize> = (0..costs.len())
-        .filter(|place| !beaten(&costs[*place]))
+        .filter(|place| {
+            let mut others = costs.iter().chain(&rival_cost);
+            !others.any(|other| beats(other, &costs[*place]))
+        })
         .collect();
     front.sort_by_key(|place| costs[*place]);
     front
+}
+
+/// Whether a run costs less than another in something, and more in nothing.
+fn beats(one: &Cost, other: &Cost) -> bool {
+    one != other && one.0 <= other.0 && one.1 <= other.1 && one.2 <= other.2
 }
 
 /// Replica-hours, time short and shortfall, each in passes if possible.

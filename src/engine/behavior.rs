@@ -103,25 +103,88 @@ pub(crate) fn with_behavior(
     rules: &Rules,
     memory: &mut Memory,
 ) -> Normalized {
-    let BehaviorInput {
-        current,
-        desired,
-        min,
-        max,
-        now,
-        downscale_stabilization,
-    } = wanted;
     let no_rules = ScalingRules::default();
     let up_rules = behavior.scale_up.as_ref().unwrap_or(&no_rules);
     let down_rules = behavior.scale_down.as_ref().unwrap_or(&no_rules);
     let window = |rules: &ScalingRules| rules.stabilization_window_seconds;
     let up_window = SignedDuration::from_secs(window(up_rules).unwrap_or(0).into());
     let down_window = window(down_rules).map_or_else(
-        || SignedDuration::from_secs(downscale_stabilization.as_secs()),
+        || SignedDuration::from_secs(wanted.downscale_stabilization.as_secs()),
         |seconds| SignedDuration::from_secs(seconds.into()),
     );
+    let stabilized = stabilize(wanted, up_window, down_window, &mut memory.recommendations);
+    let events = Events {
+        up: &memory.scale_up_events,
+        down: &memory.scale_down_events,
+        rules,
+        now: wanted.now,
+    };
+    let BehaviorInput {
+        current, min, max, ..
+    } = wanted;
+    let desired = stabilized.result;
+    let (replicas, limited_reason, rate) = if desired > current {
+        let rate = events.limit(current, up_rules, Direction::Up);
+        let limit = rate.replicas.max(current);
+        let (cap, reason) = if max > limit {
+            (limit, "ScaleUpLimit")
+        } else {
+            (max, "TooManyReplicas")
+        };
+        let rate = RateLimit {
+            replicas: limit,
+            ..rate
+        };
+        if desired > cap {
+            (cap, reason, Some(rate))
+        } else {
+            (desired, "DesiredWithinRange", Some(rate))
+        }
+    } else if desired < current {
+        let rate = events.limit(current, down_rules, Direction::Down);
+        let limit = rate.replicas.min(current);
+        let (floor, reason) = if min < limit {
+            (limit, "ScaleDownLimit")
+        } else {
+            (min, "TooFewReplicas")
+        };
+        let rate = RateLimit {
+            replicas: limit,
+            ..rate
+        };
+        if desired < floor {
+            (floor, reason, Some(rate))
+        } else {
+            (desired, "DesiredWithinRange", Some(rate))
+        }
+    } else {
+        (desired, "DesiredWithinRange", None)
+    };
+    let limit = LimitStep {
+        desired,
+        result: replicas,
+        rate,
+        min,
+        max,
+        reason: limited_reason,
+    };
+    Normalized { stabilized, limit }
+}
 
-    let list = &mut memory.recommendations;
+/// Holds a proposal within the recommendations of the two windows
+/// (`stabilizeRecommendationWithBehaviors`).
+fn stabilize(
+    wanted: BehaviorInput,
+    up_window: SignedDuration,
+    down_window: SignedDuration,
+    list: &mut Vec<Recommendation>,
+) -> StabilizeStep {
+    let BehaviorInput {
+        current,
+        desired,
+        now,
+        ..
+    } = wanted;
     let (up_oldest, down_oldest) = (cutoff(now, up_window), cutoff(now, down_window));
     let (mut lowest, mut highest) = (desired, desired);
     let (mut lowest_by, mut highest_by) = (None, None);
@@ -169,66 +232,13 @@ pub(crate) fn with_behavior(
         "ScaleDownStabilized"
     };
 
-    let events = Events {
-        up: &memory.scale_up_events,
-        down: &memory.scale_down_events,
-        rules,
-        now,
-    };
-    let (replicas, limited_reason, rate) = if stabilized > current {
-        let rate = events.limit(current, up_rules, Direction::Up);
-        let limit = rate.replicas.max(current);
-        let (cap, reason) = if max > limit {
-            (limit, "ScaleUpLimit")
-        } else {
-            (max, "TooManyReplicas")
-        };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
-        if stabilized > cap {
-            (cap, reason, Some(rate))
-        } else {
-            (stabilized, "DesiredWithinRange", Some(rate))
-        }
-    } else if stabilized < current {
-        let rate = events.limit(current, down_rules, Direction::Down);
-        let limit = rate.replicas.min(current);
-        let (floor, reason) = if min < limit {
-            (limit, "ScaleDownLimit")
-        } else {
-            (min, "TooFewReplicas")
-        };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
-        if stabilized < floor {
-            (floor, reason, Some(rate))
-        } else {
-            (stabilized, "DesiredWithinRange", Some(rate))
-        }
-    } else {
-        (stabilized, "DesiredWithinRange", None)
-    };
-    Normalized {
-        stabilized: StabilizeStep {
-            desired,
-            result: stabilized,
-            up_window: Some(up_window),
-            down_window,
-            held_by,
-            reason: able_reason,
-        },
-        limit: LimitStep {
-            desired: stabilized,
-            result: replicas,
-            rate,
-            min,
-            max,
-            reason: limited_reason,
-        },
+    StabilizeStep {
+        desired,
+        result: stabilized,
+        up_window: Some(up_window),
+        down_window,
+        held_by,
+        reason: able_reason,
     }
 }
 
@@ -277,16 +287,13 @@ impl Events<'_> {
                 self.now,
                 SignedDuration::from_secs(policy.period_seconds.into()),
             );
-            let changed = |events, own| {
-                if self.rules.both_directions || direction == own {
-                    changed_since(events, since)
-                } else {
-                    0
-                }
-            };
-            let start = current
-                .wrapping_sub(changed(self.up, Direction::Up))
-                .wrapping_add(changed(self.down, Direction::Down));
+            let mut start = current;
+            if self.rules.both_directions || direction == Direction::Up {
+                start = start.wrapping_sub(changed_since(self.up, since));
+            }
+            if self.rules.both_directions || direction == Direction::Down {
+                start = start.wrapping_add(changed_since(self.down, since));
+            }
             // A policy of an unknown type repeats the one before it.
             allowed = allowed_by(policy, start, direction, self.rules).unwrap_or(allowed);
             limit = if lowest {

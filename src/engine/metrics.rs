@@ -53,6 +53,12 @@ enum MetricFailure {
     Unread(UnreadCause),
 }
 
+impl From<MetricError> for MetricFailure {
+    fn from(error: MetricError) -> Self {
+        Self::Error(error)
+    }
+}
+
 /// What ends the computation of a metric, before its errors are wrapped.
 enum MetricStop {
     Error(String),
@@ -76,18 +82,30 @@ impl MetricStop {
 
     fn fail(self, fail: impl FnOnce(String) -> MetricError) -> MetricFailure {
         match self {
-            Self::Error(e) => MetricFailure::Error(fail(e)),
+            Self::Error(e) => fail(e).into(),
             Self::Unread(unread) => MetricFailure::Unread(unread),
         }
+    }
+}
+
+fn unfetched(api: &str, error: &str) -> MetricStop {
+    MetricStop::Error(format!(
+        "unable to fetch metrics from {api} metrics API: {error}"
+    ))
+}
+
+fn object_error(message: &str, error: &str) -> MetricError {
+    MetricError {
+        reason: "FailedGetObjectMetric",
+        message: message.to_owned(),
+        error: format!("failed to get object metric value: {error}"),
     }
 }
 
 /// Why an answer has no values, if its request failed.
 fn failed(answer: &MetricAnswer, api: &str) -> Option<MetricStop> {
     match answer {
-        MetricAnswer::Failed(e) => Some(MetricStop::Error(format!(
-            "unable to fetch metrics from {api} metrics API: {e}"
-        ))),
+        MetricAnswer::Failed(e) => Some(unfetched(api, e)),
         MetricAnswer::Unread(unread) => Some(MetricStop::Unread(unread.clone())),
         _ => None,
     }
@@ -124,13 +142,13 @@ impl<'s> MetricContext<'s> {
         let mut seen = PodsSeen::default();
         let (mut step, outcome) = match spec.source() {
             MetricSource::Resource(source) => (
-                describe(&source.name, None, &source.target),
+                describe(&source.name, &source.target),
                 self.resource(&source.name, None, &source.target, answer, &mut seen),
             ),
             MetricSource::ContainerResource(source) => (
                 MetricStep {
                     container: Some(source.container.clone()),
-                    ..describe(&source.name, None, &source.target)
+                    ..describe(&source.name, &source.target)
                 },
                 self.resource(
                     &source.name,
@@ -141,44 +159,30 @@ impl<'s> MetricContext<'s> {
                 ),
             ),
             MetricSource::Pods(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe_selected(&source.metric, &source.target),
                 self.pods(source, answer, &mut seen),
             ),
-            MetricSource::Object(source) => {
-                let object = &source.described_object;
-                (
-                    MetricStep {
-                        described_object: Some(object.to_string()),
-                        ..describe(
-                            &source.metric.name,
-                            source.metric.selector.as_ref(),
-                            &source.target.of_its_type(),
-                        )
-                    },
-                    self.object(source, answer, &mut seen),
-                )
-            }
+            MetricSource::Object(source) => (
+                MetricStep {
+                    described_object: Some(source.described_object.to_string()),
+                    ..describe_selected(&source.metric, &source.target.of_its_type())
+                },
+                self.object(source, answer, &mut seen),
+            ),
             MetricSource::External(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe_selected(&source.metric, &source.target),
                 self.external(source, answer, &mut seen),
             ),
             MetricSource::Unknown => {
                 let error = format!("unknown metric source type {}", go::quote(&spec.type_));
                 (
-                    describe("", None, &MetricTarget::default()),
-                    Err(MetricFailure::Error(MetricError {
+                    describe("", &MetricTarget::default()),
+                    Err(MetricError {
                         reason: "InvalidMetricSourceType",
                         message: error.clone(),
                         error,
-                    })),
+                    }
+                    .into()),
                 )
             }
         };
@@ -228,31 +232,16 @@ impl<'s> MetricContext<'s> {
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
     ) -> Result<Computed, MetricFailure> {
-        let (reason, subject) = match container {
-            None => ("FailedGetResourceMetric", format!("{resource} resource")),
-            Some(container) => (
-                "FailedGetContainerResourceMetric",
-                format!("{container} container"),
-            ),
-        };
-        let fail = |e: String| MetricError {
-            reason,
-            error: if self.rules.errors_name_metric {
-                format!("failed to get {subject} metric value: {e}")
-            } else {
-                e.clone()
-            },
-            message: e,
-        };
+        let fail = |e| self.resource_error(resource, container, e);
         if container.is_some() && self.rules.rejects_container_metrics {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
                          gate";
-            let (reason, message) = ("", String::new());
-            return Err(MetricFailure::Error(MetricError {
-                reason,
-                message,
+            return Err(MetricError {
+                reason: "",
+                message: String::new(),
                 error: error.to_owned(),
-            }));
+            }
+            .into());
         }
         // The fields decide, not the target's type.
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
@@ -271,9 +260,8 @@ impl<'s> MetricContext<'s> {
                 } else {
                     "a utilization target nor a value target"
                 };
-                return Err(MetricFailure::Error(fail(format!(
-                    "invalid resource metric source: neither {neither} was set"
-                ))));
+                let e = format!("invalid resource metric source: neither {neither} was set");
+                return Err(fail(e).into());
             }
         };
         let (calculated, usage) = self
@@ -327,6 +315,30 @@ impl<'s> MetricContext<'s> {
             status,
             current,
         })
+    }
+
+    fn resource_error(
+        &self,
+        resource: &str,
+        container: Option<&str>,
+        message: String,
+    ) -> MetricError {
+        let (reason, subject) = match container {
+            None => ("FailedGetResourceMetric", format!("{resource} resource")),
+            Some(container) => (
+                "FailedGetContainerResourceMetric",
+                format!("{container} container"),
+            ),
+        };
+        MetricError {
+            reason,
+            error: if self.rules.errors_name_metric {
+                format!("failed to get {subject} metric value: {message}")
+            } else {
+                message.clone()
+            },
+            message,
+        }
     }
 
     fn resource_replicas(
@@ -479,17 +491,13 @@ impl<'s> MetricContext<'s> {
             0 => Err("did not receive metrics for any ready pods".to_owned()),
             _ => Ok(()),
         };
-        let mut requests = || match target {
-            PerPodTarget::Utilization(_) => {
-                self.pods
-                    .fill_requests(&mut grouped.rows, resource, container, &self.rules)
-            }
-            PerPodTarget::Average(_) => Ok(()),
-        };
-        let checked = if self.rules.requests_last {
-            left.and_then(|()| requests())
-        } else {
-            requests().and(left)
+        let checked = match target {
+            PerPodTarget::Average(_) => left,
+            PerPodTarget::Utilization(_) if self.rules.requests_last && left.is_err() => left,
+            PerPodTarget::Utilization(_) => self
+                .pods
+                .fill_requests(&mut grouped.rows, resource, container, &self.rules)
+                .and(left),
         };
         let current = self.scale.spec_replicas;
         let result =
@@ -508,42 +516,10 @@ impl<'s> MetricContext<'s> {
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
     ) -> Result<Computed, MetricFailure> {
-        let fail_with = |message: String, error: &str| MetricError {
-            reason: "FailedGetObjectMetric",
-            message,
-            error: format!("failed to get object metric value: {error}"),
-        };
-        let fail = |e: String| MetricFailure::Error(fail_with(e.clone(), &e));
-        let metric = &source.metric.name;
+        let fail = |e: String| object_error(&e, &e);
         check_selector(&source.metric).map_err(fail)?;
+        let metric = &source.metric.name;
         let described = &source.described_object;
-        let usage = || {
-            let none = |e: &str| {
-                Err(MetricStop::Error(format!(
-                    "unable to fetch metrics from custom metrics API: {e}"
-                )))
-            };
-            match (failed(answer, "custom"), answer) {
-                (Some(stop), _) => Err(stop),
-                (None, MetricAnswer::Object(values)) => match values[..] {
-                    [ObjectValue { value, .. }] => Ok(value),
-                    _ => none(&format!(
-                        "the custom metrics API server returned {} results when we asked for exactly one",
-                        values.len()
-                    )),
-                },
-                _ => none("no answer is known"),
-            }
-            .map_err(|stop| {
-                let (kind, namespace) = (&described.kind, &self.snapshot.hpa.namespace);
-                let name = &described.name;
-                stop.wrap(|e| if self.rules.object_words { format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}") } else { 
-// The arguments of the controller's format are in this order, its separators
-// are not.
-format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
-})
-            })
-        };
         let target = &source.target;
         let (calculated, name, current) = match (
             target.type_.as_str(),
@@ -551,7 +527,9 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
             &target.average_value,
         ) {
             ("Value", Some(wanted), _) => {
-                let usage = usage().map_err(|stop| stop.fail(|e| fail_with(e.clone(), &e)))?;
+                let usage = self
+                    .object_usage(source, answer)
+                    .map_err(|stop| stop.fail(fail))?;
                 let calculated = replicas::from_value(
                     usage,
                     wanted.milli_value(),
@@ -568,12 +546,9 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
                 )
             }
             ("AverageValue", _, Some(wanted)) => {
-                let usage = usage().map_err(|stop| {
+                let usage = self.object_usage(source, answer).map_err(|stop| {
                     stop.fail(|e| {
-                        fail_with(
-                            e.clone(),
-                            &format!("failed to get {metric} object metric: {e}"),
-                        )
+                        object_error(&e, &format!("failed to get {metric} object metric: {e}"))
                     })
                 })?;
                 let calculated = replicas::from_total(
@@ -589,7 +564,7 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
             }
             _ => {
                 let e = "invalid object metric source: neither a value target nor an average value target was set";
-                return Err(fail(e.to_owned()));
+                return Err(fail(e.to_owned()).into());
             }
         };
         let status = MetricStatus {
@@ -614,6 +589,41 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
         })
     }
 
+    /// The value of the object (`GetObjectMetric`).
+    fn object_usage(
+        &self,
+        source: &ObjectMetricSource,
+        answer: &MetricAnswer,
+    ) -> Result<i64, MetricStop> {
+        let stop = match (failed(answer, "custom"), answer) {
+            (Some(stop), _) => stop,
+            (None, MetricAnswer::Object(values)) => match values[..] {
+                [ObjectValue { value, .. }] => return Ok(value),
+                _ => unfetched(
+                    "custom",
+                    &format!(
+                        "the custom metrics API server returned {} results when we asked for \
+                         exactly one",
+                        values.len()
+                    ),
+                ),
+            },
+            _ => unfetched("custom", "no answer is known"),
+        };
+        let metric = &source.metric.name;
+        let CrossVersionObjectReference { kind, name, .. } = &source.described_object;
+        let namespace = &self.snapshot.hpa.namespace;
+        Err(stop.wrap(|e| {
+            if self.rules.object_words {
+                format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}")
+            } else {
+                // The arguments of the controller's format are in this order, its separators
+                // are not.
+                format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
+            }
+        }))
+    }
+
     /// `computeStatusForExternalMetric`.
     fn external(
         &self,
@@ -622,37 +632,11 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
         seen: &mut PodsSeen,
     ) -> Result<Computed, MetricFailure> {
         let metric = &source.metric.name;
-        let fail = |prefix: &str, e: String| MetricError {
-            reason: "FailedGetExternalMetric",
-            error: if self.rules.errors_name_metric {
-                format!("failed to get {metric} external metric value: {prefix}{e}")
-            } else {
-                format!("{prefix}{e}")
-            },
-            message: e,
-        };
-        let values = || {
-            check_selector(&source.metric)?;
-            match (failed(answer, "external"), answer) {
-                (Some(stop), _) => Err(stop),
-                (None, MetricAnswer::External(values)) if !values.is_empty() => Ok(values),
-                _ => Err("no metrics returned from external metrics API"
-                    .to_owned()
-                    .into()),
-            }
-            .map_err(|stop| {
-                stop.wrap(|e| {
-                    format!(
-                        "unable to get external metric {}/{metric}/{}: {e}",
-                        self.snapshot.hpa.namespace,
-                        LabelSelector::go_string(source.metric.selector.as_ref())
-                    )
-                })
-            })
-        };
         let (calculated, current) = if let Some(wanted) = &source.target.average_value {
             let prefix = format!("failed to get {metric} external metric: ");
-            let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
+            let values = self
+                .external_values(source, answer)
+                .map_err(|stop| stop.fail(|e| self.external_error(metric, &prefix, e)))?;
             let saturate = self.rules.average_saturates;
             let usage = if saturate {
                 sum_until_negative(values)
@@ -671,7 +655,10 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
             (calculated, average(mean))
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");
-            let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
+            let fail = |e| self.external_error(metric, &prefix, e);
+            let values = self
+                .external_values(source, answer)
+                .map_err(|stop| stop.fail(fail))?;
             let usage = if self.rules.value_saturates {
                 sum_capped(values)
             } else {
@@ -685,11 +672,11 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
                 &self.pods,
                 &mut seen.rows,
             )
-            .map_err(|e| MetricFailure::Error(fail(&prefix, e)))?;
+            .map_err(fail)?;
             (calculated, value(usage))
         } else {
             let e = "invalid external metric source: neither a value target nor an average value target was set";
-            return Err(MetricFailure::Error(fail("", e.to_owned())));
+            return Err(self.external_error(metric, "", e.to_owned()).into());
         };
         let status = MetricStatus {
             type_: "External".to_owned(),
@@ -706,18 +693,61 @@ format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
             current,
         })
     }
+
+    fn external_values<'a>(
+        &self,
+        source: &ExternalMetricSource,
+        answer: &'a MetricAnswer,
+    ) -> Result<&'a [ExternalValue], MetricStop> {
+        check_selector(&source.metric)?;
+        let stop = match (failed(answer, "external"), answer) {
+            (Some(stop), _) => stop,
+            (None, MetricAnswer::External(values)) if !values.is_empty() => return Ok(values),
+            _ => "no metrics returned from external metrics API"
+                .to_owned()
+                .into(),
+        };
+        Err(stop.wrap(|e| {
+            format!(
+                "unable to get external metric {}/{}/{}: {e}",
+                self.snapshot.hpa.namespace,
+                source.metric.name,
+                LabelSelector::go_string(source.metric.selector.as_ref())
+            )
+        }))
+    }
+
+    fn external_error(&self, metric: &str, prefix: &str, message: String) -> MetricError {
+        MetricError {
+            reason: "FailedGetExternalMetric",
+            error: if self.rules.errors_name_metric {
+                format!("failed to get {metric} external metric value: {prefix}{message}")
+            } else {
+                format!("{prefix}{message}")
+            },
+            message,
+        }
+    }
 }
 
 const NO_ANSWER: MetricAnswer = MetricAnswer::PodMetrics;
 
-fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget) -> MetricStep {
+fn describe_selected(metric: &MetricIdentifier, target: &MetricTarget) -> MetricStep {
+    let selector = metric.selector.as_ref();
+    MetricStep {
+        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+        ..describe(&metric.name, target)
+    }
+}
+
+fn describe(name: &str, target: &MetricTarget) -> MetricStep {
     MetricStep {
         index: 0,
         type_: String::new(),
         name: name.to_owned(),
         container: None,
         described_object: None,
-        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+        selector: None,
         target: target.clone(),
         tolerance: Tolerances { down: 0.0, up: 0.0 },
         result: MetricResult::Error(MetricError {

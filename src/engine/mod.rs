@@ -26,8 +26,6 @@ use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::shared::Shared;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -413,8 +411,10 @@ impl<'s> Reconciliation<'s> {
         *statuses = Some(list);
 
         let error = first_error.as_ref().map(|first| {
-            let first = &first.error;
-            format!("invalid metrics ({invalid} invalid out of {total}), first error is: {first}")
+            format!(
+                "invalid metrics ({invalid} invalid out of {total}), first error is: {}",
+                first.error
+            )
         });
         // If metrics are missing, only a proposal that does not shrink the target is trusted.
         let unread = self.unread.len();
@@ -477,11 +477,10 @@ impl<'s> Reconciliation<'s> {
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let shares = |other: &&Shared<OtherHpa>| {
+        let others = self.snapshot.stored_hpas().filter(|other| {
             pods.iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
-        };
-        let others = self.snapshot.stored_hpas().filter(shares);
+        });
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)
@@ -516,10 +515,9 @@ impl<'s> Reconciliation<'s> {
     ) -> NoProposal {
         self.event("Warning", event, error.to_owned());
         self.condition_with(SCALING_ACTIVE, false, reason, self.as_format(message));
-        let message = message.to_owned();
         self.trace.push(Step::RejectSelector {
             reason,
-            message,
+            message: message.to_owned(),
             hpas: Vec::new(),
         });
         NoProposal::Failed {

@@ -46,19 +46,17 @@ pub(super) struct Grouped<'s> {
 impl<'s> Selected<'s> {
     pub(super) fn new(all: &'s [Shared<Pod>], selector: &Selector) -> Self {
         let mut last: Option<(&Shared<Labels>, bool)> = None;
-        let mut matches = |labels| match last {
-            Some((same, matches)) if same.is(labels) => matches,
-            _ => {
-                let matches = selector.matches(labels);
-                last = Some((labels, matches));
-                matches
+        let mut places = Vec::new();
+        for (place, pod) in (0u32..).zip(all) {
+            let matches = match last {
+                Some((same, matches)) if same.is(&pod.labels) => matches,
+                _ => selector.matches(&pod.labels),
+            };
+            last = Some((&pod.labels, matches));
+            if matches {
+                places.push(place);
             }
-        };
-        let places = (0u32..)
-            .zip(all)
-            .filter(|(_, pod)| matches(&pod.labels))
-            .map(|(place, _)| place)
-            .collect();
+        }
         Self {
             all,
             places,
@@ -285,13 +283,13 @@ fn requests_the_same(one: &Pod, other: &Pod) -> bool {
 /// Whether the request of the whole pod counts, because it states one (`IsPodLevelRequestsSet`), instead
 /// of those of its containers.
 pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules) -> bool {
-    let is_stated = || {
-        pod.requests
+    rules.pod_level_requests
+        && container.is_none()
+        && pod
+            .requests
             .0
             .iter()
             .any(|(name, _)| is_pod_level_resource(name))
-    };
-    rules.pod_level_requests && container.is_none() && is_stated()
 }
 
 /// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): what its
@@ -345,13 +343,12 @@ fn container_requests(
     let mut sum = None;
     for container in counted_containers(pod, only, rules) {
         let Some(request) = container.requests.get(resource) else {
-            let container = &container.name;
-            let pod = &pod.name;
             if !rules.usage_words {
                 return Err(format!("missing request for {resource}"));
             }
             return Err(format!(
-                "missing request for {resource} in container {container} of Pod {pod}"
+                "missing request for {resource} in container {} of Pod {}",
+                container.name, pod.name
             ));
         };
         sum = Some(sum.unwrap_or(0i64).wrapping_add(request.milli_value()));

@@ -77,31 +77,38 @@ pub(super) fn from_pods(
     }
     let counts = grouped.counts;
     let (ratio, usage) = ratio(grouped, target, terms.rules)?;
-    let done = |replicas, because, filled| {
-        Ok((
-            Calculated {
-                replicas,
-                ratio,
-                because,
-                filled,
-                counted: Some(counts),
-                total: None,
-            },
-            usage,
-        ))
-    };
+    let (replicas, because, filled) = from_ratio(ratio, grouped, target, terms, current)?;
+    Ok((
+        Calculated {
+            replicas,
+            ratio,
+            because,
+            filled,
+            counted: Some(counts),
+            total: None,
+        },
+        usage,
+    ))
+}
 
+/// Computes replicas from the ratio of the ready pods, or from a second ratio that counts unready and
+/// missing pods too.
+fn from_ratio(
+    ratio: f64,
+    grouped: &mut Grouped<'_>,
+    target: PerPodTarget,
+    terms: Terms<'_>,
+    current: i32,
+) -> Result<(i32, Because, Option<Filled>), String> {
+    let counts = grouped.counts;
     let unready_as_zero = counts.unready > 0 && ratio > 1.0;
     if !unready_as_zero && counts.missing == 0 {
         if terms.is_within(ratio) {
-            return done(current, Because::WithinTolerance, None);
+            return Ok((current, Because::WithinTolerance, None));
         }
         // Only ready pods are multiplied: the answer may go against the direction of the ratio.
-        return done(
-            terms.rules.replicas((ratio * counts.ready as f64).ceil()),
-            Because::RatioTimesReady,
-            None,
-        );
+        let replicas = terms.rules.replicas((ratio * counts.ready as f64).ceil());
+        return Ok((replicas, Because::RatioTimesReady, None));
     }
 
     let mut missing = Fill::None;
@@ -151,16 +158,16 @@ pub(super) fn from_pods(
         unready_as_zero,
     });
     if terms.is_within(new_ratio) {
-        return done(current, Because::FilledWithinTolerance, filled);
+        return Ok((current, Because::FilledWithinTolerance, filled));
     }
     if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
-        return done(current, Because::DirectionFlips, filled);
+        return Ok((current, Because::DirectionFlips, filled));
     }
     let replicas = terms.rules.replicas((new_ratio * size as f64).ceil());
     if (new_ratio < 1.0 && replicas > current) || (new_ratio > 1.0 && replicas < current) {
-        return done(current, Because::CountFlips, filled);
+        return Ok((current, Because::CountFlips, filled));
     }
-    done(replicas, Because::RatioTimesFilled, filled)
+    Ok((replicas, Because::RatioTimesFilled, filled))
 }
 
 fn ratio(
@@ -265,34 +272,31 @@ pub(super) fn from_value(
     seen: &mut Vec<PodRow>,
 ) -> Result<Calculated, String> {
     let ratio = usage as f64 / target as f64;
-    let done = |replicas, because, counted| {
-        Ok(Calculated {
-            replicas,
-            ratio,
-            because,
-            filled: None,
-            counted,
-            total: None,
-        })
-    };
-    if current == 0 {
-        return done(terms.rules.replicas(ratio.ceil()), Because::FromZero, None);
-    }
-    if terms.is_within(ratio) {
-        return done(current, Because::WithinTolerance, None);
-    }
-    if pods.is_empty() {
+    let (replicas, because, counted) = if current == 0 {
+        (terms.rules.replicas(ratio.ceil()), Because::FromZero, None)
+    } else if terms.is_within(ratio) {
+        (current, Because::WithinTolerance, None)
+    } else if pods.is_empty() {
         return Err(format!("unable to calculate ready pods: {NO_PODS}"));
-    }
-    let (rows, counts) = pods.by_readiness();
-    *seen = rows;
-    let wanted = (ratio * counts.ready as f64).ceil();
-    let replicas = if terms.rules.value_saturates {
-        to_i32_capped(wanted)
     } else {
-        terms.rules.replicas(wanted)
+        let (rows, counts) = pods.by_readiness();
+        *seen = rows;
+        let wanted = (ratio * counts.ready as f64).ceil();
+        let replicas = if terms.rules.value_saturates {
+            to_i32_capped(wanted)
+        } else {
+            terms.rules.replicas(wanted)
+        };
+        (replicas, Because::RatioTimesReady, Some(counts))
     };
-    done(replicas, Because::RatioTimesReady, Some(counts))
+    Ok(Calculated {
+        replicas,
+        ratio,
+        because,
+        filled: None,
+        counted,
+        total: None,
+    })
 }
 
 /// The error of a calculation that needs pods and has none.

@@ -183,18 +183,13 @@ fn fallback(spec: &ManifestSpec) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The longest value of a label.
+const LONGEST: usize = 63;
+
 /// `verifyName`: both names become values of labels.
 fn names(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
-    const LONGEST: usize = 63;
-    let longer = |path: &str, what: &str, name: &str| {
-        let message = format!(
-            "{what} has {} characters, at most {LONGEST} fit",
-            name.len()
-        );
-        Refused::new(path, message)
-    };
     if name.len() > LONGEST {
-        return Err(longer("metadata.name", "the name", name));
+        return Err(too_long("the name", name.len()));
     }
     let hpa = hpa_name(name, spec);
     if let Some(wrong) = dns_subdomain(&hpa).first() {
@@ -205,10 +200,17 @@ fn names(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
         return Err(Refused::new(path, format!("{hpa:?}: {wrong}")));
     }
     if hpa.len() > LONGEST {
-        let error = longer("metadata.name", "the name of its HPA", &hpa);
+        let error = too_long("the name of its HPA", hpa.len());
         return Err(error.hint("set spec.advanced.horizontalPodAutoscalerConfig.name"));
     }
     Ok(())
+}
+
+fn too_long(name: &str, length: usize) -> Refused {
+    Refused::new(
+        "metadata.name",
+        format!("{name} has {length} characters, at most {LONGEST} fit"),
+    )
 }
 
 /// `ValidateTriggers` in `scaletriggers_types.go`, and the end of `verifyCPUMemoryScalers`.

@@ -23,24 +23,17 @@ pub(super) fn is_schedule(text: &str) -> bool {
     if fields.first().is_some_and(|first| zone(first)) {
         fields.remove(0);
     }
-    let of = |(text, field): (&&str, &(u32, u32, &[&str]))| {
-        text.split(',')
-            .filter(|it| !it.is_empty())
-            .all(|it| is_range(it, *field))
-    };
-    fields.len() == FIELDS.len() && fields.iter().zip(&FIELDS).all(of)
+    fields.len() == FIELDS.len()
+        && fields.iter().zip(&FIELDS).all(|(text, field)| {
+            text.split(',')
+                .filter(|it| !it.is_empty())
+                .all(|it| is_range(it, *field))
+        })
 }
 
 /// `*`, a value or a range of two, each with a step if need be.
 fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
-    let value = |text: &str| -> Option<u32> {
-        let text = text.to_lowercase();
-        let named = names.iter().position(|name| *name == text);
-        match named {
-            Some(place) => u32::try_from(place).ok().map(|place| least + place),
-            None => text.parse().ok(),
-        }
-    };
+    let value = |text| value(text, least, names);
     let (range, step) = match text.split_once('/') {
         Some((range, step)) => (range, Some(step)),
         None => (text, None),
@@ -54,6 +47,15 @@ fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
     };
     ends.is_some_and(|(from, to)| least <= from && from <= to && to <= greatest)
         && step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0))
+}
+
+/// A number, or the place of a name from the least number on.
+fn value(text: &str, least: u32, names: &[&str]) -> Option<u32> {
+    let lower = text.to_lowercase();
+    match names.iter().position(|name| *name == lower) {
+        Some(place) => u32::try_from(place).ok().map(|place| least + place),
+        None => lower.parse().ok(),
+    }
 }
 
 #[cfg(test)]

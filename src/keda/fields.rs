@@ -43,8 +43,10 @@ pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static
     let lines = FIELDS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(move |(types, _)| types.split(',').any(|own| own == type_));
     let rules = own.next().map_or("", |(_, rules)| rules);
-    let rules = rules.split(' ').filter_map(|rule| rule.rsplit_once('='));
-    rules.flat_map(|(kind, names)| names.split(',').map(move |name| (kind, name)))
+    rules
+        .split(' ')
+        .filter_map(|rule| rule.rsplit_once('='))
+        .flat_map(|(kind, names)| names.split(',').map(move |name| (kind, name)))
 }
 
 /// Makes sure that a scaler reads the metadata of its trigger.
@@ -156,10 +158,9 @@ fn is_in(range: &str, value: i64) -> bool {
         None => part.parse() == Ok(value),
         Some((least, rest)) => {
             let (most, step) = rest.split_once('/').unwrap_or((rest, "1"));
-            let step: i64 = step.parse().unwrap_or(1);
             least.parse().is_ok_and(|least: i64| value >= least)
                 && most.parse().map_or(true, |most: i64| value <= most)
-                && value % step == 0
+                && value % step.parse().unwrap_or(1) == 0
         }
     })
 }
@@ -186,27 +187,26 @@ fn is_words(words: &str, text: &str) -> bool {
         return words.split('|').any(|word| word == text);
     };
     let stated: Vec<&str> = text.split(',').map(str::trim).collect();
-    let among = |group: &str| {
-        stated
-            .iter()
-            .filter(|own| group.split('^').any(|word| word == **own))
-            .count()
-    };
-    let groups = || words.split('|');
-    groups().map(among).sum::<usize>() == stated.len()
-        && groups()
-            .filter(|group| group.contains('^'))
-            .all(|group| among(group) <= 1)
+    let mut known = 0;
+    for group in words.split('|') {
+        let is_of_group = |own: &&&str| group.split('^').any(|word| word == **own);
+        let count = stated.iter().filter(is_of_group).count();
+        if group.contains('^') && count > 1 {
+            return false;
+        }
+        known += count;
+    }
+    known == stated.len()
 }
 
 /// Words for a reader.
 fn in_words(words: &str) -> String {
-    let words = words.trim_start_matches(['~', '|']).trim_end_matches(',');
-    let exclusive = words.split('|').find(|group| group.contains('^'));
+    let groups = words.trim_start_matches(['~', '|']).trim_end_matches(',');
+    let exclusive = groups.split('|').find(|group| group.contains('^'));
     let only = exclusive.map(|group| format!(", and only one of {}", group.replace('^', ", ")));
     format!(
         "one of {}{}",
-        words.replace(['|', '^'], ", "),
+        groups.replace(['|', '^'], ", "),
         only.unwrap_or_default()
     )
 }

@@ -22,9 +22,11 @@ const KEYS: &str = include_str!("keys.txt");
 fn fields(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     let lines = KEYS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(|(types, _)| types.split(',').any(|own| own == type_));
-    let groups = own.next().map_or("", |(_, groups)| groups).split(' ');
-    let groups = groups.filter_map(|group| group.split_once('='));
-    groups.flat_map(|(order, names)| names.split(',').map(move |name| (name, order)))
+    let groups = own.next().map_or("", |(_, groups)| groups);
+    groups
+        .split(' ')
+        .filter_map(|group| group.split_once('='))
+        .flat_map(|(order, names)| names.split(',').map(move |name| (name, order)))
 }
 
 /// Returns the names of the fields that the scaler of a type reads.
@@ -34,11 +36,10 @@ pub(super) fn keys(type_: &str) -> impl Iterator<Item = &'static str> + Clone {
 
 /// Returns where the scaler of a type looks for a field, in this order; nothing if it does not read it.
 pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = FieldSource> + use<> {
-    let is_it = |own: &str| match own.strip_suffix('*') {
+    let own = fields(type_).find(|(own, _)| match own.strip_suffix('*') {
         Some(start) => name.starts_with(start),
-        None => own == name,
-    };
-    let own = fields(type_).find(|(own, _)| is_it(own));
+        None => *own == name,
+    });
     own.map_or("", |(_, order)| order)
         .chars()
         .map(|letter| match letter {

@@ -137,12 +137,10 @@ impl ScalingModifiers {
     /// The target, `strconv.ParseFloat`: underscores may stand between digits, and it may be hexadecimal.
     pub(super) fn target_number(&self) -> Option<f64> {
         let bytes = self.target.as_bytes();
-        let is_between = |at: usize| {
-            let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-            at.checked_sub(1).is_some_and(is_digit) && is_digit(at + 1)
-        };
-        let underscores = self.target.match_indices('_');
-        let all_fit = underscores.map(|(at, _)| at).all(is_between);
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let mut underscores = self.target.match_indices('_');
+        let all_fit =
+            underscores.all(|(at, _)| at.checked_sub(1).is_some_and(is_digit) && is_digit(at + 1));
         let text = all_fit.then(|| self.target.replace('_', ""))?;
         text.parse().ok().or_else(|| hexadecimal(&text))
     }
@@ -150,15 +148,15 @@ impl ScalingModifiers {
 
 /// A hexadecimal number with an exponent of 2, such as `0x1.8p4`.
 fn hexadecimal(text: &str) -> Option<f64> {
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(text) => (-1.0, text),
+    let (sign, number) = match text.strip_prefix('-') {
+        Some(number) => (-1.0, number),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    let text = text
+    let (digits, power) = number
         .strip_prefix("0x")
-        .or_else(|| text.strip_prefix("0X"))?;
-    let (digits, exponent) = text.split_once(['p', 'P'])?;
-    let exponent: i32 = exponent.parse().ok()?;
+        .or_else(|| number.strip_prefix("0X"))?
+        .split_once(['p', 'P'])?;
+    let exponent: i32 = power.parse().ok()?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
     let mut all = whole.chars().chain(fraction.chars());

@@ -96,11 +96,11 @@ impl<'t> TriggerMetadata<'t> {
         };
         let first = names.split(';').next().unwrap_or(names);
         for source in order(self.type_, first) {
-            let mut is_named = names.split(';');
-            let is_named = is_named.find(|name| self.get(&format!("{name}FromEnv")).is_some());
+            let mut alternatives = names.split(';');
+            let named = alternatives.find(|name| self.get(&format!("{name}FromEnv")).is_some());
             let other = match source {
                 FieldSource::Metadata => None,
-                FieldSource::Environment => is_named.map(|name| (name, source)),
+                FieldSource::Environment => named.map(|name| (name, source)),
                 FieldSource::Authentication => self.is_authenticated.then_some((first, source)),
             };
             found.elsewhere = found.elsewhere.or(other);
@@ -196,21 +196,14 @@ impl<'t> TriggerMetadata<'t> {
                 _ => (&**key, false),
             };
             let has = |source| order(type_, name).any(|own| own == source);
-            let form = |of_environment| {
-                if of_environment {
-                    format!("{name}FromEnv")
-                } else {
-                    name.to_owned()
-                }
-            };
             match (
                 is_of_environment,
                 has(FieldSource::Metadata),
                 has(FieldSource::Environment),
             ) {
                 (_, false, false) => Some((&**key, self.similar(key)?.to_owned())),
-                (true, _, false) => Some((key, form(false))),
-                (false, false, _) => Some((key, form(true))),
+                (true, _, false) => Some((key, name.to_owned())),
+                (false, false, _) => Some((key, format!("{name}FromEnv"))),
                 _ => None,
             }
         })

@@ -240,10 +240,10 @@ pub fn path_of(field: &str) -> String {
         ("spec.minReplicas", "spec.minReplicaCount"),
         ("spec.maxReplicas", "spec.maxReplicaCount"),
     ];
-    let own = PATHS
+    let found = PATHS
         .iter()
         .find_map(|(path, own)| Some((own, field.strip_prefix(path)?)));
-    own.map_or_else(|| field.to_owned(), |(own, rest)| format!("{own}{rest}"))
+    found.map_or_else(|| field.to_owned(), |(own, rest)| format!("{own}{rest}"))
 }
 
 impl KedaHpa {
@@ -281,10 +281,10 @@ impl KedaHpa {
                     .hint("remove the annotation from the file to see what its HPA would decide"),
             );
         }
-        let own = object.metadata.namespace.as_deref();
+        let stated = object.metadata.namespace.as_deref();
         let owner = TriggerOwner {
             name,
-            namespace: own.or(namespace),
+            namespace: stated.or(namespace),
             uses_modifiers: spec.modifiers().is_some(),
         };
         let mut notes = Vec::new();
@@ -303,7 +303,7 @@ impl KedaHpa {
         };
         Ok(Self {
             name: hpa_name(name, &spec),
-            namespace: own.map(str::to_owned),
+            namespace: stated.map(str::to_owned),
             spec: hpa,
             open,
             takes_over: object.metadata.annotations.get(KEDA_TRANSFER) == Some("true")
@@ -379,11 +379,12 @@ fn metrics(
                 count(lost, "trigger")
             )));
         }
-        let names = spec
+        let names: Vec<&str> = spec
             .triggers
             .iter()
-            .filter(|it| !it.is_resource() && !it.name.is_empty());
-        let names: Vec<&str> = names.map(|it| &*it.name).collect();
+            .filter(|it| !it.is_resource() && !it.name.is_empty())
+            .map(|it| &*it.name)
+            .collect();
         let from = if names.is_empty() {
             String::new()
         } else {
@@ -525,7 +526,7 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
             }
         }));
     }
-    let own = [
+    let of_keda = [
         ("pollingInterval", spec.polling_interval.is_some()),
         (
             "initialCooldownPeriod",
@@ -541,8 +542,11 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
                 .is_some_and(|it| !it.activation_target.is_empty()),
         ),
     ];
-    let own = own.into_iter().filter(|(_, is_set)| *is_set);
-    let mut fields: Vec<String> = own.map(|(field, _)| format!("spec.{field}")).collect();
+    let mut fields: Vec<String> = of_keda
+        .into_iter()
+        .filter(|(_, is_set)| *is_set)
+        .map(|(field, _)| format!("spec.{field}"))
+        .collect();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
         let is_read = |key: &&String| keys::keys(&trigger.type_).any(|own| own == **key);
@@ -581,13 +585,14 @@ pub(crate) fn moved(running: &[MetricSpec], new: &[MetricSpec]) -> Vec<(usize, u
             .filter(|place| without_index(&metrics[*place]) == Some(name))
             .collect()
     };
-    let all = new.iter().filter_map(without_index);
-    let pairs = all.filter_map(
-        |name| match (&places(new, name)[..], &places(running, name)[..]) {
-            ([to], [from]) if new[*to].name() != running[*from].name() => Some((*to, *from)),
-            _ => None,
-        },
-    );
+    let names = new.iter().filter_map(without_index);
+    let pairs =
+        names.filter_map(
+            |name| match (&places(new, name)[..], &places(running, name)[..]) {
+                ([to], [from]) if new[*to].name() != running[*from].name() => Some((*to, *from)),
+                _ => None,
+            },
+        );
     pairs.collect()
 }
 

@@ -75,13 +75,11 @@ pub(super) enum TargetNumber {
 
 /// The scaler of a type, or the type that may be meant.
 pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str>> {
-    let known = || {
-        SCALERS
-            .iter()
-            .flat_map(|scaler| scaler.types.iter().copied())
-    };
+    let known = SCALERS
+        .iter()
+        .flat_map(|scaler| scaler.types.iter().copied());
     let found = SCALERS.iter().find(|scaler| scaler.types.contains(&type_));
-    found.ok_or_else(|| nearest(type_, known().chain(["cpu", "memory"])))
+    found.ok_or_else(|| nearest(type_, known.chain(["cpu", "memory"])))
 }
 
 impl MetricName {
@@ -780,8 +778,8 @@ fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
 /// The properties of a broker in the path of Jolokia's API, which follow the first colon, without a text in them.
 fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Option<[String; N]> {
     let properties = path.split(':').nth(1)?.split('/').next()?;
-    let properties = properties.replace(without, "").replace(',', "&");
-    parameters(&properties, names)
+    let query = properties.replace(without, "").replace(',', "&");
+    parameters(&query, names)
 }
 
 /// That a template has no names.
@@ -790,10 +788,12 @@ fn no_template<const N: usize>(
     field: &str,
     names: [&str; N],
 ) -> Refused {
-    let names = names.join(", ");
     metadata.refused(
         field,
-        format!("must be a URL of Jolokia with {names} in its path"),
+        format!(
+            "must be a URL of Jolokia with {} in its path",
+            names.join(", ")
+        ),
     )
 }
 
@@ -841,10 +841,10 @@ fn azure_pipelines(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
             "only Azure knows the number of the pool in poolName".to_owned(),
         ));
     }
-    let id = metadata.need("poolID")?;
-    let id: i64 = id
+    let text = metadata.need("poolID")?;
+    let id: i64 = text
         .parse()
-        .map_err(|_| metadata.refused("poolID", format!("{id:?} is not a whole number")))?;
+        .map_err(|_| metadata.refused("poolID", format!("{text:?} is not a whole number")))?;
     Ok(format!("azure-pipelines-{id}"))
 }
 
@@ -889,15 +889,7 @@ fn couchdb(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
 
 /// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.
 fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let schedule = |name| {
-        let text = metadata.need(name)?;
-        if is_schedule(text) {
-            Ok(text)
-        } else {
-            Err(metadata.refused(name, "not a cron schedule".to_owned()))
-        }
-    };
-    let (start, end) = (schedule("start")?, schedule("end")?);
+    let (start, end) = (schedule(metadata, "start")?, schedule(metadata, "end")?);
     if start == end {
         return Err(metadata.refused("end", "the same as start").into());
     }
@@ -906,10 +898,6 @@ fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
         let message = format!("{replicas:?} is not a whole number other than 0");
         return Err(metadata.refused("desiredReplicas", message).into());
     }
-    let plain = |text: &str| {
-        let text = text.replace(' ', "").replace('*', "x").replace('/', "Sl");
-        text.replace('?', "Qm").replace(',', "Cm")
-    };
     Ok(format!(
         "cron-{}-{}-{}",
         metadata.need("timezone")?,
@@ -918,17 +906,36 @@ fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     ))
 }
 
+fn schedule<'t>(metadata: &TriggerMetadata<'t>, name: &'static str) -> Result<&'t str, Refused> {
+    let text = metadata.need(name)?;
+    if is_schedule(text) {
+        Ok(text)
+    } else {
+        Err(metadata.refused(name, "not a cron schedule".to_owned()))
+    }
+}
+
+/// `parseCronTimeFormat`.
+fn plain(schedule: &str) -> String {
+    schedule
+        .replace(' ', "")
+        .replace('*', "x")
+        .replace('/', "Sl")
+        .replace('?', "Qm")
+        .replace(',', "Cm")
+}
+
 /// `Validate`, `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric
 /// of the cluster agent has neither index nor normalized characters.
 fn datadog(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     // Braces on different lines do not count.
-    let is_scoped = |query: &str| {
+    let is_scoped = metadata.get("query").is_none_or(|query| {
         query
             .split('\n')
             .filter_map(|line| line.split_once('{'))
             .any(|(_, it)| it.contains('}'))
-    };
-    if metadata.get("query").is_some_and(|query| !is_scoped(query)) {
+    });
+    if !is_scoped {
         return Err(metadata
             .refused("query", "has no scope in braces, such as {*}")
             .into());
@@ -1008,13 +1015,8 @@ fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
         "PublishedToDeliveredRatio",
         "ExpectedQueueConsumptionTime",
     ];
-    let number = |name: &'static str| -> Result<Option<_>, Refused> {
-        let Some(text) = metadata.get(name) else {
-            return Ok(None);
-        };
-        Ok((metadata.number(name, text)? != 0.0).then_some(text))
-    };
-    let (length, value) = (number("queueLength")?, number("value")?);
+    let length = non_zero(metadata, "queueLength")?;
+    let value = non_zero(metadata, "value")?;
     match (
         length,
         metadata.get("mode").filter(|mode| *mode != "Unknown"),
@@ -1031,6 +1033,16 @@ fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
         )),
         (None, Some(_), Some(_)) => Ok(("value", value)),
     }
+}
+
+fn non_zero<'t>(
+    metadata: &TriggerMetadata<'t>,
+    name: &'static str,
+) -> Result<Option<&'t str>, Refused> {
+    let Some(text) = metadata.get(name) else {
+        return Ok(None);
+    };
+    Ok((metadata.number(name, text)? != 0.0).then_some(text))
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.

@@ -281,8 +281,9 @@ impl ScalerTarget {
                 let stated = metadata.known_field(field)?;
                 // A default that cannot be a target means that the field is required.
                 let is_target = |default: &&str| uses_modifiers || !default.starts_with(['0', '-']);
-                let default = default.filter(is_target).map(|default| (field, default));
-                let (name, text) = stated.or(default).ok_or_else(|| metadata.missing(field))?;
+                let (name, text) = stated
+                    .or(default.filter(is_target).map(|default| (field, default)))
+                    .ok_or_else(|| metadata.missing(field))?;
                 (name, text, number)
             }
         };
@@ -305,8 +306,8 @@ fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quant
     if value < 0.0 {
         return Ok(quantity(0));
     }
-    let quantity = Quantity::parse(&format!("{value:.3}"));
-    let quantity = quantity.map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
+    let quantity = Quantity::parse(&format!("{value:.3}"))
+        .map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
     Ok(quantity.canonicalized())
 }
 

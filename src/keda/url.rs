@@ -41,17 +41,11 @@ impl<'u> UrlPath<'u> {
                 raw: None,
             });
         }
-        let is_scheme = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphabetic())
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-        };
-        let (scheme, rest) = match text.split_once(':') {
+        let (scheme, with_query) = match text.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
             _ => ("", text),
         };
-        let rest = rest.split('?').next().unwrap_or_default();
+        let rest = with_query.split('?').next().unwrap_or_default();
         let path = match rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
             Some(rest) => {
                 let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -74,18 +68,19 @@ impl<'u> UrlPath<'u> {
     }
 }
 
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
 /// Whether `parseAuthority` takes the part before the path.
 fn is_authority(scheme: &str, text: &str) -> bool {
     let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
     let is_of_user = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
     let is_of_host = |c: char| {
         !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"".contains(c)
-    };
-    let is_port = |text: &str| {
-        text.is_empty()
-            || text
-                .strip_prefix(':')
-                .is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
     };
     let is_host = match host
         .strip_prefix('[')
@@ -106,6 +101,14 @@ fn is_authority(scheme: &str, text: &str) -> bool {
         && host.chars().all(is_of_host)
         && user.chars().all(is_of_user)
         && decoded(user).is_some()
+}
+
+/// Whether it is nothing, or a colon with digits if need be.
+fn is_port(text: &str) -> bool {
+    text.is_empty()
+        || text
+            .strip_prefix(':')
+            .is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// A text without its escapes; none if one is not two hexadecimal digits.
@@ -133,15 +136,15 @@ pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Optio
             decoded(&value.replace('+', " "))?,
         ));
     }
-    let first = |name: &str| {
-        let value = values
-            .iter()
-            .find(|(own, _)| own == name)
-            .map(|(_, value)| value.clone());
-        value.filter(|value| !value.is_empty())
-    };
-    let all: Option<Vec<String>> = names.into_iter().map(first).collect();
-    all?.try_into().ok()
+    let mut found = Vec::new();
+    for name in names {
+        let (_, value) = values.iter().find(|(own, _)| own == name)?;
+        if value.is_empty() {
+            return None;
+        }
+        found.push(value.clone());
+    }
+    found.try_into().ok()
 }
 
 /// `url.QueryEscape`.

@@ -172,8 +172,14 @@ impl Remembered {
                         ..Self::from_stated(&Memory::default())
                     };
                 }
-                let observed = observed.as_ref().unwrap_or(hpa);
-                infer::inherit(observed, &hpa.spec, scale, controller, *now, evidence)
+                infer::inherit(
+                    observed.as_ref().unwrap_or(hpa),
+                    &hpa.spec,
+                    scale,
+                    controller,
+                    *now,
+                    evidence,
+                )
             }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }
@@ -186,16 +192,16 @@ impl Remembered {
 
     /// Returns a memory about which nothing is known at a time.
     pub fn unknown(now: Timestamp) -> Self {
-        let ends = |replicas| Ends {
+        let [down, up] = [i32::MAX, 0].map(|replicas| Ends {
             soonest: Vec::new(),
             last: vec![Recommendation {
                 replicas,
                 time: now,
             }],
-        };
+        });
         let possible = Possible {
-            down: ends(i32::MAX),
-            up: ends(0),
+            down,
+            up,
             ..Possible::default()
         };
         Self {
@@ -213,8 +219,9 @@ fn lost_leader(input: &Input) -> Option<Lease> {
     let lease = input.lapsed_lease()?;
     let lost = lease.renewed.plus(lease.duration).plus(SECOND);
     let hpa = input.observed.as_ref().unwrap_or(&input.snapshot.hpa);
-    let by_controller = [hpa.written.status, hpa.status.last_scale_time];
-    let by_controller = by_controller.into_iter().filter(|_| !hpa.written.by_us);
+    let by_controller = [hpa.written.status, hpa.status.last_scale_time]
+        .into_iter()
+        .filter(|_| !hpa.written.by_us);
     let events = input.evidence.events.iter().map(|event| event.last);
     let signs = by_controller.chain(events).flatten();
     let seen = input.evidence.seen.iter().map(|seen| seen.time);

@@ -32,17 +32,11 @@ const EXACT: i128 = 1 << 52;
 impl PastProposal {
     /// Returns the lowest and the highest possible proposal within a range; `None` if there is none.
     pub(super) fn within(&self, range: &RangeInclusive<i32>) -> Option<(i32, i32)> {
-        let least = |values: &Values, low: i32| {
-            let these = values.iter().filter(|it| *it.end() >= low);
-            these.map(|it| low.max(*it.start())).min()
-        };
-        let most = |values: &Values, high: i32| {
-            let these = values.iter().filter(|it| *it.start() <= high);
-            these.map(|it| high.min(*it.end())).max()
-        };
         // The highest proposal counts: one is as high, and none is higher.
-        let lowest = self.metrics.iter().map(|values| least(values, 0));
-        let lowest = lowest
+        let lowest = self
+            .metrics
+            .iter()
+            .map(|values| least(values, 0))
             .collect::<Option<Vec<i32>>>()?
             .into_iter()
             .max()?
@@ -52,10 +46,24 @@ impl PastProposal {
             .iter()
             .filter_map(|values| least(values, lowest))
             .min()?;
-        let highest = self.metrics.iter().map(|values| most(values, *range.end()));
-        let high = highest.collect::<Option<Vec<i32>>>()?.into_iter().max()?;
+        let high = self
+            .metrics
+            .iter()
+            .map(|values| {
+                let these = values.iter().filter(|it| it.start() <= range.end());
+                these.map(|it| *range.end().min(it.end())).max()
+            })
+            .collect::<Option<Vec<i32>>>()?
+            .into_iter()
+            .max()?;
         (low <= high).then_some((low, high))
     }
+}
+
+/// Returns the least of the values from `low` up.
+fn least(values: &Values, low: i32) -> Option<i32> {
+    let these = values.iter().filter(|it| *it.end() >= low);
+    these.map(|it| low.max(*it.start())).min()
 }
 
 /// Reads a status that belongs to the given spec; `counted` is the target's `status.replicas` at that
@@ -120,21 +128,19 @@ impl ProposalTerms<'_> {
             return None;
         }
         let wanted = spec.target()?;
-        let averages = || {
-            wanted
-                .average_value
-                .as_ref()
-                .zip(reported.average_value.as_ref())
-        };
-        let values = || wanted.value.as_ref().zip(reported.value.as_ref());
+        let averages = wanted
+            .average_value
+            .as_ref()
+            .zip(reported.average_value.as_ref());
+        let values = wanted.value.as_ref().zip(reported.value.as_ref());
         let utilization = wanted.average_utilization.zip(reported.average_utilization);
         let ratio = if let Some((wanted, percent)) = utilization {
             f64::from(percent) / f64::from(wanted)
         } else {
-            let (wanted, value) = averages().or_else(values)?;
+            let (wanted, value) = averages.or(values)?;
             value.milli_value() as f64 / wanted.milli_value() as f64
         };
-        let is_of_pods = utilization.is_some() || averages().is_some();
+        let is_of_pods = utilization.is_some() || averages.is_some();
         // Before 1.26 a pod without metrics was assumed to use what it requests, even if the target is more.
         let fills = self.version.fills_missing_at_target()
             || wanted.average_utilization.is_none_or(|it| it <= 100);
@@ -164,19 +170,15 @@ impl ProposalTerms<'_> {
     /// requests. At least one of them had metrics; the others counted as zero.
     fn least(&self, wanted: i32, percent: i32, pods: i32) -> Option<i32> {
         let (percent, all) = (i64::from(percent), i64::from(pods));
-        let scales_up = |percent: &i64| {
-            let ratio = *percent as f64 / f64::from(wanted);
-            ratio > 1.0 && !self.is_within(ratio)
-        };
         // A percentage is truncated, so the pods with metrics may have had anything below the next one.
-        let of_all = |measured: i64| {
-            let (least, most) = (
-                percent * measured / all,
-                ((percent + 1) * measured - 1) / all,
-            );
-            (least..=most).find(scales_up)
-        };
-        let share = (1..=all).find_map(of_all)?;
+        let share = (1..=all).find_map(|measured| {
+            let least = percent * measured / all;
+            let most = ((percent + 1) * measured - 1) / all;
+            (least..=most).find(|percent| {
+                let ratio = *percent as f64 / f64::from(wanted);
+                ratio > 1.0 && !self.is_within(ratio)
+            })
+        })?;
         let replicas = (share as f64 / f64::from(wanted) * f64::from(pods)).ceil();
         (replicas <= f64::from(i32::MAX)).then_some(replicas as i32)
     }
@@ -221,7 +223,10 @@ fn of_total(
     let (target, counted) = (target as f64, f64::from(counted));
     // On the edge of the tolerance versions differ.
     let edge = 1e-9;
-    let proposals = |total: i128| {
+    // Most totals are whole, as lengths of queues are.
+    let whole = most / 1000 * 1000;
+    let usual = if whole >= least { whole } else { most };
+    let [[low, _], [_, likely], [_, high]] = [least, usual, most].map(|total| {
         let ratio = total as f64 / (target * counted);
         let multiplied = (total as f64 / target).ceil().max(0.0);
         let within = |edge: f64| {
@@ -232,11 +237,7 @@ fn of_total(
             (false, true) => [counted.min(multiplied), counted.max(multiplied)],
             (false, false) => [multiplied; 2],
         }
-    };
-    let ([low, _], [_, high]) = (proposals(least), proposals(most));
-    // Most totals are whole, as lengths of queues are.
-    let whole = most / 1000 * 1000;
-    let [_, likely] = proposals(if whole >= least { whole } else { most });
+    });
     let found = OfTotal {
         proposals: low as i32..=high as i32,
         likely: likely as i32,

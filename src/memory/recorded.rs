@@ -1,8 +1,6 @@
 //! What a history of samples adds to the bounds of what the controller remembers now. It is used only where it
 //! agrees with what the API shows, and only makes the bounds narrower.
 
-use jiff::Timestamp;
-
 use super::ground::{Contradiction, CountedRescales, Ground};
 use super::known::Known;
 use super::sampled::{self, DRIFT};
@@ -31,8 +29,8 @@ pub(super) fn narrow(
         known,
         passes: &passes,
     };
-    let own = recommendations::added_bounds(known, sighting);
-    let (highest, lowest) = (recorded.highest(own), recorded.lowest(own));
+    let added = recommendations::added_bounds(known, sighting);
+    let (highest, lowest) = (recorded.highest(added), recorded.lowest(added));
     let (Some(highest), Some(lowest)) = (
         both(possible.highest, highest),
         both(possible.lowest, lowest),
@@ -91,20 +89,21 @@ fn contradiction(
     if is_settled && !(at_least..=at_most).contains(&known.current) {
         return Some(Contradiction::Replicas);
     }
-    let near = |time: Timestamp| {
-        let is_near = |pass: &&PastPass| pass.time.duration_since(time).abs() <= DRIFT;
-        past.passes
-            .iter()
-            .find(is_near)
+    let last = known
+        .status_written()
+        .zip(sighting)
+        .map(|(written, seen)| (written, *seen.proposal.start(), *seen.proposal.end()));
+    let seen = known
+        .seen
+        .iter()
+        .filter(|seen| !seen.spec_changed)
+        .map(|seen| (seen.time, seen.at_least, seen.at_most));
+    let differs = last.into_iter().chain(seen).any(|(time, low, high)| {
+        let mut passes = past.passes.iter();
+        passes
+            .find(|pass| pass.time.duration_since(time).abs() <= DRIFT)
             .map(|pass| pass.recommended)
-    };
-    let own = known.status_written().zip(sighting);
-    let own = own.map(|(written, seen)| (written, *seen.proposal.start(), *seen.proposal.end()));
-    let seen = known.seen.iter().filter(|seen| !seen.spec_changed);
-    let seen = seen.map(|seen| (seen.time, seen.at_least, seen.at_most));
-    let mut told = own.into_iter().chain(seen);
-    let differs = told.any(|(time, low, high)| {
-        near(time).is_some_and(|bounds| bounds.at_most < low || high < bounds.at_least)
+            .is_some_and(|bounds| bounds.at_most < low || high < bounds.at_least)
     });
     differs.then_some(Contradiction::Recommendations)
 }
@@ -151,8 +150,8 @@ struct RecordedPasses<'r> {
 impl RecordedPasses<'_> {
     /// The passes that are certainly in a window at the next pass, and that no other has overwritten.
     fn certain(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
-        let window = window.min(self.known.retention());
-        let oldest = self.known.latest_pass().minus(window).plus(DRIFT);
+        let remembered = window.min(self.known.retention());
+        let oldest = self.known.latest_pass().minus(remembered).plus(DRIFT);
         self.passes.iter().filter(move |pass| pass.time > oldest)
     }
 
@@ -175,20 +174,24 @@ impl RecordedPasses<'_> {
         })
     }
 
-    fn highest(&self, own: Bounds) -> Extreme {
+    fn highest(&self, added: Bounds) -> Extreme {
         let window = self.known.down_window;
-        let at_most = self.possible(window).map(|it| it.recommended.at_most);
-        let at_most = at_most.fold(own.at_most, Ord::max);
+        let at_most = self
+            .possible(window)
+            .map(|it| it.recommended.at_most)
+            .fold(added.at_most, Ord::max);
         Extreme {
             at_least: self.certain(window).map(|it| it.recommended.at_least).max(),
             at_most: (at_most < i32::MAX && self.reaches(window)).then_some(at_most),
         }
     }
 
-    fn lowest(&self, own: Bounds) -> Extreme {
+    fn lowest(&self, added: Bounds) -> Extreme {
         let window = self.known.up_window;
-        let at_least = self.possible(window).map(|it| it.recommended.at_least);
-        let at_least = at_least.fold(own.at_least, Ord::min);
+        let at_least = self
+            .possible(window)
+            .map(|it| it.recommended.at_least)
+            .fold(added.at_least, Ord::min);
         let at_most = self.certain(window).map(|it| it.recommended.at_most);
         Extreme {
             at_least: (at_least > 0 && self.reaches(window)).then_some(at_least),
@@ -203,16 +206,18 @@ impl RecordedPasses<'_> {
             .latest_pass()
             .duration_since(self.known.now)
             .plus(DRIFT);
-        let entry = |replicas, time: Timestamp| Recommendation {
-            replicas,
-            time: time.minus(later),
-        };
-        let certain = self.certain(self.known.down_window);
-        down.soonest
-            .extend(certain.map(|it| entry(it.recommended.at_least, it.time)));
-        let certain = self.certain(self.known.up_window);
-        up.soonest
-            .extend(certain.map(|it| entry(it.recommended.at_most, it.time)));
+        for pass in self.certain(self.known.down_window) {
+            down.soonest.push(Recommendation {
+                replicas: pass.recommended.at_least,
+                time: pass.time.minus(later),
+            });
+        }
+        for pass in self.certain(self.known.up_window) {
+            up.soonest.push(Recommendation {
+                replicas: pass.recommended.at_most,
+                time: pass.time.minus(later),
+            });
+        }
     }
 
     /// The most likely recommendations, as old as they will be at the next pass.
@@ -271,12 +276,11 @@ fn changes(known: &Known<'_>, past: &Past) -> Option<Vec<Vec<ScaleEvent>>> {
     for pass in passes {
         let later = pass.duration_since(known.now);
         let (all, likely) = sampled::changes(past, known.next, pass);
-        for list in [likely].into_iter().chain(all) {
-            let at = |it: &ScaleEvent| ScaleEvent {
-                time: it.time.minus(later),
-                ..*it
-            };
-            lists.push(list.iter().map(at).collect());
+        for mut list in [likely].into_iter().chain(all) {
+            for event in &mut list {
+                event.time = event.time.minus(later);
+            }
+            lists.push(list);
         }
     }
     Some(lists)

@@ -29,6 +29,22 @@ pub struct Sighting {
     pub reason: &'static str,
 }
 
+impl Sighting {
+    /// Bounds nothing but the proposal.
+    fn new(proposal: RangeInclusive<i32>, reason: &'static str) -> Self {
+        Self {
+            proposal,
+            likely: None,
+            counted: None,
+            at_most: None,
+            at_least: None,
+            held_down_by: None,
+            held_up_by: None,
+            reason,
+        }
+    }
+}
+
 /// What the status says about the recommendations of its pass.
 impl fmt::Display for Sighting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,14 +195,9 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
     };
     let at_most = (high < i32::MAX).then_some(high);
     Some(Sighting {
-        proposal,
-        likely: None,
-        counted: None,
         at_most,
-        at_least: None,
         held_down_by,
-        held_up_by: None,
-        reason,
+        ..Sighting::new(proposal, reason)
     })
 }
 
@@ -211,41 +222,31 @@ fn with_behavior(
         _ => return None,
     };
     let above = to.saturating_add(1);
-    let seen = |proposal, reason| Sighting {
-        proposal,
-        likely: None,
-        counted: None,
-        at_most: None,
-        at_least: None,
-        held_down_by: None,
-        held_up_by: None,
-        reason,
-    };
     Some(match (able, limited) {
-        ("ReadyForNewScale", LimitedScaling::No) => seen(to..=to, "ReadyForNewScale"),
+        ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, "ReadyForNewScale"),
         ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..seen(up_to(to - 1), "ReadyForNewScale")
+            ..Sighting::new(up_to(to - 1), "ReadyForNewScale")
         },
         ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            ..seen(from(above), "ReadyForNewScale")
+            ..Sighting::new(from(above), "ReadyForNewScale")
         },
         ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
-            ..seen(up_to(to - 1), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 1), "ScaleDownStabilized")
         },
         ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..seen(up_to(to - 2), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 2), "ScaleDownStabilized")
         },
         ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
-            ..seen(from(above), "ScaleUpStabilized")
+            ..Sighting::new(from(above), "ScaleUpStabilized")
         },
         ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            ..seen(from(above), "ScaleUpStabilized")
+            ..Sighting::new(from(above), "ScaleUpStabilized")
         },
         ("SucceededRescale", limited) if to > current => {
             let is_free = matches!(limited, LimitedScaling::No);
@@ -260,7 +261,7 @@ fn with_behavior(
             Sighting {
                 at_least: Some(low),
                 held_up_by,
-                ..seen(proposal, "SucceededRescale")
+                ..Sighting::new(proposal, "SucceededRescale")
             }
         }
         ("SucceededRescale", limited) if to < current => {
@@ -270,7 +271,7 @@ fn with_behavior(
             Sighting {
                 at_most: Some(high),
                 held_down_by,
-                ..seen(up_to(high), "SucceededRescale")
+                ..Sighting::new(up_to(high), "SucceededRescale")
             }
         }
         _ => return None,

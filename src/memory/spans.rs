@@ -26,21 +26,20 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
 
 /// Returns how long recommendations hold back scaling up and down.
 pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
-    let window = |rules: &Option<ScalingRules>| {
-        let seconds = rules
-            .as_ref()
-            .and_then(|rules| rules.stabilization_window_seconds);
-        seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
-    };
     let behavior = spec.behavior.as_ref();
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));
     // With `behavior` the flag counts in whole seconds.
     let flag = controller.downscale_stabilization;
-    let flag = if behavior.is_some() {
+    let default = if behavior.is_some() {
         SignedDuration::from_secs(flag.as_secs())
     } else {
         flag
     };
-    (up.unwrap_or_default(), down.unwrap_or(flag))
+    (up.unwrap_or_default(), down.unwrap_or(default))
+}
+
+fn window(rules: &Option<ScalingRules>) -> Option<SignedDuration> {
+    let seconds = rules.as_ref()?.stabilization_window_seconds?;
+    Some(SignedDuration::from_secs(seconds.into()))
 }

@@ -92,13 +92,12 @@ pub fn seen(
 /// Whether what the controller remembered at the first of some states may have left a window since,
 /// although it is inside the window of the last.
 fn outdates(states: &[Hpa], controller: &Controller) -> bool {
-    let window = |hpa: &Hpa| {
-        let (up, down) = windows(&hpa.spec, controller);
+    let mut longest = states.iter().map(|state| {
+        let (up, down) = windows(&state.spec, controller);
         up.max(down)
-    };
-    states
-        .last()
-        .is_some_and(|last| states.iter().any(|state| window(state) < window(last)))
+    });
+    let last = longest.next_back();
+    longest.any(|window| last.is_some_and(|last| window < last))
 }
 
 /// Returns what a status reveals about the passes that left it during some time; `there` are the current
@@ -116,16 +115,16 @@ pub(super) fn sighted(
     let rhythm = Rhythm::of(controller);
     let single = last.duration_since(first) < rhythm.period.minus(SECOND)
         && rhythm.is_regular_since(first, hpa);
-    let covers = |counted: &&Counted| {
-        first.duration_since(counted.since) > SECOND.plus(SLACK)
-            && first <= counted.until
-            && (single || last <= counted.until)
-    };
-    let counted = counted.iter().find(covers);
-    let asked = past_proposal::read(hpa, controller, counted, there);
+    let count = counted.iter().find(|count| {
+        first.duration_since(count.since) > SECOND.plus(SLACK)
+            && first <= count.until
+            && (single || last <= count.until)
+    });
+    let asked = past_proposal::read(hpa, controller, count, there);
     if let Some((low, high)) = asked.within(&sighting.proposal) {
-        let counted = counted.map(|counted| counted.replicas);
-        sighting.counted = counted.filter(|_| sighting.proposal != (low..=high));
+        sighting.counted = count
+            .filter(|_| sighting.proposal != (low..=high))
+            .map(|count| count.replicas);
         sighting.proposal = low..=high;
         // Going up, pods that did not exist yet have counted for nothing.
         let likely = asked.likely.filter(|_| high < i32::MAX || there.is_some());

@@ -47,17 +47,30 @@ pub(crate) fn memories(
         replicas: 0,
         time: Timestamp::MIN,
     };
-    let recommended = |replicas: i32| Recommendation {
-        replicas,
-        time: now,
+    // Without `behavior` only higher recommendations count. With it, going up the lowest counts, going down the
+    // highest; nothing holds back a count already reached.
+    let direction = match spec.behavior {
+        None => Ordering::Less,
+        Some(_) => desired.cmp(&current),
     };
+    let ends = match direction {
+        Ordering::Greater => {
+            let Extreme { at_least, at_most } = possible.lowest;
+            [Some(at_least.unwrap_or(0)), at_most]
+        }
+        Ordering::Less => {
+            let Extreme { at_least, at_most } = possible.highest;
+            [at_least, Some(at_most.unwrap_or(i32::MAX))]
+        }
+        Ordering::Equal => [None, None],
+    }
+    .map(|end| {
+        end.map_or(forgotten, |replicas| Recommendation {
+            replicas,
+            time: now,
+        })
+    });
     let Some(behavior) = &spec.behavior else {
-        // Only higher recommendations count.
-        let Extreme { at_least, at_most } = possible.highest;
-        let ends = [
-            at_least.map_or(forgotten, recommended),
-            recommended(at_most.unwrap_or(i32::MAX)),
-        ];
         return ends
             .map(|end| Memory {
                 recommendations: vec![end],
@@ -65,36 +78,20 @@ pub(crate) fn memories(
             })
             .into();
     };
-    // Going up the lowest counts, going down the highest; nothing holds back a count already reached.
-    let ends = match desired.cmp(&current) {
-        Ordering::Greater => {
-            let Extreme { at_least, at_most } = possible.lowest;
-            [
-                recommended(at_least.unwrap_or(0)),
-                at_most.map_or(forgotten, recommended),
-            ]
-        }
-        Ordering::Less => {
-            let Extreme { at_least, at_most } = possible.highest;
-            [
-                at_least.map_or(forgotten, recommended),
-                recommended(at_most.unwrap_or(i32::MAX)),
-            ]
-        }
-        Ordering::Equal => [forgotten, forgotten],
-    };
     let changes = match &possible.changes {
         Some(lists) => lists.iter().map(|list| split(Some(list))).collect(),
         None => any_changes(spec, behavior, current, now, version),
     };
-    let with = |(scale_up_events, scale_down_events): (Vec<_>, Vec<_>)| {
-        ends.map(|end| Memory {
-            recommendations: vec![end],
-            scale_up_events: scale_up_events.clone(),
-            scale_down_events: scale_down_events.clone(),
+    changes
+        .into_iter()
+        .flat_map(|(scale_up_events, scale_down_events)| {
+            ends.map(|end| Memory {
+                recommendations: vec![end],
+                scale_up_events: scale_up_events.clone(),
+                scale_down_events: scale_down_events.clone(),
+            })
         })
-    };
-    changes.into_iter().flat_map(with).collect()
+        .collect()
 }
 
 /// Returns changes that lead to the extreme limits of each direction.
@@ -120,16 +117,15 @@ fn any_changes(
             max: spec.max_replicas,
         };
         for wish in [i64::from, |limit: i32| -i64::from(limit)] {
-            let events = limits.events(wish, now);
+            let mut events = limits.events(wish, now);
             // If removed replicas count against added ones, one list covers both.
             changes.push(if version.both_directions || direction == Direction::Down {
                 (Vec::new(), events)
             } else {
-                let added = |event: ScaleEvent| ScaleEvent {
-                    replicas: event.replicas.wrapping_neg(),
-                    ..event
-                };
-                (events.into_iter().map(added).collect(), Vec::new())
+                for event in &mut events {
+                    event.replicas = event.replicas.wrapping_neg();
+                }
+                (events, Vec::new())
             });
         }
     }
@@ -178,20 +174,19 @@ impl Limits<'_> {
     /// direction count, a longer period starts no nearer than the shorter one, because they are assumed to fit
     /// into 32 bits together with the replicas: otherwise they could lead to any start.
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
-        let own = policies
+        let highest = policies
             .iter()
             .map(|policy| highest_start(policy, self.direction));
-        let possible = move |start: &i32| {
-            self.version.both_directions
-                || match self.direction {
-                    Direction::Up => *start <= shorter,
-                    Direction::Down => *start >= shorter,
-                }
-        };
         [i32::MIN, 0, shorter, i32::MAX]
             .into_iter()
-            .chain(own)
-            .filter(possible)
+            .chain(highest)
+            .filter(move |start| {
+                self.version.both_directions
+                    || match self.direction {
+                        Direction::Up => *start <= shorter,
+                        Direction::Down => *start >= shorter,
+                    }
+            })
     }
 
     /// Returns what the policies of one period allow, if it makes a difference.
@@ -200,12 +195,12 @@ impl Limits<'_> {
         let allowed =
             |policy: &&ScalingPolicy| allowed_by(policy, start, self.direction, self.version);
         let limits = policies.iter().filter_map(allowed);
-        let limit = if smallest_change == (self.direction == Direction::Up) {
+        let strictest = if smallest_change == (self.direction == Direction::Up) {
             limits.min()
         } else {
             limits.max()
         };
-        let limit = limit.unwrap_or(self.current);
+        let limit = strictest.unwrap_or(self.current);
         match self.direction {
             Direction::Up => limit.max(self.current).min(self.max),
             Direction::Down => limit.min(self.current).max(self.min),

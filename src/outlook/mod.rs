@@ -47,27 +47,26 @@ impl Outlook {
         past: &Past,
     ) {
         self.extremes.extend(at_samples(snapshot, remembered, past));
-        let (Some(range), Some(outcome)) = (self.range(decision), past.outcome) else {
+        let (Some(answered), Some(outcome)) = (self.range(decision), past.outcome) else {
             return;
         };
         // The likeliest answer may be one that the record decided, whatever the samples lead to.
-        let sampled = self.extremes.iter().map(|extreme| extreme.replicas);
-        let sampled = sampled
+        let replicas = self.extremes.iter().map(|extreme| extreme.replicas);
+        let sampled = replicas
             .clone()
             .min()
-            .zip(sampled.max())
+            .zip(replicas.max())
             .filter(|_| past.decided);
-        let range = sampled.map_or(range, |(min, max)| Range { min, max });
+        let range = sampled.map_or(answered, |(min, max)| Range { min, max });
         let is_refuted = range.max < outcome.at_least || outcome.at_most < range.min;
         // Nothing is certain that the record may contradict.
         if is_refuted || range.min == range.max {
             self.refuted = is_refuted.then_some(range);
-            let of = |replicas| AtBound {
+            let recorded = [outcome.at_least, outcome.at_most];
+            self.extremes.extend(recorded.map(|replicas| AtBound {
                 replicas,
                 steps: Vec::new(),
-            };
-            self.extremes
-                .extend([of(outcome.at_least), of(outcome.at_most)]);
+            }));
         }
     }
 
@@ -84,8 +83,8 @@ impl Outlook {
     /// be read.
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
-        let all = self.extremes.iter().map(|extreme| extreme.replicas);
-        Some(all.fold(
+        let possible = self.extremes.iter().map(|extreme| extreme.replicas);
+        Some(possible.fold(
             Range {
                 min: likely,
                 max: likely,
@@ -180,11 +179,13 @@ fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<
     };
     let mut counts = vec![past.replicas.at_least, past.replicas.at_most];
     counts.dedup();
-    let of = |current| {
-        let proposals = vec![proposal.at_least, proposal.at_most];
-        normalized(snapshot, remembered, current, proposals)
-    };
-    counts.into_iter().flat_map(of).collect()
+    counts
+        .into_iter()
+        .flat_map(|current| {
+            let proposals = vec![proposal.at_least, proposal.at_most];
+            normalized(snapshot, remembered, current, proposals)
+        })
+        .collect()
 }
 
 /// Returns what the proposals of a pass over `current` replicas lead to, at each bound of the memory.

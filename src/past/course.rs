@@ -59,14 +59,15 @@ impl RecordedCourse {
         start: Bounds,
         changes: &[RecordedChange],
     ) -> Self {
-        let at = at.as_millisecond();
+        let millis = at.as_millisecond();
         let half = period / 2;
         let mut phase: Option<(i64, i64)> = None;
-        let seen = changes.iter().filter(|change| change.by_pass);
-        let seen = seen.map(|change| (change.from, change.until));
-        let seen = seen.chain(first.map(|first| (first, first + 2 * SECOND)));
-        let mut shown: Vec<(i64, i64)> = seen
-            .map(|(from, until)| from_pass(from, until, at, period))
+        let mut shown: Vec<(i64, i64)> = changes
+            .iter()
+            .filter(|change| change.by_pass)
+            .map(|change| (change.from, change.until))
+            .chain(first.map(|first| (first, first + 2 * SECOND)))
+            .map(|(from, until)| from_pass(from, until, millis, period))
             .collect();
         shown.sort_by_key(|(from, until)| until - from);
         for (from, until) in shown
@@ -82,8 +83,8 @@ impl RecordedCourse {
                 other => other,
             };
         }
-        let (earliest, latest) = phase.unwrap_or((at - half, at + half));
-        let likely = phase.map_or(at, |(earliest, latest)| i64::midpoint(earliest, latest));
+        let (earliest, latest) = phase.unwrap_or((millis - half, millis + half));
+        let likely = phase.map_or(millis, |(earliest, latest)| i64::midpoint(earliest, latest));
         Self::new(
             (earliest, likely, latest),
             (period, LATE),
@@ -100,8 +101,8 @@ impl RecordedCourse {
         start: Bounds,
         changes: &[RecordedChange],
     ) -> Self {
-        let next = next.as_millisecond();
-        Self::new((next, next, next), (period, 0), None, start, changes)
+        let millis = next.as_millisecond();
+        Self::new((millis, millis, millis), (period, 0), None, start, changes)
     }
 
     fn new(
@@ -166,12 +167,11 @@ impl RecordedCourse {
         let near = |time: i64| (time - self.likely).div_euclid(self.period);
         let places = near(from) - 2..=near(until) + 2;
         let (first, last) = if by_pass {
-            let is_possible = |place: &i64| {
+            let mut possible = places.filter(|place| {
                 let (earliest, latest) = self.span(*place);
                 let exists = self.begin.is_none_or(|begin| begin <= latest);
                 exists && from <= latest && earliest <= until
-            };
-            let mut possible = places.filter(is_possible);
+            });
             let first = possible.next().unwrap_or_else(|| near(until));
             (first, possible.next_back().unwrap_or(first))
         } else {
@@ -194,14 +194,11 @@ impl RecordedCourse {
 
     /// Returns the bounds of the replicas that the pass at a place found.
     pub(super) fn found_by(&self, place: i64) -> Bounds {
-        let after = |is_made: &dyn Fn(&Placed) -> bool| {
-            self.changes
-                .iter()
-                .rposition(is_made)
-                .map_or(0, |it| it + 1)
-        };
-        let certain = after(&|own| own.last < place);
-        let possible = after(&|own| own.first < place).max(certain);
+        let changes = self.changes.iter();
+        let last_certain = changes.clone().rposition(|own| own.last < place);
+        let last_possible = changes.clone().rposition(|own| own.first < place);
+        let certain = last_certain.map_or(0, |last| last + 1);
+        let possible = last_possible.map_or(certain, |last| certain.max(last + 1));
         let mut bounds: Option<Bounds> = None;
         let (mut low, mut high) = (self.start.at_least, self.start.at_most);
         for made in 0..=possible {

@@ -13,10 +13,8 @@ pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
     let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.iter().any(of);
     let measures =
         |of: &dyn Fn(&ContainerHistory) -> bool| has(&|pod| pod.containers.values().any(of));
-    let uses = |part| {
-        let mut resources = spec.metrics.iter().filter(|spec| spec.is_resource());
-        resources.any(|spec| usage_of(spec.name()) == Some(part))
-    };
+    let resources = spec.metrics.iter().filter(|spec| spec.is_resource());
+    let used: Vec<PastPart> = resources.filter_map(|spec| usage_of(spec.name())).collect();
     let parts = [
         (
             PastPart::Replicas,
@@ -40,11 +38,11 @@ pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
         ),
         (
             PastPart::Cpu,
-            !uses(PastPart::Cpu) || measures(&|own| !own.cpu.is_empty()),
+            !used.contains(&PastPart::Cpu) || measures(&|own| !own.cpu.is_empty()),
         ),
         (
             PastPart::Memory,
-            !uses(PastPart::Memory) || measures(&|own| !own.memory.is_empty()),
+            !used.contains(&PastPart::Memory) || measures(&|own| !own.memory.is_empty()),
         ),
     ];
     parts

@@ -23,7 +23,7 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{LoadNote, LoadQuery};
-use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::note::Subject;
 use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, RecordedReplicas};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
@@ -91,12 +91,12 @@ pub fn rewind(
     let lacks = lacks(history, &input.snapshot.hpa.spec);
     let created = history
         .created
-        .and_then(|second| Timestamp::from_second(second).ok());
-    let created = created.or(input.snapshot.hpa.written.created);
+        .and_then(|second| Timestamp::from_second(second).ok())
+        .or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     let (window, _) = span(&input);
-    let first = created.map(|created| sampled::first_pass(created, &input.snapshot.controller));
-    let first = first
+    let first = created
+        .map(|created| sampled::first_pass(created, &input.snapshot.controller))
         .filter(|first| at.minus(window) <= *first)
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
@@ -156,8 +156,14 @@ pub fn rewind(
             })
         }),
     };
+    go_back(&mut input, likely, past);
+    record::follow(&mut input, &moments, &base, at);
+    Ok(input)
+}
+
+/// Puts a past pass in the place of what was read: what was read later says nothing about then.
+fn go_back(input: &mut Input, likely: Snapshot, past: Past) {
     let before = std::mem::replace(&mut input.snapshot, likely);
-    // What was read later says nothing about then.
     let hpa = &mut input.snapshot.hpa;
     (hpa.uid, hpa.generation, hpa.written) = (None, None, Written::default());
     (hpa.status, hpa.deletion_timestamp) = (HpaStatus::default(), None);
@@ -168,14 +174,13 @@ pub fn rewind(
         ..Evidence::default()
     };
     (input.observed, input.stated_memory, input.clock_doubt) = (None, None, None);
-    let is_of_then = |basis: &Basis| {
+    input.basis.retain(|basis| {
         !matches!(
             basis,
             Basis::Clock { .. } | Basis::Target { .. } | Basis::StatusReplicas { .. }
         )
-    };
-    input.basis.retain(is_of_then);
-    let is_of_settings = |note: &Note| {
+    });
+    input.notes.retain(|note| {
         matches!(
             note.subject,
             Subject::FieldDropped { .. }
@@ -184,11 +189,8 @@ pub fn rewind(
                 | Subject::ControllerOff { .. }
                 | Subject::Settings
         )
-    };
-    input.notes.retain(is_of_settings);
+    });
     input.remark_anew(&before);
-    record::follow(&mut input, &moments, &base, at);
-    Ok(input)
 }
 
 /// Returns the time from one pass to the next, in milliseconds.
@@ -268,33 +270,20 @@ const SECOND: i64 = 1000;
 /// history does not tell, although it has targets.
 fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastField>, Vec<String>) {
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
-    let mut change = |field: &str, then: String, now: String| {
-        if then != now {
-            changed.push(PastField {
-                field: field.to_owned(),
-                then,
-                now,
-            });
-        }
-    };
     let millis = at.as_millisecond();
     let of = |samples: &Samples| samples.near(millis).map(|value| value as i32);
     if let Some(min) = of(&history.min) {
-        change(
+        changed.extend(difference(
             "minReplicas",
-            min.to_string(),
-            spec.min_replicas.unwrap_or(1).to_string(),
-        );
+            &min,
+            &spec.min_replicas.unwrap_or(1),
+        ));
         if Some(min) != spec.min_replicas.or(Some(1)) {
             spec.min_replicas = Some(min);
         }
     }
     if let Some(max) = of(&history.max) {
-        change(
-            "maxReplicas",
-            max.to_string(),
-            spec.max_replicas.to_string(),
-        );
+        changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
         spec.max_replicas = max;
     }
     let names: Vec<String> = spec
@@ -329,7 +318,8 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         };
         let mut is_told = false;
         if let (Some(now), Some(then)) = (average_utilization, recorded("utilization")) {
-            change(&field, format!("{then}%"), format!("{now}%"));
+            let (percent_then, percent_now) = (format!("{then}%"), format!("{now}%"));
+            changed.extend(difference(&field, &percent_then, &percent_now));
             *now = then as i32;
             is_told = true;
         }
@@ -342,13 +332,23 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
             let milli = (then * 1e3).round();
             if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
                 let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
-                change(&field, then.to_string(), now.to_string());
+                changed.extend(difference(&field, &then, now));
                 *now = then;
             }
         }
         kept.extend((!is_told).then_some(label));
     }
     (changed, kept)
+}
+
+/// Returns a field whose value was not the same as now.
+fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<PastField> {
+    let (then, now) = (then.to_string(), now.to_string());
+    (then != now).then(|| PastField {
+        field: field.to_owned(),
+        then,
+        now,
+    })
 }
 
 /// Runs the passes before one, whose history may matter to it.
@@ -404,13 +404,15 @@ fn before(
     }
     passes.reverse();
     let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
-    let rescales = moments.course().rescales();
-    let rescales = rescales.map(|(replicas, from, until)| PastRescale {
-        replicas,
-        from: time(from),
-        until: time(until),
-        likely: None,
-    });
+    let course = moments.course();
+    let rescales = course
+        .rescales()
+        .map(|(replicas, from, until)| PastRescale {
+            replicas,
+            from: time(from),
+            until: time(until),
+            likely: None,
+        });
     (passes, rescales.filter(|it| it.until >= since).collect())
 }
 

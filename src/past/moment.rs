@@ -85,8 +85,7 @@ impl View {
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
         let sides = [BoundSide::Low, BoundSide::High];
-        let usages = [Height::Share(0), Height::Share(HEIGHTS)];
-        let usages = usages
+        let usages = [Height::Share(0), Height::Share(HEIGHTS)]
             .into_iter()
             .flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
@@ -101,9 +100,13 @@ impl View {
 
     /// What may have been, apart from the usage; the most likely first.
     pub(super) fn states() -> impl Iterator<Item = Self> {
-        let states = [(BoundSide::Likely, false), (BoundSide::Likely, true)].into_iter();
-        let states = states.chain([(BoundSide::Low, false), (BoundSide::High, true)]);
-        states.flat_map(|(time, is_later)| {
+        let states = [
+            (BoundSide::Likely, false),
+            (BoundSide::Likely, true),
+            (BoundSide::Low, false),
+            (BoundSide::High, true),
+        ];
+        states.into_iter().flat_map(|(time, is_later)| {
             [BoundSide::Likely, BoundSide::High, BoundSide::Low].map(|measured| Self {
                 time,
                 is_later,
@@ -150,8 +153,9 @@ impl<'h> Moments<'h> {
         course: impl FnOnce(Bounds, &[RecordedChange]) -> RecordedCourse,
     ) -> Result<Self, Error> {
         let (labels, model) = selected(input)?;
-        let recorded = [&history.replicas, &history.desired];
-        let recorded = recorded.into_iter().find(|samples| !samples.is_empty());
+        let recorded = [&history.replicas, &history.desired]
+            .into_iter()
+            .find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
         let first = counts
             .all()
@@ -257,33 +261,31 @@ impl<'h> Moments<'h> {
         let mut snapshot = base.clone();
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
         if let Ok(selector) = base.selector() {
-            let selector = selector.clone();
             snapshot.scale = Ok(Scale {
                 spec_replicas,
                 status_replicas,
-                selector,
+                selector: selector.clone(),
             });
         }
-        let wanted = base
+        let mut wanted: Vec<&str> = base
             .hpa
             .spec
             .metrics
             .iter()
-            .filter(|spec| spec.is_resource());
-        let wanted = wanted
+            .filter(|spec| spec.is_resource())
             .map(MetricSpec::name)
-            .filter(|name| self.has_usage(name));
-        let mut wanted: Vec<&str> = wanted.collect();
+            .filter(|name| self.has_usage(name))
+            .collect();
         wanted.sort_unstable();
         wanted.dedup();
         snapshot.pods.clear();
         snapshot.pod_metrics.clear();
-        for own in &self.history.pods {
-            if !exists(self.history, own, millis, view.is_later) {
+        for recorded in &self.history.pods {
+            if !exists(self.history, recorded, millis, view.is_later) {
                 continue;
             }
-            let pod = self.pod(own, base, millis, view.is_later);
-            let usage = usage(own, &pod, &wanted, millis, view);
+            let pod = self.pod(recorded, base, millis, view.is_later);
+            let usage = usage(recorded, &pod, &wanted, millis, view);
             snapshot.pods.push(Shared::from(pod));
             snapshot.pod_metrics.extend(usage.map(Shared::from));
         }
@@ -356,18 +358,16 @@ impl<'h> Moments<'h> {
 
     fn requests(&self, name: &str, own: &ContainerHistory, millis: i64) -> Requests {
         if self.lacks(PastPart::Requests) {
-            let model = self.model.iter().flat_map(|pod| pod.running(true));
-            let model = model
-                .filter(|it| &*it.name == name)
+            let mut containers = self.model.iter().flat_map(|pod| pod.running(true));
+            return containers
+                .find(|it| &*it.name == name)
                 .map(|it| it.requests.clone())
-                .next();
-            return model.unwrap_or_default();
+                .unwrap_or_default();
         }
-        let amount = |(resource, samples): &(ResourceName, Samples)| {
-            let value = samples.near(millis)?;
-            Some((resource.clone(), amount(resource, value)?))
+        let request = |(resource, samples): &(ResourceName, Samples)| {
+            Some((resource.clone(), amount(resource, samples.near(millis)?)?))
         };
-        Requests(own.requests.iter().filter_map(amount).collect())
+        Requests(own.requests.iter().filter_map(request).collect())
     }
 
     /// Returns the answer of a metrics API for a metric.
@@ -393,47 +393,44 @@ impl<'h> Moments<'h> {
         let Some(series) = self.history.metrics.get(&place) else {
             return missing;
         };
-        let value = |samples: &Samples| {
-            let value = gauge(samples, millis, AGE, view)?.value;
-            milli(value).ok()
-        };
-        let values = series
+        let values: Vec<(&Option<Box<str>>, i64)> = series
             .iter()
-            .filter_map(|own| Some((&own.pod, value(&own.samples)?)));
-        let values: Vec<(&Option<Box<str>>, i64)> = values.collect();
+            .filter_map(|own| {
+                let shown = gauge(&own.samples, millis, AGE, view)?;
+                Some((&own.pod, milli(shown.value).ok()?))
+            })
+            .collect();
         if values.is_empty() {
             return missing;
         }
         match spec.source() {
             MetricSource::External(_) => {
-                let value = |(_, value)| ExternalValue {
+                let external = values.into_iter().map(|(_, value)| ExternalValue {
                     value,
                     ..ExternalValue::default()
-                };
-                MetricAnswer::External(values.into_iter().map(value).collect())
+                });
+                MetricAnswer::External(external.collect())
             }
             MetricSource::Object(_) => {
-                let value = |(_, value)| ObjectValue {
+                let of_object = values.into_iter().map(|(_, value)| ObjectValue {
                     value,
                     timestamp: None,
-                };
-                MetricAnswer::Object(values.into_iter().map(value).collect())
+                });
+                MetricAnswer::Object(of_object.collect())
             }
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
-                let of_pod = |(pod, value): (&Option<Box<str>>, i64)| {
-                    let pod = pod
-                        .clone()
-                        .filter(|pod| pods.iter().any(|own| own.name == *pod))?;
+                let of_pods = values.into_iter().filter_map(|(name, value)| {
+                    let pod = pods.iter().find(|pod| name.as_ref() == Some(&pod.name))?;
                     Some(PodValue {
-                        pod,
+                        pod: pod.name.clone(),
                         value,
                         timestamp,
                         window,
                     })
-                };
-                MetricAnswer::Pods(values.into_iter().filter_map(of_pod).collect())
+                });
+                MetricAnswer::Pods(of_pods.collect())
             }
         }
     }
@@ -454,11 +451,8 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
         let later = history.desired.next(until).map(|(_, later)| later);
         let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
-        let own = steps(history, before, (until, after));
-        changes.extend(
-            own.into_iter()
-                .map(|change| RecordedChange { by_pass, ..change }),
-        );
+        let steps = steps(history, before, (until, after)).into_iter();
+        changes.extend(steps.map(|change| RecordedChange { by_pass, ..change }));
     }
     changes
 }
@@ -517,15 +511,16 @@ pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), E
     } = input;
     let hpa = &snapshot.hpa;
     let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
-    let own = surroundings.workload(&hpa.spec.scale_target_ref);
-    let template = own.and_then(|own| own.template.as_deref());
+    let workload = surroundings.workload(&hpa.spec.scale_target_ref);
+    let template = workload.and_then(|own| own.template.as_deref());
     let pods = snapshot.pods.iter().map(|pod| &**pod);
     let mut models = template.into_iter().chain(pods);
     let model = models.find(|pod| selector.matches(&pod.labels)).cloned();
     let example = selector.parsed().map(Selector::example);
-    let labels = model.as_ref().map(|pod| pod.labels.clone());
-    let labels = labels.or(example.ok().map(Shared::from));
-    let labels = labels
+    let labels = model
+        .as_ref()
+        .map(|pod| pod.labels.clone())
+        .or(example.ok().map(Shared::from))
         .filter(|labels| selector.matches(labels))
         .ok_or_else(|| {
             let target = hpa.reference();
@@ -556,15 +551,15 @@ fn exists(history: &History, pod: &PodHistory, millis: i64, is_later: bool) -> b
 
 /// Returns the number of pods at each scrape that a workload counts as its replicas.
 fn active(history: &History) -> Samples {
-    let count = |(time, _): &(i64, f64)| {
-        let is_active = |pod: &&PodHistory| {
+    let mut points = Vec::new();
+    for (time, _) in history.scrapes.all() {
+        let active = history.pods.iter().filter(|pod| {
             exists(history, pod, *time, false)
                 && pod.deleted.last(*time).is_none()
                 && phase(pod, *time, false) != Phase::Failed
-        };
-        (*time, history.pods.iter().filter(is_active).count() as f64)
-    };
-    let points: Vec<(i64, f64)> = history.scrapes.all().iter().map(count).collect();
+        });
+        points.push((*time, active.count() as f64));
+    }
     let mut samples = Samples::default();
     samples.add(&points);
     samples
@@ -591,17 +586,6 @@ fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
     if own.phases.is_empty() {
         return Phase::Running;
     }
-    let is_one = |sample: Option<(i64, f64)>| sample.is_some_and(|(_, value)| value == 1.0);
-    let of = |is_later: bool| {
-        let found = own.phases.iter().find(|(_, samples)| {
-            if is_later {
-                is_one(samples.next(millis))
-            } else {
-                is_one(samples.last(millis))
-            }
-        });
-        found.map(|(phase, _)| *phase)
-    };
     let was_seen = own
         .phases
         .iter()
@@ -610,35 +594,41 @@ fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
         .phases
         .iter()
         .any(|(_, samples)| samples.next(millis).is_some());
-    match (was_seen, goes_on && is_later) {
-        (_, true) => of(true).unwrap_or_default(),
-        (true, false) => of(false).unwrap_or_default(),
+    let shows_next = goes_on && is_later;
+    if !was_seen && !shows_next {
         // Created since the last scrape.
-        (false, false) => Phase::Pending,
+        return Phase::Pending;
     }
+    let found = own.phases.iter().find(|(_, samples)| {
+        let sample = if shows_next {
+            samples.next(millis)
+        } else {
+            samples.last(millis)
+        };
+        sample.is_some_and(|(_, value)| value == 1.0)
+    });
+    found.map(|(phase, _)| *phase).unwrap_or_default()
 }
 
 /// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.
 fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<ReadyCondition> {
     let start = pod.start_time?;
-    let is_ready = |(_, value): (i64, f64)| value == 1.0;
-    let changed = |time: i64| {
-        let (_, value) = own.ready_time.last(time)?;
-        Some(history::second(value)? * SECOND)
-    };
-    let condition = |is_ready: bool, since: Option<i64>| {
-        let since = since.and_then(|millis| Timestamp::from_millisecond(millis).ok());
-        let status = if is_ready {
+    let (is_ready, since) = readiness(own, millis, is_later);
+    Some(ReadyCondition {
+        status: if is_ready {
             ConditionStatus::True
         } else {
             ConditionStatus::False
-        };
-        Some(ReadyCondition {
-            status,
-            last_transition_time: since.unwrap_or(start),
-        })
-    };
-    let (before, after) = (own.ready.last(millis), own.ready.next(millis));
+        },
+        last_transition_time: since
+            .and_then(|millis| Timestamp::from_millisecond(millis).ok())
+            .unwrap_or(start),
+    })
+}
+
+/// Whether a pod was ready, and since when, if that is recorded.
+fn readiness(own: &PodHistory, millis: i64, is_later: bool) -> (bool, Option<i64>) {
+    let is_ready = |(_, value): (i64, f64)| value == 1.0;
     let (before, after) = if own.ready.is_empty() {
         // A time alone is recorded for pods that are ready.
         let as_ready = |sample: Option<(i64, f64)>| sample.map(|(time, _)| (time, 1.0));
@@ -647,44 +637,44 @@ fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<Rea
             as_ready(own.ready_time.next(millis)),
         )
     } else {
-        (before, after)
+        (own.ready.last(millis), own.ready.next(millis))
     };
     if before.is_none() && after.is_none() {
         // Nothing is recorded of its readiness.
-        return condition(own.ready.is_empty() && own.ready_time.is_empty(), None);
+        return (own.ready.is_empty() && own.ready_time.is_empty(), None);
     }
     if let Some(after) = after
-        && let Some(since) = changed(after.0)
+        && let Some(since) = ready_since(own, after.0)
         && is_ready(after)
     {
         if since <= millis {
-            return condition(true, Some(since));
+            return (true, Some(since));
         }
         // It was not ready until then, unless it lost that in between.
         let was = before.filter(|before| is_ready(*before));
-        return condition(was.is_some(), was.and_then(|before| changed(before.0)));
+        return (
+            was.is_some(),
+            was.and_then(|before| ready_since(own, before.0)),
+        );
     }
-    let own_change = |sample: (i64, f64)| {
-        let lost = || {
-            own.ready
-                .all()
-                .iter()
-                .rfind(|(time, value)| *time < sample.0 && *value == 1.0)
-        };
-        if is_ready(sample) {
-            changed(sample.0)
-        } else {
-            // Since some time after it was last seen ready.
-            lost()
-                .and_then(|(time, _)| own.ready.next(*time))
-                .map(|(time, _)| time.min(millis))
-        }
-    };
     let seen = if is_later { after.or(before) } else { before };
     match seen {
-        Some(sample) => condition(is_ready(sample), own_change(sample)),
-        None => condition(false, None),
+        None => (false, None),
+        Some(sample) if is_ready(sample) => (true, ready_since(own, sample.0)),
+        Some((last, _)) => {
+            let mut earlier = own.ready.all().iter();
+            let lost = earlier
+                .rfind(|(time, value)| *time < last && *value == 1.0)
+                .and_then(|(time, _)| own.ready.next(*time));
+            // Since some time after it was last seen ready.
+            (false, lost.map(|(time, _)| time.min(millis)))
+        }
     }
+}
+
+fn ready_since(own: &PodHistory, millis: i64) -> Option<i64> {
+    let (_, value) = own.ready_time.last(millis)?;
+    Some(history::second(value)? * SECOND)
 }
 
 /// A value that was measured over a window.
@@ -739,10 +729,10 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     });
     let mut is_old = false;
     let mut candidates = Vec::new();
-    for own in rates {
-        is_old |= own.end <= millis - AGE;
-        if own.end > millis - AGE - WINDOW && own.end - own.window < millis {
-            candidates.push(own);
+    for rate in rates {
+        is_old |= rate.end <= millis - AGE;
+        if rate.end > millis - AGE - WINDOW && rate.end - rate.window < millis {
+            candidates.push(rate);
         }
     }
     pick(&candidates, millis, !is_old, view)
@@ -758,12 +748,15 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowV
         (millis - age < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
-    let measured = |(end, value)| WindowValue {
-        value,
-        end,
-        window: WINDOW,
-    };
-    let candidates: Vec<WindowValue> = held.into_iter().chain(recent).map(measured).collect();
+    let candidates: Vec<WindowValue> = held
+        .into_iter()
+        .chain(recent)
+        .map(|(end, value)| WindowValue {
+            value,
+            end,
+            window: WINDOW,
+        })
+        .collect();
     pick(&candidates, millis, older.is_none(), view)
 }
 

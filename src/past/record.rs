@@ -36,8 +36,8 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     let left = path
         .as_ref()
         .map(|path| path.left)
-        .filter(|left| outcome.contains(*left));
-    let left = left.unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
+        .filter(|left| outcome.contains(*left))
+        .unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
     if left == likely {
         return;
     }
@@ -70,12 +70,6 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
 /// those after it that may have made a change with it.
 fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
     let course = moments.course();
-    let asked = |time, bounds, likely| SampledPass {
-        place: course.place(time),
-        time,
-        bounds,
-        likely,
-    };
     let window = infer::window(&base.hpa, &base.controller);
     let since = base.now.minus(window.plus(window));
     let first = past.passes.first().map_or(0, |own| course.place(own.time));
@@ -88,22 +82,27 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Sam
         let snapshot = moments.at(base, time, View::LIKELY);
         let likely = snapshot.and_then(|snapshot| asked_by(&snapshot)?.1);
         let bounds = likely.map_or(Bounds::UNKNOWN, Bounds::exactly);
-        passes.push(asked(time, bounds, likely));
+        passes.push((time, bounds, likely));
     }
     passes.reverse();
-    passes.extend(
-        past.passes
-            .iter()
-            .map(|own| asked(own.time, own.recommended, own.likely)),
-    );
+    let earlier = past.passes.iter();
+    passes.extend(earlier.map(|pass| (pass.time, pass.recommended, pass.likely)));
     for place in 0..=course.last_open() {
         let time = course.time_of(place);
         let (bounds, likely) = moments
             .played(base, time)
             .unwrap_or((Bounds::UNKNOWN, None));
-        passes.push(asked(time, bounds, likely));
+        passes.push((time, bounds, likely));
     }
     passes
+        .into_iter()
+        .map(|(time, bounds, likely)| SampledPass {
+            place: course.place(time),
+            time,
+            bounds,
+            likely,
+        })
+        .collect()
 }
 
 /// What the pass asks for over a view of the samples, which does not depend on what the controller remembers.
@@ -191,38 +190,41 @@ impl ViewedAsks<'_> {
 /// with the record, the likeliest samples, and recommendations as near to the record as the samples allow, or nearer.
 fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
     let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
-    let with = |recommended: &dyn Fn(&PastPass) -> i32| {
-        let mut own = likeliest.clone();
-        own.passes
-            .iter_mut()
-            .for_each(|pass| pass.likely = Some(recommended(pass)));
-        own
-    };
     let nearest = |pass: &PastPass| left.clamp(pass.recommended.at_least, pass.recommended.at_most);
-    let all = [
-        likeliest.clone(),
-        past.clone(),
-        with(&nearest),
-        with(&|_| left),
-    ];
-    let rescaled = |time: fn(&PastRescale) -> Timestamp| {
-        all.clone().map(|mut own| {
-            own.rescales
-                .iter_mut()
-                .for_each(|rescale| rescale.likely = Some(time(rescale)));
-            own
-        })
-    };
-    let (early, late) = (rescaled(|own| own.from), rescaled(|own| own.until));
+    let (near, there) = (
+        recommending(&likeliest, nearest),
+        recommending(&likeliest, |_| left),
+    );
+    let all = [likeliest, past.clone(), near, there];
+    let early = all.iter().map(|past| rescaling(past, |own| own.from));
+    let late = all.iter().map(|past| rescaling(past, |own| own.until));
     all.iter().cloned().chain(early).chain(late).collect()
+}
+
+/// Returns the past with other likely recommendations.
+fn recommending(past: &Past, replicas: impl Fn(&PastPass) -> i32) -> Past {
+    let mut past = past.clone();
+    for pass in &mut past.passes {
+        pass.likely = Some(replicas(pass));
+    }
+    past
+}
+
+/// Returns the past with rescales at other likely times.
+fn rescaling(past: &Past, time: impl Fn(&PastRescale) -> Timestamp) -> Past {
+    let mut past = past.clone();
+    for rescale in &mut past.rescales {
+        rescale.likely = Some(time(rescale));
+    }
+    past
 }
 
 /// Returns the past with what was recommended and rescaled along a course.
 fn along(past: &Past, path: &ReplayedCourse) -> Past {
     let mut past = past.clone();
     for pass in &mut past.passes {
-        let own = path.recommended.iter().find(|own| own.time == pass.time);
-        pass.likely = own.map(|own| own.replicas).or(pass.likely);
+        let recommended = path.recommended.iter().find(|own| own.time == pass.time);
+        pass.likely = recommended.map(|own| own.replicas).or(pass.likely);
     }
     for rescale in &mut past.rescales {
         let PastRescale {
@@ -232,8 +234,8 @@ fn along(past: &Past, path: &ReplayedCourse) -> Past {
             ..
         } = *rescale;
         let mut events = path.rescales.iter().filter(|own| own.replicas == replicas);
-        let own = events.find(|own| from <= own.time && own.time <= until);
-        rescale.likely = own.map(|own| own.time);
+        let event = events.find(|own| from <= own.time && own.time <= until);
+        rescale.likely = event.map(|own| own.time);
     }
     past
 }

@@ -81,17 +81,18 @@ impl Replayer {
         passes: &[SampledPass],
     ) -> Option<ReplayedCourse> {
         let first = course.found_by(passes.first()?.place);
-        let start = |current| ReplayedCourse {
-            current,
-            misfits: 0,
-            recommended: Vec::new(),
-            rescales: Vec::new(),
-            left: current,
-        };
-        let mut paths = vec![start(first.at_least)];
-        if first.at_most != first.at_least {
-            paths.push(start(first.at_most));
-        }
+        let mut counts = vec![first.at_least, first.at_most];
+        counts.dedup();
+        let mut paths: Vec<ReplayedCourse> = counts
+            .into_iter()
+            .map(|current| ReplayedCourse {
+                current,
+                misfits: 0,
+                recommended: Vec::new(),
+                rescales: Vec::new(),
+                left: current,
+            })
+            .collect();
         for (at, pass) in passes.iter().enumerate() {
             let (found, left) = (course.found_by(pass.place), course.found_by(pass.place + 1));
             let mut next: Vec<ReplayedCourse> = Vec::new();
@@ -117,10 +118,11 @@ impl Replayer {
     ) -> Vec<ReplayedCourse> {
         let SampledPass { time, likely, .. } = passes[at];
         let current = path.current;
-        let mut own = path.clone();
-        own.recommended
+        let mut asked = path.clone();
+        asked
+            .recommended
             .extend(likely.map(|replicas| Recommendation { replicas, time }));
-        let outcome = self.run(&own, time, current, likely);
+        let outcome = self.run(&asked, time, current, likely);
         let mut counts = vec![outcome];
         for other in [current, left.at_least, left.at_most] {
             if !counts.contains(&other) && other < i32::MAX {
@@ -128,27 +130,27 @@ impl Replayer {
             }
         }
         counts.retain(|count| left.contains(*count));
-        let mut all = Vec::new();
+        let mut courses = Vec::new();
         for count in counts {
-            let mut own = own.clone();
+            let mut next = asked.clone();
             if count != outcome {
-                own.misfits += self.explain(&mut own, passes, at, outcome, count);
+                next.misfits += self.explain(&mut next, passes, at, outcome, count);
             }
             if count != current {
                 let replicas = count.saturating_sub(current);
-                own.rescales.push(ScaleEvent {
+                next.rescales.push(ScaleEvent {
                     replicas,
                     time,
                     outdated: false,
                 });
             }
-            own.current = count;
+            next.current = count;
             if passes[at].place <= 0 {
-                own.left = count;
+                next.left = count;
             }
-            all.push(own);
+            courses.push(next);
         }
-        all
+        courses
     }
 
     /// Runs a pass, whose own recommendation is the last one.
@@ -197,14 +199,10 @@ impl Replayer {
                 time,
             });
         }
-        let open = |own: &Recommendation| {
-            let pass = passes.iter().find(|pass| pass.time == own.time);
-            pass.map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
-        };
         if count == path.current {
             // One recommendation is enough to hold the replicas.
             let is_nearer = |own: &&mut Recommendation| own.replicas.abs_diff(count);
-            let can = |own: &&mut Recommendation| open(own).contains(count);
+            let can = |own: &&mut Recommendation| bounds_of(passes, own).contains(count);
             if let Some(own) = other
                 .recommended
                 .iter_mut()
@@ -215,12 +213,12 @@ impl Replayer {
             }
         } else {
             let since = time.minus(infer::window(&self.bare.hpa, &self.bare.controller));
-            for own in other.recommended.iter_mut().filter(|own| own.time > since) {
-                let Bounds { at_least, at_most } = open(own);
-                own.replicas = if count < outcome {
-                    own.replicas.min(count).max(at_least)
+            for entry in other.recommended.iter_mut().filter(|own| own.time > since) {
+                let Bounds { at_least, at_most } = bounds_of(passes, entry);
+                entry.replicas = if count < outcome {
+                    entry.replicas.min(count).max(at_least)
                 } else {
-                    own.replicas.max(count).min(at_most)
+                    entry.replicas.max(count).min(at_most)
                 };
             }
         }
@@ -231,4 +229,10 @@ impl Replayer {
             REFUTED
         }
     }
+}
+
+/// Returns what a pass may have recommended.
+fn bounds_of(passes: &[SampledPass], own: &Recommendation) -> Bounds {
+    let pass = passes.iter().find(|pass| pass.time == own.time);
+    pass.map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
 }

@@ -73,7 +73,7 @@ impl KeptTarget {
             .average_utilization
             .filter(|_| target.average_value.is_none())?;
         let (then, now) = (probe(is, index), probe(was, place));
-        let own = requests(then.metric(0)?, is, |_| true)?;
+        let requested = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
         let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;
         // With other containers the usage is another one, too.
@@ -83,14 +83,14 @@ impl KeptTarget {
         };
         if !running
             .keys()
-            .all(|pod| !own.contains_key(pod) || same(pod))
+            .all(|pod| !requested.contains_key(pod) || same(pod))
         {
             return None;
         }
-        let both = running
+        let both: Vec<(i64, i64)> = running
             .iter()
-            .filter_map(|(pod, before)| Some((*before, *own.get(pod)?)));
-        let both: Vec<(i64, i64)> = both.collect();
+            .filter_map(|(pod, before)| Some((*before, *requested.get(pod)?)))
+            .collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
         let after: i128 = both.iter().map(|(_, after)| i128::from(*after)).sum();
         if before == after || before <= 0 || after <= 0 {
@@ -111,10 +111,8 @@ impl KeptTarget {
         }
         // An API server accepts no target below 1.
         let scale_up = at(kept.max(1))?;
-        let quantity = |milli: i128| {
-            let milli = i64::try_from(milli).ok()?;
-            Some(Quantity::from_milli(milli, format_of(spec.name())))
-        };
+        let format = format_of(spec.name());
+        let quantity = |milli: i128| Some(Quantity::from_milli(i64::try_from(milli).ok()?, format));
         Some(Self {
             metric: spec.label(&is.hpa.spec.metrics),
             index,

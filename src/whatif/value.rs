@@ -99,8 +99,8 @@ impl Ratio {
 
     /// Digits with a point among them, with the number of digits after it.
     fn parse(text: &str, places: usize) -> Result<Self, ValueError> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let fraction = fraction.trim_end_matches('0');
+        let (whole, after_point) = text.split_once('.').unwrap_or((text, ""));
+        let fraction = after_point.trim_end_matches('0');
         let digits = whole.len() + text.len().saturating_sub(whole.len() + 1);
         if digits == 0 || !text.bytes().all(|c| c.is_ascii_digit() || c == b'.') {
             let negative = text
@@ -126,9 +126,11 @@ impl Ratio {
     }
 
     fn plus(self, other: Self) -> Result<Self, ValueError> {
-        let raised = self.numerator.checked_mul(other.denominator);
-        let numerator = raised.and_then(|raised| raised.checked_add(other.numerator));
-        let numerator = numerator.ok_or(ValueError::TooLarge)?;
+        let numerator = self
+            .numerator
+            .checked_mul(other.denominator)
+            .and_then(|raised| raised.checked_add(other.numerator))
+            .ok_or(ValueError::TooLarge)?;
         Ok(Self {
             numerator,
             denominator: other.denominator,

@@ -69,26 +69,21 @@ pub fn inherit(
             )
         }
         None => {
-            grounds.push(Ground::StatusSilent(if known.status_may_lag() {
-                StatusSilent::LaterLost
-            } else if known.hpa.written.by_us {
-                StatusSilent::WrittenByUs
-            } else if known.hpa.written.status.is_none() {
-                StatusSilent::Replaced
-            } else {
-                StatusSilent::SpecChanged
-            }));
+            grounds.push(Ground::StatusSilent(why_silent(&known)));
             None
         }
     };
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
-    let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
-    let later = later.into_iter().flatten().flat_map(|(list, age)| {
-        [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
-    });
-    let later = later.collect();
+    let (changes, of_restarted) = counts.map(|counts| (counts.next, counts.later)).unzip();
+    let later = of_restarted
+        .into_iter()
+        .flatten()
+        .flat_map(|(list, age)| {
+            [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
+        })
+        .collect();
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
@@ -128,6 +123,19 @@ pub fn inherit(
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
     }
     remembered
+}
+
+/// Why the status says nothing about the last pass.
+fn why_silent(known: &Known<'_>) -> StatusSilent {
+    if known.status_may_lag() {
+        StatusSilent::LaterLost
+    } else if known.hpa.written.by_us {
+        StatusSilent::WrittenByUs
+    } else if known.hpa.written.status.is_none() {
+        StatusSilent::Replaced
+    } else {
+        StatusSilent::SpecChanged
+    }
 }
 
 /// Returns the memory of a controller that has found the count some time before the next pass.
@@ -181,8 +189,11 @@ fn times<'a>(
         .conditions
         .iter()
         .map(|it| it.last_transition_time);
-    let events = evidence.events.iter().chain(&evidence.scaled);
-    let events = events.flat_map(|event| [event.first, event.last]);
+    let events = evidence
+        .events
+        .iter()
+        .chain(&evidence.scaled)
+        .flat_map(|event| [event.first, event.last]);
     let lease = evidence
         .lease
         .into_iter()

@@ -230,20 +230,12 @@ impl Known<'_> {
     /// the next one from now: the earliest and the latest time of the first and the last of these.
     fn scheduled(&self) -> Option<(Timestamp, Timestamp)> {
         let written = self.on_schedule_since().filter(|_| !self.next_is_extra())?;
-        let earliest = |pass: i32| {
-            written
-                .minus(SECOND)
-                .plus(self.rhythm.period.saturating_mul(pass))
-        };
-        let latest = |pass: i32| {
-            written
-                .plus(SECOND)
-                .plus(self.rhythm.longest.saturating_mul(pass))
-        };
+        let (from, until) = (written.minus(SECOND), written.plus(SECOND));
+        let earliest = |pass: i32| from.plus(self.rhythm.period.saturating_mul(pass));
+        let latest = |pass: i32| until.plus(self.rhythm.longest.saturating_mul(pass));
         let first = (1..=MOST_GAPS).find(|pass| latest(*pass) >= self.now)?;
-        let follows = |pass: &i32| earliest(pass - 1) < self.now;
         let last = (first..=MOST_GAPS)
-            .take_while(follows)
+            .take_while(|pass| earliest(pass - 1) < self.now)
             .last()
             .unwrap_or(first);
         // The one before it has run by now.
@@ -585,7 +577,7 @@ impl Known<'_> {
     /// known.
     pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
         let last = self.hpa.status.current_replicas;
-        let own = self.current.min(last)..=self.current.max(last);
+        let there = self.current.min(last)..=self.current.max(last);
         let seen = &self.seen[self
             .seen
             .partition_point(|seen| seen.until.plus(SECOND) <= time)..];
@@ -593,12 +585,12 @@ impl Known<'_> {
             return self
                 .status_written()
                 .filter(|own| own.minus(SECOND) <= time)
-                .map(|_| own);
+                .map(|_| there);
         };
         if first.time.minus(SECOND) > time || !self.are_all_seen() {
             return None;
         }
-        seen.iter().try_fold(own, |found, seen| {
+        seen.iter().try_fold(there, |found, seen| {
             let replicas = seen.replicas?;
             Some(replicas.min(*found.start())..=replicas.max(*found.end()))
         })
@@ -680,14 +672,14 @@ impl Known<'_> {
     /// Returns when passes wrote their status, where known.
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
-        let own = self
+        let latest = self
             .status_written()
-            .filter(|own| last.is_none_or(|last| last < *own));
+            .filter(|written| last.is_none_or(|last| last < *written));
         self.seen
             .iter()
             .filter(|seen| !seen.spec_changed)
             .map(|seen| seen.time)
-            .chain(own)
+            .chain(latest)
     }
 
     /// Returns the minimum age, at the next pass, of what a pass did by some time. Regular passes are whole
@@ -763,18 +755,17 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
             reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
             _ => RescaleReason::None,
         };
-        let rescale = |time, gap| Rescale {
-            time,
-            size,
-            reason,
-            gap,
-        };
-        let (first, last) = (event.first.or(event.last), event.last.or(event.first));
-        if event.count > 1 {
-            rescales.extend(first.map(|time| rescale(time, separate.is_some())));
-        }
+        let first = event.first.or(event.last).filter(|_| event.count > 1);
+        let last = event.last.or(event.first);
         let hides = event.count > if separate.is_some() { 1 } else { 2 };
-        rescales.extend(last.map(|time| rescale(time, hides)));
+        for (time, gap) in [(first, separate.is_some()), (last, hides)] {
+            rescales.extend(time.map(|time| Rescale {
+                time,
+                size,
+                reason,
+                gap,
+            }));
+        }
     }
     rescales.sort_by_key(|rescale| rescale.time);
     // What a gap hides lies anywhere since the first of the repeats.

@@ -106,23 +106,25 @@ fn holding(
             let oldest = last_pass.minus(window);
             // If everything in the window is known, it is one of the entries that qualify.
             let told = known.passes_since(oldest).unwrap_or_default();
-            let fits = |seen: &&SeenPass| {
-                let (at_least, at_most) = known.listed(seen);
-                at_most >= *replicas.start() && at_least <= *replicas.end()
-            };
-            let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
+            let fitting: Vec<&SeenPass> = told
+                .iter()
+                .filter(|seen| {
+                    let (at_least, at_most) = known.listed(seen);
+                    at_most >= *replicas.start() && at_least <= *replicas.end()
+                })
+                .collect();
             let earliest = fitting
                 .first()
                 .map(|seen| seen.time.minus(SECOND))
-                .max(known.nothing_before());
+                .max(known.nothing_before())
+                .map_or(oldest, |earliest| oldest.max(earliest));
             let looks =
                 |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
             // A pass that does not look like it counted fewer pods, most likely right after they were added.
-            let latest = match fitting.iter().rfind(looks) {
+            let last_fitting = match fitting.iter().rfind(looks) {
                 Some(seen) => Some(seen.time.max(seen.until.minus(known.rhythm.period))),
                 None => fitting.last().map(|seen| seen.time),
             };
-            let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
             // The status has changed with the first pass that it held back, unless an earlier one shows itself.
             let before = written.minus(known.rhythm.period).minus(USUAL_DELAY);
             let holds = |held: &&HeldRecommendation| {
@@ -133,7 +135,7 @@ fn holding(
                 .filter(holds)
                 .map(|held| held.likely.time)
                 .max();
-            let latest = latest.unwrap_or(before.max(shown.unwrap_or(before)));
+            let latest = last_fitting.unwrap_or(before.max(shown.unwrap_or(before)));
             HeldRecommendation::new(replicas, earliest, latest.max(earliest))
         })
 }
@@ -275,16 +277,14 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
     if !is_own && !grew {
         return None;
     }
-    let by_metrics = |rescale: &Rescale| {
-        !matches!(
-            rescale.reason,
-            RescaleReason::AboveMax | RescaleReason::BelowMin
-        )
-    };
     for place in (1..=place).rev() {
         let (before, after) = (known.rescales[place - 1], known.rescales[place]);
         let able = known.has_written_since(before.time);
-        let lower = before.size < rescale.size && by_metrics(&before);
+        let by_metrics = !matches!(
+            before.reason,
+            RescaleReason::AboveMax | RescaleReason::BelowMin
+        );
+        let lower = before.size < rescale.size && by_metrics;
         if known.spec_may_have_changed_since(before.time.minus(SECOND)) {
             return None;
         }
@@ -383,25 +383,20 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
             let is_counted = status
                 .last_scale_time
                 .is_some_and(|last| last.plus(longest) >= earliest);
-            let may_stop = |rules: &Option<ScalingRules>| {
-                let select = rules
-                    .as_ref()
-                    .and_then(|rules| rules.select_policy.as_deref());
-                is_counted || select == Some("Disabled")
-            };
+            let up = count == spec.max_replicas || is_counted || is_disabled(&behavior.scale_up);
+            let down = count == min || is_counted || is_disabled(&behavior.scale_down);
             // The last rescale was to the count, and its recommendation still held the count up, or down.
             let (up_window, down_window) = known.windows_before;
-            let by_last = |reason: RescaleReason, window: SignedDuration| {
-                known.rescales.last().is_some_and(|last| {
-                    let is_last = status
-                        .last_scale_time
-                        .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
-                    let age = likely.duration_since(last.time).plus(SECOND * 3);
-                    is_last && last.reason == reason && last.size == count && age < window
-                })
+            let last = known.rescales.last().filter(|last| {
+                let is_last = status
+                    .last_scale_time
+                    .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
+                is_last && last.size == count
+            });
+            let by_last = |reason, window| {
+                let age = |last: &Rescale| likely.duration_since(last.time).plus(SECOND * 3);
+                last.is_some_and(|last| last.reason == reason && age(last) < window)
             };
-            let up = count == spec.max_replicas || may_stop(&behavior.scale_up);
-            let down = count == min || may_stop(&behavior.scale_down);
             (
                 up && !by_last(RescaleReason::BelowTarget, up_window),
                 down && !by_last(RescaleReason::AboveTarget, down_window),
@@ -513,11 +508,12 @@ pub(super) fn ends(
     held: &[HeldRecommendation],
 ) -> (Ends, Ends) {
     let restarted = known.may_have_restarted_since(known.last_pass());
-    let of = |side| Ends {
-        soonest: soonest(known, held, restarted, side),
-        last: last(known, sighting, restarted, side),
-    };
-    (of(Side::Down), of(Side::Up))
+    [Side::Down, Side::Up]
+        .map(|side| Ends {
+            soonest: soonest(known, held, restarted, side),
+            last: last(known, sighting, restarted, side),
+        })
+        .into()
 }
 
 fn soonest(
@@ -527,18 +523,19 @@ fn soonest(
     side: Side,
 ) -> Vec<Recommendation> {
     let later = known.latest_pass().duration_since(known.now);
-    let recommendation = |held: &HeldRecommendation| {
-        let replicas = side.less(*held.replicas.start(), *held.replicas.end());
-        Recommendation {
-            replicas: if restarted {
-                side.less(replicas, known.current)
-            } else {
-                replicas
-            },
-            time: held.earliest.minus(later),
-        }
-    };
-    side.still(known, held).map(recommendation).collect()
+    side.still(known, held)
+        .map(|held| {
+            let replicas = side.less(*held.replicas.start(), *held.replicas.end());
+            Recommendation {
+                replicas: if restarted {
+                    side.less(replicas, known.current)
+                } else {
+                    replicas
+                },
+                time: held.earliest.minus(later),
+            }
+        })
+        .collect()
 }
 
 fn last(
@@ -547,10 +544,6 @@ fn last(
     restarted: bool,
     side: Side,
 ) -> Vec<Recommendation> {
-    let aged = |replicas, age| Recommendation {
-        replicas,
-        time: known.now.minus(age),
-    };
     // What was in the list of the last pass was made before it, and its own recommendation may
     // have been made again since.
     let furthest = sighting
@@ -559,29 +552,34 @@ fn last(
     // A window no longer than the time since the last pass contains none of its effects.
     let window = side.window(known);
     let is_over = window <= known.least_gap() && sighting.is_some();
-    let mut list: Vec<Recommendation> = match told(known, sighting, window) {
+    // Each with its age.
+    let mut list: Vec<(i32, SignedDuration)> = match told(known, sighting, window) {
         _ if is_over => Vec::new(),
-        Some(told) => {
-            let replicas = |seen: &SeenPass| {
+        Some(told) => told
+            .iter()
+            .map(|seen| {
                 let (at_least, at_most) = known.listed(seen);
-                side.less(side.more(at_least, at_most), furthest)
-            };
-            told.iter()
-                .map(|it| aged(replicas(it), known.least_age_before(it.until)))
-                .collect()
-        }
+                let replicas = side.less(side.more(at_least, at_most), furthest);
+                (replicas, known.least_age_before(seen.until))
+            })
+            .collect(),
         None => {
             let written = known.status_written();
             let age = written
                 .map(|written| known.least_age(written))
                 .unwrap_or_default();
-            vec![aged(furthest, age)]
+            vec![(furthest, age)]
         }
     };
-    list.extend((!is_over).then(|| aged(proposed(sighting, side), known.least_gap())));
-    list.extend(known.listed_last().map(|(found, age)| aged(found, age)));
-    list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
-    list
+    list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
+    list.extend(known.listed_last());
+    list.extend(restarted.then_some((known.current, SignedDuration::ZERO)));
+    list.into_iter()
+        .map(|(replicas, age)| Recommendation {
+            replicas,
+            time: known.now.minus(age),
+        })
+        .collect()
 }
 
 /// Returns what was observed of the passes in a window of the next pass, apart from those that left the current
@@ -629,44 +627,10 @@ pub(super) fn extremes(
     sighting: Option<&Sighting>,
     held: &[HeldRecommendation],
 ) -> (Extreme, Extreme) {
-    let restarted = known.may_have_restarted_since(known.last_pass());
-    // The bound of the certain ones, and the bound of all possible ones.
-    let of = |side: Side| {
-        let sure = side
-            .still(known, held)
-            .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
-            .reduce(|one, other| side.more(one, other));
-        // If all passes whose recommendations may still count are known, the bound is no further out
-        // than the furthest of these. A window no longer than a sync period has nothing left,
-        // unless the next pass is the first to make a recommendation.
-        let window = side.window(known);
-        let told = match told(known, sighting, window) {
-            _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
-            told => told.map(|told| {
-                told.iter()
-                    .map(|seen| known.listed(seen))
-                    .map(|(at_least, at_most)| side.more(at_least, at_most))
-                    .fold(added(known, sighting, side), |one, other| {
-                        side.more(one, other)
-                    })
-            }),
-        };
-        let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told];
-        let possible = possible
-            .into_iter()
-            .flatten()
-            .reduce(|one, other| side.less(one, other));
-        if restarted {
-            // Then the count is the only recommendation.
-            (
-                sure.map(|sure| side.less(sure, known.current)),
-                possible.map(|possible| side.more(possible, known.current)),
-            )
-        } else {
-            (sure, possible)
-        }
-    };
-    let ((highest, above), (lowest, below)) = (of(Side::Down), of(Side::Up));
+    let ((highest, above), (lowest, below)) = (
+        bounds(known, sighting, held, Side::Down),
+        bounds(known, sighting, held, Side::Up),
+    );
     (
         Extreme {
             at_least: highest,
@@ -677,6 +641,54 @@ pub(super) fn extremes(
             at_most: lowest,
         },
     )
+}
+
+/// Returns the bound of the certain recommendations of a side, and the bound of all possible ones.
+fn bounds(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+    side: Side,
+) -> (Option<i32>, Option<i32>) {
+    let sure = side
+        .still(known, held)
+        .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
+        .reduce(|one, other| side.more(one, other));
+    // If all passes whose recommendations may still count are known, the bound is no further out
+    // than the furthest of these. A window no longer than a sync period has nothing left,
+    // unless the next pass is the first to make a recommendation.
+    let window = side.window(known);
+    let told = match told(known, sighting, window) {
+        _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
+        told => told.map(|told| {
+            told.iter()
+                .map(|seen| known.listed(seen))
+                .map(|(at_least, at_most)| side.more(at_least, at_most))
+                .fold(added(known, sighting, side), |one, other| {
+                    side.more(one, other)
+                })
+        }),
+    };
+    let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told]
+        .into_iter()
+        .flatten()
+        .reduce(|one, other| side.less(one, other));
+    if known.may_have_restarted_since(known.last_pass()) {
+        // Then the count is the only recommendation.
+        (
+            sure.map(|sure| side.less(sure, known.current)),
+            possible.map(|possible| side.more(possible, known.current)),
+        )
+    } else {
+        (sure, possible)
+    }
+}
+
+/// Whether a direction of `behavior` is disabled.
+fn is_disabled(rules: &Option<ScalingRules>) -> bool {
+    rules
+        .as_ref()
+        .is_some_and(|rules| rules.select_policy.as_deref() == Some("Disabled"))
 }
 
 #[cfg(test)]

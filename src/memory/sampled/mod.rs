@@ -36,17 +36,8 @@ pub fn remember(
     now: Timestamp,
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
-    let certain = |window: SignedDuration| {
-        past.passes
-            .iter()
-            .filter(move |pass| pass.time > now.minus(window.minus(DRIFT)))
-    };
-    let possible = |window: SignedDuration| {
-        let is_empty = window.is_zero();
-        let inside =
-            move |pass: &&PastPass| !is_empty && pass.time >= now.minus(window.plus(DRIFT));
-        past.passes.iter().filter(inside)
-    };
+    let certain = |window| certain(past, now, window);
+    let possible = |window| possible(past, now, window);
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
     let least = |pass: &PastPass| pass.recommended.at_least;
     let most = |pass: &PastPass| pass.recommended.at_most;
@@ -57,12 +48,6 @@ pub fn remember(
     let lowest = Extreme {
         at_least: Some(possible(up_window).map(least).min().unwrap_or(i32::MAX)),
         at_most: certain(up_window).map(most).filter_map(known).min(),
-    };
-    let entry = |of: fn(&PastPass) -> i32| {
-        move |pass: &PastPass| Recommendation {
-            replicas: of(pass),
-            time: pass.time,
-        }
     };
     let down = Ends {
         soonest: certain(down_window).map(entry(least)).collect(),
@@ -114,6 +99,32 @@ pub fn remember(
     }
 }
 
+/// The passes that are certainly in a window.
+fn certain(past: &Past, now: Timestamp, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
+    let oldest = now.minus(window.minus(DRIFT));
+    past.passes.iter().filter(move |pass| pass.time > oldest)
+}
+
+/// The passes that may be in a window.
+fn possible(
+    past: &Past,
+    now: Timestamp,
+    window: SignedDuration,
+) -> impl Iterator<Item = &PastPass> {
+    let oldest = now.minus(window.plus(DRIFT));
+    let is_empty = window.is_zero();
+    past.passes
+        .iter()
+        .filter(move |pass| !is_empty && pass.time >= oldest)
+}
+
+fn entry(replicas: impl Fn(&PastPass) -> i32) -> impl Fn(&PastPass) -> Recommendation {
+    move |pass| Recommendation {
+        replicas: replicas(pass),
+        time: pass.time,
+    }
+}
+
 /// Returns the lists of scale changes at whose bounds their times may be, and the most likely one.
 pub(super) fn changes(
     past: &Past,
@@ -127,17 +138,10 @@ pub(super) fn changes(
     let Some(longest) = longest else {
         return (vec![Vec::new()], Vec::new());
     };
-    let list = |time: &dyn Fn(&PastRescale) -> Timestamp| -> Vec<ScaleEvent> {
-        let changes = past.rescales.iter().map(|it| ScaleEvent {
-            replicas: it.replicas,
-            time: time(it),
-            outdated: false,
-        });
-        changes.filter(|it| it.time > now.minus(longest)).collect()
-    };
+    let oldest = now.minus(longest);
     let mut lists: Vec<Vec<ScaleEvent>> = Vec::new();
     for (added, removed) in [(false, false), (true, true), (true, false), (false, true)] {
-        let one = list(&|it| {
+        let one = changes_after(oldest, past, |it| {
             let is_late = if it.replicas > 0 { added } else { removed };
             if is_late { it.until } else { it.from }
         });
@@ -146,8 +150,22 @@ pub(super) fn changes(
         }
     }
     let middle = |it: &PastRescale| it.from.plus(it.until.duration_since(it.from) / 2);
-    let likely = list(&|it| it.likely.unwrap_or_else(|| middle(it)));
+    let likely = changes_after(oldest, past, |it| it.likely.unwrap_or_else(|| middle(it)));
     (lists, likely)
+}
+
+/// Returns the scale changes after a time, each at the time that is given for it.
+fn changes_after(
+    oldest: Timestamp,
+    past: &Past,
+    time: impl Fn(&PastRescale) -> Timestamp,
+) -> Vec<ScaleEvent> {
+    let changes = past.rescales.iter().map(|it| ScaleEvent {
+        replicas: it.replicas,
+        time: time(it),
+        outdated: false,
+    });
+    changes.filter(|it| it.time > oldest).collect()
 }
 
 #[cfg(test)]

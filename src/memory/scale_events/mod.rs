@@ -12,7 +12,7 @@ use super::known::{Known, Rescale, RescaleReason};
 use super::sighting;
 use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;
-use crate::snapshot::evidence::{Event, Rescales};
+use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
 /// What the rate limits may count.
@@ -70,7 +70,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         rests_on(CountedRescales::Expired(known.now.duration_since(last)));
         return nothing;
     }
-    let (alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
+    let (mut alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
         (vec![seen], CountedRescales::Seen)
     } else {
         match told_by_events(known, last, longest) {
@@ -81,14 +81,14 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
             }
         }
     };
-    let is_stored = |event: &ScaleEvent| {
-        let is_forgotten = known
-            .nothing_before()
-            .is_some_and(|start| event.time.plus(SECOND) < start);
-        known.may_have_stored(event.time) && !is_forgotten
-    };
-    let stored = |events: Vec<ScaleEvent>| events.into_iter().filter(is_stored).collect();
-    let alternatives: Vec<Vec<ScaleEvent>> = alternatives.into_iter().map(stored).collect();
+    for events in &mut alternatives {
+        events.retain(|event: &ScaleEvent| {
+            let is_forgotten = known
+                .nothing_before()
+                .is_some_and(|start| event.time.plus(SECOND) < start);
+            known.may_have_stored(event.time) && !is_forgotten
+        });
+    }
     rests_on(by(alternatives.first().cloned().unwrap_or_default()));
     let mut counts = Counts {
         next: Vec::new(),
@@ -130,18 +130,12 @@ fn at_all_times(
                 (SignedDuration::ZERO, almost),
             ] {
                 let later = known.now.duration_since(pass);
-                let at = |event: &ScaleEvent| {
+                let mut list = kept.clone();
+                for event in &mut list {
                     let within = if event.replicas > 0 { added } else { removed };
                     let youngest = known.now.minus(known.least_age(event.time.plus(SECOND)));
-                    youngest.min(event.time.plus(later).plus(within))
-                };
-                let list: Vec<ScaleEvent> = kept
-                    .iter()
-                    .map(|event| ScaleEvent {
-                        time: at(event),
-                        ..*event
-                    })
-                    .collect();
+                    event.time = youngest.min(event.time.plus(later).plus(within));
+                }
                 // For the passes after it, the time matters as well.
                 if seen.insert((pass == known.latest_pass(), sums(&list, periods, known.now))) {
                     lists.push(list);
@@ -165,30 +159,33 @@ fn sums(
     periods: &BTreeSet<SignedDuration>,
     end: Timestamp,
 ) -> Vec<(i32, i32)> {
-    let sum = |period: &SignedDuration, up: bool| -> i32 {
-        let these = changes.iter().filter(|event| (event.replicas > 0) == up);
-        let inside = these.filter(|event| event.time > end.minus(*period));
-        inside
-            .map(|event| event.replicas)
-            .fold(0, i32::wrapping_add)
-    };
     periods
         .iter()
-        .map(|period| (sum(period, true), sum(period, false)))
+        .map(|period| {
+            let (mut added, mut removed) = (0i32, 0i32);
+            for event in changes.iter().filter(|it| it.time > end.minus(*period)) {
+                let sum = if event.replicas > 0 {
+                    &mut added
+                } else {
+                    &mut removed
+                };
+                *sum = sum.wrapping_add(event.replicas);
+            }
+            (added, removed)
+        })
         .collect()
 }
 
 /// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
-    let reaches = |seen: &&Rescales| {
+    let seen = known.rescales_seen.filter(|seen| {
         // No older change is remembered.
         let is_all = known
             .nothing_before()
             .is_some_and(|start| seen.since <= start)
             || known.is_first_pass(seen.since);
         is_all || seen.since.plus(SECOND) <= oldest
-    };
-    let seen = known.rescales_seen.filter(reaches)?;
+    })?;
     let counted = seen
         .changes
         .iter()
@@ -211,37 +208,16 @@ fn told_by_events(
     let first = known
         .rescales
         .iter()
-        .position(|rescale| rescale.time.plus(SECOND) > oldest);
-    let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
-    let first = first.ok_or_else(incomplete)?;
-    let before = |place: usize| match status_of_rescale(known) {
-        Some(before) if place + 1 == known.rescales.len() => Some(before),
-        _ => Some(known.rescales[place.checked_sub(1)?].size),
-    };
-    let event = |place: usize, before: i32| {
-        let Rescale {
-            time, size, reason, ..
-        } = known.rescales[place];
-        let replicas = size.checked_sub(before)?;
-        // With `behavior` the change follows the metrics' direction; if not, someone else has scaled.
-        let fits = match reason {
-            RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
-            RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
-            RescaleReason::None => false,
-        };
-        fits.then_some(ScaleEvent {
-            replicas,
-            time,
-            outdated: false,
-        })
-    };
-    let start = match before(first) {
+        .position(|rescale| rescale.time.plus(SECOND) > oldest)
+        .filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap))
+        .ok_or_else(incomplete)?;
+    let start = match count_before(known, first) {
         Some(start) => start..=start,
         None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
     };
     let told = &known.rescales[first..];
     let since = told.first().map_or(oldest, |rescale| rescale.time);
-    let is_other = |event: &&Event| {
+    for event in known.scaled {
         let from = event.followed().and_then(|(from, _)| from);
         let start = from
             .filter(|from| start.contains(from))
@@ -250,24 +226,51 @@ fn told_by_events(
             .into_iter()
             .chain(told.iter().map(|it| it.size))
             .collect();
-        is_by_another(event, since, &counts)
-    };
-    if let Some(Event { message, .. }) = known.scaled.iter().find(is_other) {
-        return Err(UnknownRescales::OtherChange {
-            message: message.clone(),
-        });
+        if is_by_another(event, since, &counts) {
+            return Err(UnknownRescales::OtherChange {
+                message: event.message.clone(),
+            });
+        }
     }
-    let list = |start: i32| -> Option<Vec<ScaleEvent>> {
-        let later = (first + 1..known.rescales.len()).map(|place| event(place, before(place)?));
-        [event(first, start)].into_iter().chain(later).collect()
-    };
     // Limits rise with the start, so the ends of its range lead to the lowest and the highest.
     let mut starts = vec![*start.start(), *start.end()];
     starts.dedup();
     starts
         .into_iter()
-        .map(|start| list(start).ok_or_else(incomplete))
+        .map(|start| {
+            let later = (first + 1..known.rescales.len())
+                .map(|place| scale_event(&known.rescales[place], count_before(known, place)?));
+            [scale_event(&told[0], start)]
+                .into_iter()
+                .chain(later)
+                .collect::<Option<_>>()
+                .ok_or_else(incomplete)
+        })
         .collect()
+}
+
+/// Returns the count before a rescale, if the status or the rescale before it shows it.
+fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
+    match status_of_rescale(known) {
+        Some(before) if place + 1 == known.rescales.len() => Some(before),
+        _ => Some(known.rescales[place.checked_sub(1)?].size),
+    }
+}
+
+/// Returns a rescale as the controller remembers it with `behavior`. Unless the change follows the metrics'
+/// direction, someone else has scaled.
+fn scale_event(rescale: &Rescale, before: i32) -> Option<ScaleEvent> {
+    let replicas = rescale.size.checked_sub(before)?;
+    let fits = match rescale.reason {
+        RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
+        RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
+        RescaleReason::None => false,
+    };
+    fits.then_some(ScaleEvent {
+        replicas,
+        time: rescale.time,
+        outdated: false,
+    })
 }
 
 /// Returns the bounds of the replicas before the first rescale of all that events report.
@@ -320,24 +323,6 @@ fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
 /// longest period of its own direction may have been overwritten by a later one. What a restarted controller has left,
 /// which is held to the count that it found, is returned apart.
 fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
-    // Passes that store an event overwrite by the periods of their own spec.
-    let longest = |up: bool| {
-        let rules = known.hpa.spec.behavior.iter();
-        let rules = rules.flat_map(|it| if up { &it.scale_up } else { &it.scale_down });
-        let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
-        let seconds = policies
-            .map(|policy| policy.period_seconds)
-            .max()
-            .unwrap_or(0);
-        SignedDuration::from_secs(seconds.into())
-    };
-    let may_be_gone = |event: &ScaleEvent| {
-        let up = event.replicas > 0;
-        let outdated = event.time.plus(longest(up));
-        let mut later = counted.iter().filter(|other| (other.replicas > 0) == up);
-        known.spec_may_have_changed_since(event.time.minus(SECOND))
-            || later.any(|other| other.time.plus(SECOND) > outdated)
-    };
     let (mut lists, mut held) = (Vec::new(), Vec::new());
     for since in 0..=counted.len() {
         let forgotten = since
@@ -350,7 +335,8 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
         // These bound all choices of what is gone.
         for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
             let kept = |event: &&ScaleEvent| {
-                (if event.replicas > 0 { ups } else { downs }) || !may_be_gone(event)
+                (if event.replicas > 0 { ups } else { downs })
+                    || !may_be_gone(known, counted, event)
             };
             let list = counted[since..].iter().filter(kept).copied().collect();
             match age {
@@ -365,6 +351,23 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
         next: lists,
         later: held,
     }
+}
+
+/// Whether a later one of the changes may have overwritten one. Passes that store an event overwrite by the
+/// periods of their own spec.
+fn may_be_gone(known: &Known<'_>, counted: &[ScaleEvent], event: &ScaleEvent) -> bool {
+    let up = event.replicas > 0;
+    let behavior = known.hpa.spec.behavior.iter();
+    let longest = behavior
+        .flat_map(|it| if up { &it.scale_up } else { &it.scale_down })
+        .flat_map(|rules| rules.policies.iter().flatten())
+        .map(|policy| policy.period_seconds)
+        .max()
+        .unwrap_or(0);
+    let outdated = event.time.plus(SignedDuration::from_secs(longest.into()));
+    let mut later = counted.iter().filter(|other| (other.replicas > 0) == up);
+    known.spec_may_have_changed_since(event.time.minus(SECOND))
+        || later.any(|other| other.time.plus(SECOND) > outdated)
 }
 
 /// Returns when the next pass may run, if it makes a difference.
@@ -385,19 +388,14 @@ fn passes(
 
 /// Returns added and removed replicas, each as the controller remembers them.
 pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
-    let of = |up: bool| {
-        let these = changes
-            .into_iter()
-            .flatten()
-            .filter(|event| (event.replicas > 0) == up);
-        these
-            .map(|event| ScaleEvent {
-                replicas: event.replicas.wrapping_abs(),
-                ..*event
-            })
-            .collect()
-    };
-    (of(true), of(false))
+    let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) = changes
+        .into_iter()
+        .flatten()
+        .partition(|event| event.replicas > 0);
+    for event in up.iter_mut().chain(&mut down) {
+        event.replicas = event.replicas.wrapping_abs();
+    }
+    (up, down)
 }
 
 #[cfg(test)]

@@ -62,48 +62,14 @@ pub(crate) fn ahead(
             .flat_map(|stop| [Some(stop.earliest), stop.latest])
             .flatten(),
     );
-    let at = |time: Timestamp| {
-        let likely = course.iter().take_while(|(_, from)| *from <= time).last();
-        let replicas = likely.map_or(run.current, |(replicas, _)| *replicas);
-        let stops = stops.as_ref().map_or(&[][..], Vec::as_slice);
-        let open = stops.iter().filter(|stop| stop.earliest <= time);
-        let left = stops
-            .iter()
-            .filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
-        // A count that every course is sure to have reached has nothing left before it.
-        let left = left.map(|stop| stop.replicas);
-        let (down, up) = (run.desired < run.current, run.desired > run.current);
-        // A known memory leads to one course.
-        let start = if remembered.possible.is_none() {
-            replicas
-        } else {
-            run.current
-        };
-        let hull = open.fold((start, start), |(min, max), stop| {
-            (min.min(stop.replicas), max.max(stop.replicas))
-        });
-        let (min, max) = match (left.clone().min(), left.max()) {
-            (Some(furthest), _) if down => (hull.0, hull.1.min(furthest)),
-            (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
-            _ => hull,
-        };
-        Upcoming {
-            time,
-            replicas,
-            range: Range {
-                min: min.min(replicas),
-                max: max.max(replicas),
-            },
-        }
-    };
-    let mut last = at(snapshot.now);
+    let mut last = run.at(snapshot.now, &course, stops.as_deref());
     last.replicas = decision.replicas_after().unwrap_or(last.replicas);
     let mut upcoming = Vec::new();
     for time in times
         .range(snapshot.now..)
         .filter(|time| **time > snapshot.now)
     {
-        let next = at(*time);
+        let next = run.at(*time, &course, stops.as_deref());
         if (next.replicas, next.range) != (last.replicas, last.range) {
             upcoming.push(next);
             last = next;
@@ -129,6 +95,42 @@ struct Lookahead<'s> {
 }
 
 impl Lookahead<'_> {
+    /// Returns the replicas at a time on the likely course, within where other courses may stop; without stops, the
+    /// memory is known and leads to one course.
+    fn at(&self, time: Timestamp, course: &[(i32, Timestamp)], stops: Option<&[Stop]>) -> Upcoming {
+        let likely = course.iter().take_while(|(_, from)| *from <= time).last();
+        let replicas = likely.map_or(self.current, |(replicas, _)| *replicas);
+        let start = if stops.is_none() {
+            replicas
+        } else {
+            self.current
+        };
+        let all = stops.unwrap_or_default();
+        let open = all.iter().filter(|stop| stop.earliest <= time);
+        let hull = open.fold((start, start), |(min, max), stop| {
+            (min.min(stop.replicas), max.max(stop.replicas))
+        });
+        // A count that every course is sure to have reached has nothing left before it.
+        let left = all
+            .iter()
+            .filter(|stop| stop.latest.is_some_and(|latest| latest <= time))
+            .map(|stop| stop.replicas);
+        let (down, up) = (self.desired < self.current, self.desired > self.current);
+        let (min, max) = match (left.clone().min(), left.max()) {
+            (Some(furthest), _) if down => (hull.0, hull.1.min(furthest)),
+            (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
+            _ => hull,
+        };
+        Upcoming {
+            time,
+            replicas,
+            range: Range {
+                min: min.min(replicas),
+                max: max.max(replicas),
+            },
+        }
+    }
+
     /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
         let runs: Vec<Vec<(i32, Timestamp)>> = self
@@ -138,7 +140,7 @@ impl Lookahead<'_> {
             .collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
-        let all: BTreeSet<i32> = runs
+        let reached: BTreeSet<i32> = runs
             .iter()
             .flatten()
             .map(|(replicas, _)| *replicas)
@@ -150,7 +152,7 @@ impl Lookahead<'_> {
             let mut before = self.current;
             for (after, time) in steps {
                 let (low, high) = (before.min(*after), before.max(*after));
-                for replicas in all
+                for replicas in reached
                     .range(low..=high)
                     .filter(|replicas| **replicas != before)
                 {
@@ -166,7 +168,7 @@ impl Lookahead<'_> {
         // If it is unknown what rate limits count, the first step may be as large as any later one.
         let left = runs.iter().flatten().map(|(_, time)| *time).min();
         let first = left.filter(|_| !known);
-        let left = left.map(|left| left.plus(self.snapshot.controller.sync_period));
+        let after_left = left.map(|left| left.plus(self.snapshot.controller.sync_period));
         let mut all: Vec<Stop> = Vec::with_capacity(stops.len() + 1);
         let way = self.current.min(self.desired)..=self.current.max(self.desired);
         for (replicas, before) in stops {
@@ -183,7 +185,7 @@ impl Lookahead<'_> {
             } else {
                 &counts[&(replicas, 0)]
             };
-            let back = left.filter(|_| is_back);
+            let back = after_left.filter(|_| is_back);
             let earliest = first.or_else(|| times.iter().copied().chain(back).min());
             all.extend(earliest.map(|earliest| Stop {
                 replicas,
@@ -198,9 +200,9 @@ impl Lookahead<'_> {
         let cut = long
             .filter_map(|steps| steps.last())
             .map(|(_, time)| *time)
-            .min();
+            .min()
+            .map(|cut| first.unwrap_or(cut));
         let goal = self.desired.min(max).max(min);
-        let cut = cut.map(|cut| first.unwrap_or(cut));
         all.extend(cut.map(|earliest| Stop {
             replicas: goal,
             earliest,

@@ -260,13 +260,12 @@ impl<'a> PassFacts<'a> {
             elsewhen,
             ..
         } = pass;
-        let elsewhen = elsewhen.as_deref();
         Self {
             snapshot: &input.snapshot,
             remembered,
             decision,
             outlook,
-            elsewhen,
+            elsewhen: elsewhen.as_deref(),
             runs: None,
         }
     }

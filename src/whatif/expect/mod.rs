@@ -224,16 +224,8 @@ impl Expectation {
             }
         }
         let truth = |facts: &PassFacts<'_>| expression.truth(&|field| facts.get(field));
-        let hint = || {
-            if facts.with_history(truth) != Truth::Unknown {
-                return Some(facts.history_hint());
-            }
-            facts
-                .time_hint()
-                .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
-        };
         let found = truth(facts);
-        let mut own = Self {
+        let mut expectation = Self {
             expression: expression.text.clone(),
             fail_on: *fail_on,
             truth: found,
@@ -244,10 +236,16 @@ impl Expectation {
             is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
         };
         if found == Truth::Unknown {
-            own.lack = expression.root.lack(&|field| facts.get(field));
-            own.hint = hint();
+            expectation.lack = expression.root.lack(&|field| facts.get(field));
+            expectation.hint = if facts.with_history(truth) != Truth::Unknown {
+                Some(facts.history_hint())
+            } else {
+                facts
+                    .time_hint()
+                    .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+            };
         }
-        own
+        expectation
     }
 
     /// That nothing is found of what `--fail-on` names; `found` is what is, in the first pass of a run unless
@@ -382,8 +380,11 @@ impl Gate {
             });
         }
         let (_, text) = meaning(ExpectShorthand::Change);
-        let unchanged = args.exit_code.then(|| Expression::parse(text));
-        let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
+        let unchanged = args
+            .exit_code
+            .then(|| Expression::parse(text))
+            .transpose()
+            .map_err(|e| unusable(text, e))?;
         Ok(Self {
             expected,
             unchanged,
@@ -455,13 +456,16 @@ impl Gate {
         facts: &PassFacts<'_>,
         judged: impl IntoIterator<Item = Expectation>,
     ) -> (Vec<Expectation>, ExpectationVerdict) {
-        let own = self
+        let expectations: Vec<Expectation> = self
             .expected
             .iter()
-            .map(|expected| Expectation::new(expected, facts));
-        let expectations: Vec<Expectation> = own.chain(judged).collect();
-        let unchanged = self.unchanged.as_ref();
-        let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
+            .map(|expected| Expectation::new(expected, facts))
+            .chain(judged)
+            .collect();
+        let unchanged = self
+            .unchanged
+            .as_ref()
+            .map(|expression| expression.truth(&|field| facts.get(field)));
         let verdict = ExpectationVerdict::of(&expectations, unchanged);
         (expectations, verdict)
     }

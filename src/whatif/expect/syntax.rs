@@ -361,12 +361,12 @@ impl Expression {
             depth: 0,
             fields: Vec::new(),
         };
-        let root = parser.any()?;
+        let whole = parser.any()?;
         parser.skip_space();
         if parser.at < text.len() {
             return Err(parser.unexpected("`and`, `or` or the end of the expression", JOINED));
         }
-        let root = root.condition()?;
+        let root = whole.condition()?;
         Ok(Self {
             text: text.to_owned(),
             root,
@@ -417,43 +417,28 @@ pub(super) fn find_metric(
         .iter()
         .map(|own| own.label(&spec.metrics))
         .collect();
-    let matching = |by_label: bool| -> Vec<usize> {
-        let matches = |place: &usize| {
-            let own = if by_label {
-                &*labels[*place]
-            } else {
-                spec.metrics[*place].name()
-            };
-            own == name
-        };
-        (0..labels.len()).filter(matches).collect()
-    };
-    let written = |places: &[usize]| {
-        let fields = places
-            .iter()
-            .map(|place| Field::Metric(labels[*place].clone(), field).to_string());
-        fields.collect::<Vec<_>>().join(", ")
-    };
-    let mut found = matching(true);
+    let all: Vec<usize> = (0..labels.len()).collect();
+    let mut found = all.clone();
+    found.retain(|place| labels[*place] == name);
     if found.is_empty() {
-        found = matching(false);
+        found.clone_from(&all);
+        found.retain(|place| spec.metrics[*place].name() == name);
     }
+    let written = |place: &usize| Field::Metric(labels[*place].clone(), field).to_string();
+    let listed = |places: &[usize]| places.iter().map(written).collect::<Vec<_>>().join(", ");
     match &found[..] {
         [place] => Ok(*place),
         [] if labels.is_empty() => Err((
             format!("the HPA has no metric {name:?}"),
             "it has no metrics".to_owned(),
         )),
-        [] => {
-            let all: Vec<usize> = (0..labels.len()).collect();
-            Err((
-                format!("the HPA has no metric {name:?}"),
-                format!("it has {}", written(&all)),
-            ))
-        }
+        [] => Err((
+            format!("the HPA has no metric {name:?}"),
+            format!("it has {}", listed(&all)),
+        )),
         several => Err((
             format!("the HPA has {} metrics {name:?}", several.len()),
-            format!("name one: {}", written(several)),
+            format!("name one: {}", listed(several)),
         )),
     }
 }
@@ -528,11 +513,11 @@ impl<'t> ExpressionParser<'t> {
         self.skip_space();
         let operator = OPERATORS
             .into_iter()
-            .find(|(sign, _)| self.rest().starts_with(sign));
-        let operator = operator.filter(|(sign, _)| {
-            // `<>` is not `<` with something after it.
-            self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
-        });
+            .find(|(sign, _)| self.rest().starts_with(sign))
+            .filter(|(sign, _)| {
+                // `<>` is not `<` with something after it.
+                self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
+            });
         let Some((sign, operator)) = operator else {
             // What is true or false may be followed by another word for `and`.
             let is_number = matches!(&left.part, ParsedPart::Operand(operand) if operand.units() != Units::NONE);
@@ -571,13 +556,13 @@ impl<'t> ExpressionParser<'t> {
         signs: [(&str, Sign); 2],
         part: fn(&mut Self) -> Result<Parsed<'t>, SyntaxError>,
     ) -> Result<Parsed<'t>, SyntaxError> {
-        let first = part(self)?;
+        let start = part(self)?;
         let mut sign = self.takes_sign(signs);
         if sign.is_none() {
-            return Ok(first);
+            return Ok(start);
         }
-        let (at, mut before) = (first.at, first.text);
-        let first = first.side()?.operand;
+        let (at, mut before) = (start.at, start.text);
+        let first = start.side()?.operand;
         let mut units = first.units();
         let mut rest = Vec::new();
         while let Some(own) = sign {
@@ -936,8 +921,10 @@ fn units_hint(units: Units) -> String {
         return "only metric.NAME.utilization is a percentage; write 0.9 for 90% of a number"
             .into();
     }
-    let durations = fields_of_run(RunOf::Judged).filter(|it| it.unit() == Some(Unit::Duration));
-    let durations: Vec<String> = durations.map(|field| field.to_string()).collect();
+    let durations: Vec<String> = fields_of_run(RunOf::Judged)
+        .filter(|it| it.unit() == Some(Unit::Duration))
+        .map(|field| field.to_string())
+        .collect();
     format!(
         "durations are such as 10m or 1h30m, and {}",
         durations.join(", ")
@@ -955,8 +942,8 @@ fn unknown_part(
         "" => format!("missing field of {owner}"),
         _ => format!("{owner} has no field {part:?}"),
     };
-    let fields: Vec<String> = fields.map(|field| field.to_string()).collect();
-    error(at, message, format!("there are {}", fields.join(", ")))
+    let names: Vec<String> = fields.map(|field| field.to_string()).collect();
+    error(at, message, format!("there are {}", names.join(", ")))
 }
 
 fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> SyntaxError {
@@ -1035,9 +1022,9 @@ impl fmt::Display for Operand {
                 let is_sum = |chain: &[(Sign, Self)]| {
                     matches!(chain.first(), Some((Sign::Plus | Sign::Minus, _)))
                 };
-                let own = is_sum(rest);
+                let adds = is_sum(rest);
                 let is_tighter = |part: &Self| match part {
-                    Self::Chain(_, inner) => own && !is_sum(inner),
+                    Self::Chain(_, inner) => adds && !is_sum(inner),
                     _ => true,
                 };
                 let parts = rest.iter().map(|(sign, part)| (Some(*sign), part));
@@ -1072,11 +1059,11 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run(of, field) => {
-                let of = RUNS
+                let run = RUNS
                     .iter()
                     .find(|(_, one)| one == of)
                     .map_or("", |(name, _)| name);
-                write!(f, "{of}.{}", field.name())
+                write!(f, "{run}.{}", field.name())
             }
             Self::Pass(field) => f.write_str(field.name()),
             Self::Metric(metric, field) => {

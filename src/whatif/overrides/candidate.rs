@@ -99,22 +99,23 @@ impl Candidate {
             ))
             .hint(objects.without_hpa()));
         }
-        let is_meant = |it: &&Manifest| {
+        let meant = hpas.iter().filter(|it| {
             (options.name.is_empty() || it.name == options.name)
                 && options
                     .target
                     .as_ref()
                     .is_none_or(|target| it.target.as_ref().is_some_and(|own| own.is(target)))
-        };
-        let may_be: Vec<&Manifest> = match hpas.iter().filter(is_meant).collect::<Vec<_>>() {
+        });
+        let may_be: Vec<&Manifest> = match meant.collect::<Vec<_>>() {
             none if none.is_empty() => hpas.iter().collect(),
             meant => meant,
         };
         if let [Manifest { object: Err(e), .. }] = may_be[..] {
             return Err(e.clone());
         }
-        let asked = may_be.iter().filter_map(|hpa| hpa.object.as_ref().ok());
-        let asked = asked
+        let asked = may_be
+            .iter()
+            .filter_map(|hpa| hpa.object.as_ref().ok())
             .flat_map(|object| object.spec.metrics.iter().cloned())
             .collect();
         Ok(Self {
@@ -200,11 +201,7 @@ impl Candidate {
         others: &[Shared<OtherHpa>],
     ) -> Result<Chosen<'_>, Error> {
         let target = &hpa.spec.scale_target_ref;
-        let is_of_it = |namespace: &Option<String>| {
-            namespace
-                .as_ref()
-                .is_none_or(|namespace| *namespace == hpa.namespace)
-        };
+        let is_of_it = |namespace: &Option<String>| may_be_in(namespace, &hpa.namespace);
         // Manifests that are all of other namespaces are compared as if they were of this one.
         let mut namespaces = self.hpas.iter().map(|it| &it.namespace);
         let mut of_workloads = self
@@ -215,54 +212,36 @@ impl Candidate {
         let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| own.is_same(target));
         let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
-        let fitting = self
+        let all_fitting: Vec<&Manifest> = self
             .hpas
             .iter()
-            .filter(|it| here(&it.namespace) && scales_it(it));
-        let all_fitting: Vec<&Manifest> = fitting.collect();
+            .filter(|it| here(&it.namespace) && scales_it(it))
+            .collect();
         let is_of_other = |it: &&Manifest| {
             it.name != hpa.name && others.iter().any(|other| other.hpa.name == it.name)
         };
         let (of_others, fitting): (Vec<&Manifest>, Vec<&Manifest>) =
             all_fitting.iter().copied().partition(is_of_other);
-        let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
-        let mut of_target = self
-            .workloads
-            .iter()
-            .filter(|WorkloadManifest { object, .. }| {
-                let Metadata {
-                    name, namespace, ..
-                } = &object.metadata;
-                *name == target.name && object.is_kind_of(target) && here(namespace)
-            });
-        let workload = of_target.next();
-        if let (Some(workload), Some(_)) = (workload, of_target.next()) {
-            let (origin, workload) = (&self.origin, workload.object.reference());
-            return Err(
-                Error::usage(format!("{origin}: contains {workload} more than once"))
-                    .hint("keep one of them"),
-            );
-        }
-        let named = || {
-            self.hpas
-                .iter()
-                .find(|it| here(&it.namespace) && it.name == hpa.name)
-        };
-        let chosen = match (&own[..], &fitting[..], &self.hpas[..]) {
+        let of_hpa: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
+        let workload = self.workload_of(target, here)?;
+        let chosen = match (&of_hpa[..], &fitting[..], &self.hpas[..]) {
             ([one], ..) | ([], [one], _) => Some(*one),
             ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // One of this name for another target contradicts, whatever else there is.
-            ([], [], _) => named(),
+            ([], [], _) => self
+                .hpas
+                .iter()
+                .find(|it| here(&it.namespace) && it.name == hpa.name),
             (several @ [_, ..], ..) | ([], several, _) => {
-                let places = several.iter().map(
-                    |Manifest {
-                         name, origin, line, ..
-                     }| format!("{name} ({origin}:{line})"),
-                );
-                let places: Vec<String> = places.collect();
-                let (origin, count, places) = (&self.origin, several.len(), listed(&places));
+                let places: Vec<String> = several
+                    .iter()
+                    .map(|it| format!("{} ({}:{})", it.name, it.origin, it.line))
+                    .collect();
                 return Err(Error::usage(format!(
-                    "{origin}: {count} HorizontalPodAutoscalers for {target}: {places}"
+                    "{}: {} HorizontalPodAutoscalers for {target}: {}",
+                    self.origin,
+                    several.len(),
+                    listed(&places)
                 ))
                 .hint("keep one of them"));
             }
@@ -270,11 +249,13 @@ impl Candidate {
         if chosen.is_none() && workload.is_none() && of_others.is_empty() {
             return Err(self.without(target));
         }
-        let rivals = all_fitting.into_iter().filter(|it| match chosen {
-            Some(chosen) => chosen.name != it.name,
-            None => is_of_other(it),
-        });
-        let rivals: Vec<&Manifest> = rivals.collect();
+        let rivals: Vec<&Manifest> = all_fitting
+            .into_iter()
+            .filter(|it| match chosen {
+                Some(chosen) => chosen.name != it.name,
+                None => is_of_other(it),
+            })
+            .collect();
         let taken: Vec<&Manifest> = chosen.into_iter().chain(rivals.iter().copied()).collect();
         let ignored = self.ignored(&taken, workload, here);
         Ok(Chosen {
@@ -285,6 +266,28 @@ impl Candidate {
         })
     }
 
+    fn workload_of(
+        &self,
+        target: &CrossVersionObjectReference,
+        here: impl Fn(&Option<String>) -> bool,
+    ) -> Result<Option<&WorkloadManifest>, Error> {
+        let mut of_target = self.workloads.iter().filter(|it| {
+            let metadata = &it.object.metadata;
+            metadata.name == target.name
+                && it.object.is_kind_of(target)
+                && here(&metadata.namespace)
+        });
+        let workload = of_target.next();
+        if let (Some(workload), Some(_)) = (workload, of_target.next()) {
+            let (origin, workload) = (&self.origin, workload.object.reference());
+            return Err(
+                Error::usage(format!("{origin}: contains {workload} more than once"))
+                    .hint("keep one of them"),
+            );
+        }
+        Ok(workload)
+    }
+
     /// The manifests that are of no use here.
     fn ignored(
         &self,
@@ -292,25 +295,31 @@ impl Candidate {
         workload: Option<&WorkloadManifest>,
         here: impl Fn(&Option<String>) -> bool,
     ) -> Vec<String> {
-        let shown = |reference: String, namespace: &Option<String>| {
-            if here(namespace) {
-                reference
-            } else {
-                placed(reference, namespace)
-            }
-        };
         let is_taken = |it: &&Manifest| taken.iter().any(|own| std::ptr::eq(*own, *it));
-        let hpas = self.hpas.iter().filter(|it| !is_taken(it));
-        let hpas = hpas.map(|it| shown(it.reference.clone(), &it.namespace));
-        let is_used = |it: &&WorkloadManifest| {
-            workload
-                .is_some_and(|own| std::ptr::eq(own, *it) || it.object.is_template_of(&own.object))
-        };
-        let workloads = self.workloads.iter().filter(|it| !is_used(it));
-        let workloads =
-            workloads.map(|it| shown(it.object.reference(), &it.object.metadata.namespace));
-        let all = hpas.chain(workloads).chain(self.others.iter().cloned());
-        all.collect()
+        let hpas = self
+            .hpas
+            .iter()
+            .filter(|it| !is_taken(it))
+            .map(|it| (it.reference.clone(), &it.namespace));
+        let workloads = self
+            .workloads
+            .iter()
+            .filter(|it| {
+                !workload.is_some_and(|own| {
+                    std::ptr::eq(own, *it) || it.object.is_template_of(&own.object)
+                })
+            })
+            .map(|it| (it.object.reference(), &it.object.metadata.namespace));
+        hpas.chain(workloads)
+            .map(|(reference, namespace)| {
+                if here(namespace) {
+                    reference
+                } else {
+                    placed(reference, namespace)
+                }
+            })
+            .chain(self.others.iter().cloned())
+            .collect()
     }
 
     /// Returns the manifests of HPAs for other targets that select pods of the target, too, with the scales of their
@@ -321,25 +330,14 @@ impl Candidate {
         snapshot: &Snapshot,
         surroundings: &Surroundings,
     ) -> Vec<(&Manifest, Scale)> {
-        let is_here = |it: &Manifest| {
-            it.namespace
-                .as_ref()
-                .is_none_or(|own| *own == snapshot.hpa.namespace)
-        };
-        let is_chosen = |it: &Manifest| {
-            let taken = chosen.hpa.into_iter().chain(chosen.rivals.iter().copied());
-            taken.into_iter().any(|own| std::ptr::eq(own, it))
-        };
         let Ok(Ok(selector)) = snapshot.scale.as_ref().map(|it| it.selector.parsed()) else {
             return Vec::new();
         };
-        let pods = || {
-            snapshot
-                .pods
-                .iter()
-                .filter(|pod| selector.matches(&pod.labels))
-        };
-        let others = self.hpas.iter().filter(|it| is_here(it) && !is_chosen(it));
+        let others = self.hpas.iter().filter(|it| {
+            let mut taken = chosen.hpa.iter().chain(&chosen.rivals);
+            may_be_in(&it.namespace, &snapshot.hpa.namespace)
+                && !taken.any(|own| std::ptr::eq(*own, *it))
+        });
         let with_scale = others.filter_map(|it| {
             let target = it.target.as_ref()?;
             let mut manifests = self.workloads.iter().map(|own| &own.object);
@@ -348,9 +346,11 @@ impl Candidate {
             let workload = surroundings
                 .workload(target)
                 .or_else(|| manifests.find(is_target))?;
-            let own = workload.selector.as_ref()?.to_selector().ok()?;
-            let shares = pods().any(|pod| own.matches(&pod.labels));
-            shares.then(|| (it, workload.to_scale(own.to_string())))
+            let others = workload.selector.as_ref()?.to_selector().ok()?;
+            let mut pods = snapshot.pods.iter();
+            let shares =
+                pods.any(|pod| selector.matches(&pod.labels) && others.matches(&pod.labels));
+            shares.then(|| (it, workload.to_scale(others.to_string())))
         });
         with_scale.collect()
     }
@@ -382,6 +382,11 @@ impl Candidate {
     }
 }
 
+/// Whether an object is in a namespace, if it states one.
+fn may_be_in(stated: &Option<String>, namespace: &str) -> bool {
+    stated.as_ref().is_none_or(|own| own == namespace)
+}
+
 /// An object with its namespace, if it states one.
 fn placed(reference: String, namespace: &Option<String>) -> String {
     match namespace {
@@ -399,33 +404,35 @@ impl Manifest {
             undecoded_scaled_objects,
             ..
         } = objects;
-        let hpas = hpas.iter().map(|hpa| Self::read(hpa, validate));
-        let of_keda = scaled_objects.iter().zip(undecoded_scaled_objects);
         let namespace = options.namespace.as_deref();
-        let of_keda = of_keda.map(|(it, whole)| Self::of_keda(it, whole, namespace, validate));
-        hpas.chain(of_keda).collect()
+        let of_keda = scaled_objects
+            .iter()
+            .zip(undecoded_scaled_objects)
+            .map(|(it, whole)| Self::of_keda(it, whole, namespace, validate));
+        hpas.iter()
+            .map(|hpa| Self::read(hpa, validate))
+            .chain(of_keda)
+            .collect()
     }
 
     fn read(hpa: &UndecodedHpa, validate: Validate) -> Self {
-        let origin = &hpa.origin;
-        let read = || {
-            let mut object = manifest::read_hpa(hpa, validate)?;
+        let object = manifest::read_hpa(hpa, validate).map(|mut object| {
             if object.status != HpaStatus::default() {
                 object.notes.push(Note::new(
                     "the status in the manifest is ignored, as by the API server: only the controller writes it",
                 ));
             }
             set_on_decode(&mut object.spec, object.version);
-            Ok(object)
-        };
+            object
+        });
         Self {
             reference: format!("HorizontalPodAutoscaler/{}", hpa.name),
-            origin: origin.clone(),
+            origin: hpa.origin.clone(),
             line: hpa.line,
             name: hpa.name.clone(),
             namespace: hpa.namespace.clone(),
             target: hpa.target(),
-            object: read(),
+            object,
             open: Vec::new(),
             env_container: None,
             scaled_object: None,
@@ -442,38 +449,21 @@ impl Manifest {
         let Undecoded { origin, line, json } = whole;
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
-        let read = || {
-            let made = manifest::hpa_of_keda(whole, namespace, validate)?;
-            let KedaHpa {
-                name,
-                namespace,
-                spec,
-                open,
-                takes_over,
-                env_container,
-                notes,
-            } = made;
-            let namespace = namespace.unwrap_or_default();
-            let metadata = ObjectMeta {
-                name,
-                namespace,
-                ..ObjectMeta::default()
-            };
-            let version = HpaVersion::V2;
-            let status = HpaStatus::default();
-            let hpa = HpaObject {
-                version,
-                metadata,
-                spec,
-                status,
-                notes,
-            };
-            Ok((hpa, open, takes_over, env_container))
-        };
-        let (object_of_keda, open, takes_over, env_container) = match read() {
-            Ok((hpa, open, takes_over, container)) => (Ok(hpa), open, takes_over, container),
-            Err(e) => (Err(e), Vec::new(), false, None),
-        };
+        let (mut open, mut takes_over, mut env_container) = (Vec::new(), false, None);
+        let object_of_keda = manifest::hpa_of_keda(whole, namespace, validate).map(|made| {
+            (open, takes_over, env_container) = (made.open, made.takes_over, made.env_container);
+            HpaObject {
+                version: HpaVersion::V2,
+                metadata: ObjectMeta {
+                    name: made.name,
+                    namespace: made.namespace.unwrap_or_default(),
+                    ..ObjectMeta::default()
+                },
+                spec: made.spec,
+                status: HpaStatus::default(),
+                notes: made.notes,
+            }
+        });
         Self {
             reference: format!("ScaledObject/{}", object.metadata.name),
             origin: origin.clone(),
@@ -502,8 +492,8 @@ impl Manifest {
             &mut spec,
             Some(&running.spec),
             &running.namespace,
-        );
-        let notes = notes.map_err(|e| refused(e, &self.origin))?;
+        )
+        .map_err(|e| refused(e, &self.origin))?;
         set_on_decode(&mut spec, object.version);
         Ok((spec, notes))
     }
@@ -682,11 +672,11 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
     };
     let has_hpa = count(objects, options) > 0;
     let mut made: Vec<UndecodedHpa> = Vec::new();
-    let all = objects
+    let scaled_objects = objects
         .scaled_objects
         .iter()
         .zip(&objects.undecoded_scaled_objects);
-    for (object, whole) in all {
+    for (object, whole) in scaled_objects {
         let (name, target) = keda::identity(whole.json.expose());
         let Metadata {
             namespace: stated,
@@ -694,13 +684,13 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
             ..
         } = &object.metadata;
         let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
-        let is_meant = match &options.target {
+        let fits = match &options.target {
             Some(wanted) => target.is_some_and(|own| own.is(wanted)),
             None => options.name.is_empty() || is_named,
         };
         let is_here =
             options.namespace.is_none() || stated.is_none() || options.namespace == *stated;
-        let is_meant = is_meant && is_here && !has_hpa;
+        let is_meant = fits && is_here && !has_hpa;
         let has_own = objects
             .hpas
             .iter()
@@ -784,8 +774,8 @@ fn hpa_of_keda(
         spec,
         ..Hpa::default()
     };
-    let json = serde_json::to_value(convert::to_json(&hpa));
-    let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
+    let mut json =
+        serde_json::to_value(convert::to_json(&hpa)).map_err(|e| Error::failed(e.to_string()))?;
     json["apiVersion"] = "autoscaling/v2".into();
     json["kind"] = "HorizontalPodAutoscaler".into();
     let (origin, line, json) = (origin.clone(), whole.line, json.to_string());
@@ -807,14 +797,13 @@ pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Re
     if own.is_same(other) {
         return Ok(());
     }
-    let shown = |it: &CrossVersionObjectReference| {
+    let [scales, running] = [other, own].map(|it| {
         if own.to_string() == other.to_string() {
             it.with_group()
         } else {
             it.to_string()
         }
-    };
-    let [scales, running] = [other, own].map(shown);
+    });
     Err(Error::usage(format!("{origin}: it scales {scales}, but the HPA scales {running}")).hint(
         if other.name.contains("{{") { RENDERED } else {
                 "observations of one target do not apply to another: use -f with the other's objects and the new \

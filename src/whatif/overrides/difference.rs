@@ -38,13 +38,13 @@ pub(super) fn differences(
     running: &HpaSpec,
     candidate: &HpaSpec,
 ) -> Result<Vec<Difference>, Error> {
-    let mut all = fields(running, candidate)?;
-    all.extend(targets(running, candidate));
-    all.sort_by_key(|own| match own.path.first() {
+    let mut differences = fields(running, candidate)?;
+    differences.extend(targets(running, candidate));
+    differences.sort_by_key(|own| match own.path.first() {
         Some(PathStep::Name(name)) => ORDER.iter().position(|it| it == name),
         _ => ORDER.iter().position(|it| *it == "metrics"),
     });
-    if all.is_empty() && running != candidate {
+    if differences.is_empty() && running != candidate {
         let (item, assumed) = match (&candidate.behavior, running.metrics == candidate.metrics) {
             (_, false) => ("metrics", "in another order"),
             (Some(_), true) => ("behavior", "the defaults"),
@@ -54,37 +54,25 @@ pub(super) fn differences(
             Some(_) => "the defaults",
             None => NONE,
         });
-        let observed = observed.map(|text| Reported::Text(text.to_owned()));
-        all.push(Difference {
+        differences.push(Difference {
             path: vec![PathStep::Name(item.to_owned())],
-            own: Override::new(item, assumed, observed),
+            own: Override::new(
+                item,
+                assumed,
+                observed.map(|text| Reported::Text(text.to_owned())),
+            ),
         });
     }
-    Ok(all)
+    Ok(differences)
 }
 
 /// All fields but metrics. A behavior that only one of the two has is compared with the defaults.
 fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Error> {
-    let filled = |spec: &HpaSpec| {
-        let mut spec = spec.clone();
-        spec.behavior.get_or_insert_default();
-        set_on_read(&mut spec);
-        spec
-    };
-    let leaves = |spec: &HpaSpec| {
-        let mut json = to_json(spec)?;
-        json.as_object_mut().map(|fields| fields.remove("metrics"));
-        let mut all = Vec::new();
-        leaves(&json, &mut Vec::new(), &mut all);
-        Ok::<_, Error>(all)
-    };
-    let (before, after) = (leaves(running)?, leaves(candidate)?);
-    let filled = (leaves(&filled(running))?, leaves(&filled(candidate))?);
-    let find = |all: &[Leaf], path: &[PathStep]| {
-        all.iter()
-            .find(|(own, _)| own == path)
-            .map(|(_, text)| text.clone())
-    };
+    let (before, after) = (leaves_of(running)?, leaves_of(candidate)?);
+    let filled = (
+        leaves_of(&with_defaults(running))?,
+        leaves_of(&with_defaults(candidate))?,
+    );
     let mut paths: Vec<Vec<PathStep>> = Vec::new();
     for (path, _) in filled.0.iter().chain(&filled.1) {
         if !paths.contains(path) {
@@ -92,21 +80,43 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
         }
     }
     paths.retain(|path| find(&filled.0, path) != find(&filled.1, path));
-    let difference = |path: Vec<PathStep>| {
+    let differences = paths.into_iter().map(|path| {
         let names = path.iter().filter_map(|step| match step {
             PathStep::Name(name) => Some(&**name),
             PathStep::Place(_) => None,
         });
         let item = names.collect::<Vec<_>>().join(".");
-        let text = |all: &[Leaf]| find(all, &path).unwrap_or_else(|| NONE.to_owned());
+        let text = |all| find(all, &path).unwrap_or(NONE).to_owned();
         let own = Override::new(item, text(&after), Some(Reported::Text(text(&before))));
         Difference { path, own }
-    };
-    Ok(paths.into_iter().map(difference).collect())
+    });
+    Ok(differences.collect())
+}
+
+/// The same with a behavior, and with all defaults.
+fn with_defaults(spec: &HpaSpec) -> HpaSpec {
+    let mut filled = spec.clone();
+    filled.behavior.get_or_insert_default();
+    set_on_read(&mut filled);
+    filled
 }
 
 /// A field that has no fields, with its value in words.
 type Leaf = (Vec<PathStep>, String);
+
+/// The leaves of a spec apart from its metrics.
+fn leaves_of(spec: &HpaSpec) -> Result<Vec<Leaf>, Error> {
+    let mut json = to_json(spec)?;
+    json.as_object_mut().map(|fields| fields.remove("metrics"));
+    let mut all = Vec::new();
+    leaves(&json, &mut Vec::new(), &mut all);
+    Ok(all)
+}
+
+fn find<'l>(all: &'l [Leaf], path: &[PathStep]) -> Option<&'l str> {
+    let (_, text) = all.iter().find(|(own, _)| own == path)?;
+    Some(text)
+}
 
 fn leaves(json: &Json, path: &mut Vec<PathStep>, all: &mut Vec<Leaf>) {
     match json {
@@ -118,9 +128,10 @@ fn leaves(json: &Json, path: &mut Vec<PathStep>, all: &mut Vec<Leaf>) {
             }
         }
         Json::Array(list) => {
-            let policies = serde_json::from_value::<Vec<ScalingPolicy>>(json.clone());
-            let policies = policies.map(|policies| policies.iter().map(policy).collect());
-            let texts: Vec<String> = policies.unwrap_or_else(|_| list.iter().map(plain).collect());
+            let texts: Vec<String> = match serde_json::from_value::<Vec<_>>(json.clone()) {
+                Ok(policies) => policies.iter().map(policy).collect(),
+                Err(_) => list.iter().map(plain).collect(),
+            };
             let text = if texts.is_empty() {
                 NONE.to_owned()
             } else {
@@ -153,38 +164,38 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
         .chain(&candidate.metrics)
         .cloned()
         .collect();
-    let of = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
+    let item = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
     let mut left: Vec<&MetricSpec> = running.metrics.iter().collect();
-    let mut all = Vec::new();
+    let mut differences = Vec::new();
     for (place, metric) in candidate.metrics.iter().enumerate() {
         let source = source_of(metric);
-        let before = left.iter().position(|own| source_of(own) == source);
-        let before = before.map(|before| left.remove(before));
-        if before == Some(metric) {
+        let place_before = left.iter().position(|own| source_of(own) == source);
+        let metric_before = place_before.map(|place| left.remove(place));
+        if metric_before == Some(metric) {
             continue;
         }
-        let [now, before] = [Some(metric), before].map(|it| it.and_then(MetricSpec::target));
+        let [now, before] = [Some(metric), metric_before].map(|it| it.and_then(MetricSpec::target));
         // The value alone does not tell an average from a total.
         let whole = [now, before].map(|it| it.map(|it| it.value.is_some()));
         let typed = matches!(whole, [Some(now), Some(before)] if now != before);
         let own = Override::new(
-            of(metric),
+            item(metric),
             text(now, typed).to_string(),
             Some(text(before, typed)),
         );
-        all.push(Difference {
+        differences.push(Difference {
             path: target_path(metric, place).to_vec(),
             own,
         });
     }
-    all.extend(left.into_iter().map(|metric| {
-        let own = Override::new(of(metric), NONE, Some(text(metric.target(), false)));
+    differences.extend(left.into_iter().map(|metric| {
+        let own = Override::new(item(metric), NONE, Some(text(metric.target(), false)));
         Difference {
             path: Vec::new(),
             own,
         }
     }));
-    all
+    differences
 }
 
 /// A target, with its type where that is asked for.

@@ -101,8 +101,9 @@ pub fn set_pod(
                 .pods
                 .iter()
                 .find(|row| one(&snapshot.pods[row.pod as usize]));
-            let request = row.and_then(|row| row.request);
-            let request = request.ok_or_else(|| metric.no_request(pod))?;
+            let request = row
+                .and_then(|row| row.request)
+                .ok_or_else(|| metric.no_request(pod))?;
             Some(metric.part(*ratio, request.into())?)
         }
     };
@@ -140,18 +141,18 @@ impl<'s> Dial<'s> {
     pub fn new(snapshot: &'s Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
         let metric = Metric::of(snapshot, index)?;
         let specs = &snapshot.hpa.spec.metrics;
-        let asked = |place: usize| {
-            let spec = &specs[place];
-            (
-                &spec.type_,
-                spec.described_object(),
-                spec.name(),
-                spec.container(),
-                spec.selector(),
-            )
-        };
-        let same = |place: &usize| *place != index && asked(*place) == asked(index);
-        let also = (0..specs.len()).filter(same).collect();
+        let own = &specs[index];
+        let also = (0..specs.len())
+            .filter(|place| {
+                let other = &specs[*place];
+                *place != index
+                    && other.type_ == own.type_
+                    && other.described_object() == own.described_object()
+                    && other.name() == own.name()
+                    && other.container() == own.container()
+                    && other.selector() == own.selector()
+            })
+            .collect();
         let filled = samples(snapshot, index, &metric.source).is_empty();
         let mut changed = snapshot.clone();
         let percent = metric.is_utilization(snapshot);
@@ -164,11 +165,11 @@ impl<'s> Dial<'s> {
         let decision = Some(decision).filter(|_| !filled);
         let parts = percent
             .then(|| metric.parts(&changed, &nothing, decision))
-            .transpose();
-        let parts = parts.map_err(|e| match metric.failure(&changed) {
-            Some(message) => Error { message, ..e },
-            None => e,
-        })?;
+            .transpose()
+            .map_err(|e| match metric.failure(&changed) {
+                Some(message) => Error { message, ..e },
+                None => e,
+            })?;
         Ok(Self {
             observed: snapshot,
             metric,
@@ -214,8 +215,9 @@ impl<'s> Dial<'s> {
         changed.hpa = snapshot.hpa.clone();
         changed.controller = snapshot.controller.clone();
         metric.index = whole;
-        let reach = of_pods / parts_of(&parts).max(1) + 1;
-        let reach = reach.try_into().unwrap_or(i64::MAX);
+        let reach = (of_pods / parts_of(&parts).max(1) + 1)
+            .try_into()
+            .unwrap_or(i64::MAX);
         Ok(Self {
             observed: snapshot,
             metric,
@@ -430,24 +432,23 @@ impl Metric {
             .iter()
             .map(|row| (&*snapshot.pods[row.pod as usize].name, row))
             .collect();
-        let part = |(pod, observed): (Box<str>, i64)| {
-            let row = rows.get(&*pod);
-            let whole = match (value, row) {
-                (AssumedValue::Share(_), Some(row)) => {
-                    row.request.ok_or_else(|| self.no_request(&pod))?
-                }
-                // The usage of a pod that is not in the list is no share of anything.
-                (AssumedValue::Share(_), None) => return Ok(PodPart::Stays(observed)),
-                _ => observed,
-            };
-            Ok(match row {
-                Some(row) if row.group != Group::Ready => PodPart::OfRest(whole),
-                _ => PodPart::OfCounted(whole),
-            })
-        };
         samples(snapshot, self.index, &self.source)
             .into_iter()
-            .map(part)
+            .map(|(pod, observed)| {
+                let row = rows.get(&*pod);
+                let whole = match (value, row) {
+                    (AssumedValue::Share(_), Some(row)) => {
+                        row.request.ok_or_else(|| self.no_request(&pod))?
+                    }
+                    // The usage of a pod that is not in the list is no share of anything.
+                    (AssumedValue::Share(_), None) => return Ok(PodPart::Stays(observed)),
+                    _ => observed,
+                };
+                Ok(match row {
+                    Some(row) if row.group != Group::Ready => PodPart::OfRest(whole),
+                    _ => PodPart::OfCounted(whole),
+                })
+            })
             .collect()
     }
 
@@ -461,15 +462,16 @@ impl Metric {
     ) -> Result<(), Error> {
         // What counts comes out whole by itself: the rest takes none of its rounding.
         let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
-        let assumed = parts.iter().map(|part| match part {
-            PodPart::OfCounted(whole) => counted.next(*whole),
-            PodPart::OfRest(whole) => rest.next(*whole),
-            PodPart::Stays(observed) => Some(*observed),
-        });
-        let assumed = assumed
+        let mut assumed = parts
+            .iter()
+            .map(|part| match part {
+                PodPart::OfCounted(whole) => counted.next(*whole),
+                PodPart::OfRest(whole) => rest.next(*whole),
+                PodPart::Stays(observed) => Some(*observed),
+            })
             .collect::<Option<Vec<i64>>>()
-            .ok_or_else(|| self.too_large())?;
-        let mut assumed = assumed.into_iter();
+            .ok_or_else(|| self.too_large())?
+            .into_iter();
         change(snapshot, self.index, &self.source, |_, _| assumed.next());
         Ok(())
     }
@@ -506,32 +508,28 @@ impl Metric {
         value: &AssumedValue,
         decision: Option<&'d Decision>,
     ) -> Result<Cow<'d, MetricStep>, Error> {
-        let serves = |step: &&MetricStep| {
-            let needless = !matches!(value, AssumedValue::Share(_));
-            !step.pods.is_empty()
-                && step
-                    .pods
-                    .iter()
-                    .all(|row| needless || row.request.is_some())
-        };
+        let is_share = matches!(value, AssumedValue::Share(_));
+        let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
         let known = decision.and_then(|decision| decision.metric(self.index));
-        if let Some(step) = known.filter(serves) {
+        if let Some(step) = known
+            && !step.pods.is_empty()
+            && (!is_share || requests_all(step))
+        {
             return Ok(Cow::Borrowed(step));
         }
-        let decision = probe(snapshot, self.index);
-        let step = decision.metric(0).filter(|step| !step.pods.is_empty());
-        let step = step.ok_or_else(|| {
-            let error = decision.outcome.error.as_deref();
-            self.unknown_pods(error.unwrap_or("there are none"))
-        })?;
+        let probed = probe(snapshot, self.index);
+        let step = probed
+            .metric(0)
+            .filter(|step| !step.pods.is_empty())
+            .ok_or_else(|| {
+                let error = probed.outcome.error.as_deref();
+                self.unknown_pods(error.unwrap_or("there are none"))
+            })?;
         match &step.result {
-            MetricResult::Error(e) if matches!(value, AssumedValue::Share(_)) && !serves(&step) => {
-                Err(Error::usage(format!(
-                    "{}: a percentage cannot be used: {}",
-                    self.label, e.message
-                ))
-                .hint(self.without_request()))
-            }
+            MetricResult::Error(e) if is_share && !requests_all(step) => Err(Error::usage(
+                format!("{}: a percentage cannot be used: {}", self.label, e.message),
+            )
+            .hint(self.without_request())),
             _ => Ok(Cow::Owned(step.clone())),
         }
     }
@@ -725,13 +723,12 @@ pub(in crate::whatif) fn in_container<T>(
     let metrics = &mut snapshot.hpa.spec.metrics;
     let (name, place) = (metrics[whole].name().to_owned(), metrics.len());
     let target = metrics[whole].target().cloned().unwrap_or_default();
-    let container = container.to_owned();
     metrics.push(MetricSpec {
         type_: "ContainerResource".to_owned(),
         container_resource: Some(ContainerResourceMetricSource {
             name,
             target,
-            container,
+            container: container.to_owned(),
         }),
         ..MetricSpec::default()
     });

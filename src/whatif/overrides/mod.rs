@@ -239,11 +239,10 @@ impl Assumptions {
         values.share(snapshot);
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods is also that of the container.
-        let whole = self
+        let whole: Vec<usize> = self
             .metrics
             .iter()
-            .filter(|own| own.wanted.container.is_none());
-        let whole: Vec<usize> = whole
+            .filter(|own| own.wanted.container.is_none())
             .filter_map(|own| own.places(snapshot).ok())
             .flatten()
             .collect();

@@ -32,14 +32,16 @@ pub(super) fn split<'t>(
     typed: &str,
     values: &str,
 ) -> Result<(NamedMetric, &'t str), Error> {
-    let form = || {
-        Error::usage(format!(
-            "{typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
-        ))
-        .hint(values)
-    };
+    let form = || not_of_form(typed, values);
     let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
     Ok((named(metric, typed, form)?, value))
+}
+
+fn not_of_form(typed: &str, values: &str) -> Error {
+    Error::usage(format!(
+        "{typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
+    ))
+    .hint(values)
 }
 
 /// A metric by name, with the type, container, object or selector where it has one.
@@ -87,16 +89,14 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
     if name.is_empty() {
         return Err(form());
     }
-    let is_unquoted = false;
-    let name = name.to_owned();
     Ok(NamedMetric {
         type_,
-        name,
+        name: name.to_owned(),
         container,
         object,
         selector,
         braced,
-        is_unquoted,
+        is_unquoted: false,
     })
 }
 
@@ -127,8 +127,8 @@ impl NamedMetric {
     pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<usize> {
         let container = self.container.as_deref()?;
         let mut whole = None;
-        let metrics = metrics.iter().enumerate();
-        for (place, metric) in metrics.filter(|(_, metric)| metric.name() == self.name) {
+        let all = metrics.iter().enumerate();
+        for (place, metric) in all.filter(|(_, metric)| metric.name() == self.name) {
             match metric.source() {
                 MetricSource::ContainerResource(own) if own.container == container => return None,
                 MetricSource::Resource(_) => whole = whole.or(Some(place)),
@@ -215,35 +215,36 @@ impl NamedMetric {
         self.places_in(&snapshot.hpa.spec.metrics)
     }
 
+    /// Whether a metric has everything that is named.
+    fn fits(&self, spec: &MetricSpec) -> bool {
+        self.type_.is_none_or(|own| spec.type_ == own)
+            && spec.name() == self.name
+            && self.object.as_ref().is_none_or(|own| {
+                let object = spec.described_object();
+                object.is_some_and(|it| [it.to_string(), it.with_group()].contains(own))
+            })
+            && self
+                .container
+                .as_deref()
+                .is_none_or(|own| spec.container() == Some(own))
+            && self
+                .selector
+                .as_ref()
+                .is_none_or(|own| spec.selector() == *own)
+    }
+
     /// The same among some metrics.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
-        let is_of_object = |spec: &MetricSpec, own: &String| {
-            let object = spec.described_object();
-            object.is_some_and(|it| [it.to_string(), it.with_group()].contains(own))
-        };
         let is_braced = |spec: &MetricSpec| self.braced.as_deref() == Some(spec.name());
         let any_is_braced = metrics.iter().any(is_braced);
-        let fits = |spec: &MetricSpec| {
-            if any_is_braced {
-                return is_braced(spec);
-            }
-            self.type_.is_none_or(|own| spec.type_ == own)
-                && spec.name() == self.name
-                && self
-                    .object
-                    .as_ref()
-                    .is_none_or(|own| is_of_object(spec, own))
-                && self
-                    .container
-                    .as_deref()
-                    .is_none_or(|own| spec.container() == Some(own))
-                && self
-                    .selector
-                    .as_ref()
-                    .is_none_or(|own| spec.selector() == *own)
-        };
         let mut found: Vec<usize> = (0..metrics.len())
-            .filter(|&place| fits(&metrics[place]))
+            .filter(|&place| {
+                if any_is_braced {
+                    is_braced(&metrics[place])
+                } else {
+                    self.fits(&metrics[place])
+                }
+            })
             .collect();
         // Without a container the pod as a whole is meant, where the HPA looks at it.
         let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));

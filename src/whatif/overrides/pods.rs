@@ -190,10 +190,10 @@ impl PodChanges {
             (State::Pending, &self.pending),
         ];
         let mut chosen: Vec<(Box<str>, State)> = Vec::new();
-        let all = lists
+        let asked = lists
             .iter()
             .flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
-        for (state, which) in all.clone() {
+        for (state, which) in asked.clone() {
             let Which::Named(name) = which else { continue };
             named(snapshot, name)?;
             if let Some((_, other)) = chosen.iter().find(|(pod, _)| **pod == **name) {
@@ -211,7 +211,7 @@ impl PodChanges {
         } else {
             uncounted(snapshot, decision)
         };
-        for (state, which) in all {
+        for (state, which) in asked {
             if let Which::Count(count) = *which {
                 choose(count, state, snapshot, &uncounted, &mut chosen)?;
             }
@@ -221,11 +221,11 @@ impl PodChanges {
         }
         for (state, _) in lists {
             let word = state.flag().trim_start_matches('-');
-            let own = chosen
+            let names: Vec<Box<str>> = chosen
                 .iter()
-                .filter(|(_, s)| *s == state)
-                .map(|(name, _)| name.clone());
-            let names: Vec<Box<str>> = own.collect();
+                .filter(|(_, own)| *own == state)
+                .map(|(name, _)| name.clone())
+                .collect();
             if !names.is_empty() {
                 let item = Override::event(format!("{word} pods"), names.join(", "));
                 overrides.push(item.of_pods(names));
@@ -343,13 +343,13 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
 
 /// Takes some pods away, and their values with them.
 pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) {
-    let mut gone: Vec<Box<str>> = Vec::new();
+    let mut names: Vec<Box<str>> = Vec::new();
     snapshot.pods.retain(|pod| {
         let goes = goes(pod);
-        gone.extend(goes.then(|| pod.name.clone()));
+        names.extend(goes.then(|| pod.name.clone()));
         !goes
     });
-    let gone: Names<Box<str>> = gone.into_iter().collect();
+    let gone: Names<Box<str>> = names.into_iter().collect();
     forget(snapshot, |pod| gone.contains(pod));
 }
 
@@ -360,30 +360,29 @@ pub(crate) fn make_ready(
     decision: &Decision,
     wanted: impl Fn(&Pod) -> bool,
 ) {
-    let lacks = decision
+    let without_value = decision
         .metrics()
         .filter(|step| !step.is_total())
-        .flat_map(|step| &step.pods);
-    let lacks = lacks.filter(|row| row.value.is_none());
-    let lacks = lacks.filter_map(|row| snapshot.pods.get(row.pod as usize));
+        .flat_map(|step| &step.pods)
+        .filter(|row| row.value.is_none())
+        .filter_map(|row| snapshot.pods.get(row.pod as usize));
     // A metric of a resource that fails for want of a pod's value has no rows.
-    let failed = decision
+    let failed: Vec<&MetricStep> = decision
         .metrics()
-        .filter(|step| step.is_resource() && step.pods.is_empty());
-    let failed: Vec<&MetricStep> = failed.collect();
+        .filter(|step| step.is_resource() && step.pods.is_empty())
+        .collect();
     let measured = Measured::of(&snapshot.pod_metrics);
-    let is_measured = |pod: &Pod| {
-        let own = measured.of_pod(&pod.name);
-        failed.iter().all(|step| {
-            own.is_some_and(|it| it.usage(&step.name, step.container.as_deref()).is_some())
+    let unmeasured = snapshot.pods.iter().filter(|pod| {
+        failed.iter().any(|step| {
+            let own = measured.of_pod(&pod.name);
+            own.is_none_or(|it| it.usage(&step.name, step.container.as_deref()).is_none())
         })
-    };
-    let unmeasured = snapshot
-        .pods
-        .iter()
-        .filter(|pod| !failed.is_empty() && !is_measured(pod));
-    let lacks = lacks.chain(unmeasured).filter(|pod| wanted(pod));
-    let lacks: BTreeSet<_> = lacks.map(|pod| pod.name.clone()).collect();
+    });
+    let lacks: BTreeSet<_> = without_value
+        .chain(unmeasured)
+        .filter(|pod| wanted(pod))
+        .map(|pod| pod.name.clone())
+        .collect();
     let counted = if lacks.is_empty() {
         Vec::new()
     } else {
@@ -394,8 +393,8 @@ pub(crate) fn make_ready(
     }
     if let Some(model) = counted.first() {
         let count = lacks.len();
-        let lacks: Names<Box<str>> = lacks.into_iter().collect();
-        remove_pods(snapshot, |pod| lacks.contains(&pod.name));
+        let gone: Names<Box<str>> = lacks.into_iter().collect();
+        remove_pods(snapshot, |pod| gone.contains(&pod.name));
         add(snapshot, model, &counted, count);
     }
 }
@@ -484,8 +483,11 @@ fn scale_to(
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));
         forget(snapshot, |pod| gone.contains(pod));
     } else if pods.len() < wanted {
-        let counted = pods.iter().filter(|pod| !uncounted.contains(&pod.name));
-        let counted: Vec<Shared<Pod>> = counted.cloned().collect();
+        let counted: Vec<Shared<Pod>> = pods
+            .iter()
+            .filter(|pod| !uncounted.contains(&pod.name))
+            .cloned()
+            .collect();
         match counted.first().or(pods.first()) {
             Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
             None => notes.push(Note::new(format!(
@@ -503,73 +505,61 @@ fn scale_to(
 /// The pods that are not ready, or do not count with a value for some metric.
 fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     let looked = decision.metrics().next().is_some();
-    let own;
+    let looked_at;
     let decision = if looked {
         decision
     } else {
-        own = look(snapshot);
-        &own
+        looked_at = look(snapshot);
+        &looked_at
     };
     let rows = decision
         .metrics()
         .flat_map(|step| &step.pods)
-        .filter(|row| row.group != Group::Ready);
-    let rows = rows.filter_map(|row| snapshot.pods.get(row.pod as usize));
+        .filter(|row| row.group != Group::Ready)
+        .filter_map(|row| snapshot.pods.get(row.pod as usize));
     let unready = snapshot.pods.iter().filter(|pod| !is_ready(pod));
     rows.chain(unready).map(|pod| pod.name.clone()).collect()
 }
 
 /// Adds pods that are ready and use the average of those that count.
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
-    let counted: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
+    let counted_names: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
-    let of_usage = snapshot
+    let measured: Vec<&PodMetrics> = snapshot
         .pod_metrics
         .iter()
-        .filter(|item| counted.contains(&item.name));
-    let of_usage: Vec<&PodMetrics> = of_usage.map(|item| &**item).collect();
-    if let Some(first) = of_usage.first() {
+        .filter(|item| counted_names.contains(&item.name))
+        .map(|item| &**item)
+        .collect();
+    if let Some(first) = measured.first() {
         let averages = first.containers.iter().map(|container| {
-            let of = |resource| {
-                let same = |item: &&PodMetrics| {
-                    item.containers
-                        .iter()
-                        .find(|c| c.name == container.name)?
-                        .get(resource)
-                };
-                Average::of(of_usage.iter().filter_map(same))
-            };
-            container
-                .usage
-                .iter()
-                .map(|(resource, _)| of(resource))
+            let same = measured.iter().filter_map(|item| {
+                item.containers
+                    .iter()
+                    .find(|own| own.name == container.name)
+            });
+            let resources = container.usage.iter().map(|(resource, _)| resource);
+            resources
+                .map(|resource| Average::of(same.clone().filter_map(|own| own.get(resource))))
                 .collect()
         });
         usage = Some((PodMetrics::clone(first), averages.collect()));
     }
-    let of_metric = |answer: &MetricAnswer| match answer {
-        MetricAnswer::Pods(values) => {
-            let own = || values.iter().filter(|value| counted.contains(&value.pod));
-            Some((
-                own().next()?.clone(),
-                Average::of(own().map(|value| value.value)),
-            ))
-        }
-        _ => None,
-    };
-    let values: Vec<Option<(PodValue, Average)>> = snapshot.metrics.iter().map(of_metric).collect();
-    let prefix = format!("{}-assumed-", model.name);
-    let taken = snapshot
-        .pods
+    let values: Vec<Option<(PodValue, Average)>> = snapshot
+        .metrics
         .iter()
-        .filter(|pod| pod.name.starts_with(&prefix));
-    let taken: HashSet<Box<str>> = taken.map(|pod| pod.name.clone()).collect();
-    let names = (1..).map(|n| format!("{prefix}{n}").into_boxed_str());
-    let names: Vec<_> = names
-        .filter(|name| !taken.contains(name))
-        .take(count)
+        .map(|answer| match answer {
+            MetricAnswer::Pods(values) => {
+                let counted = values
+                    .iter()
+                    .filter(|value| counted_names.contains(&value.pod));
+                let first = counted.clone().next()?.clone();
+                Some((first, Average::of(counted.map(|value| value.value))))
+            }
+            _ => None,
+        })
         .collect();
-    for (place, name) in names.into_iter().enumerate() {
+    for (place, name) in new_names(snapshot, model, count).into_iter().enumerate() {
         let mut pod = Pod {
             name: name.clone(),
             node: None,
@@ -604,6 +594,22 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
     }
 }
 
+/// Names for new pods that no pod has.
+fn new_names(snapshot: &Snapshot, model: &Pod, count: usize) -> Vec<Box<str>> {
+    let prefix = format!("{}-assumed-", model.name);
+    let taken: HashSet<&str> = snapshot
+        .pods
+        .iter()
+        .map(|pod| &*pod.name)
+        .filter(|name| name.starts_with(&prefix))
+        .collect();
+    (1..)
+        .map(|n| format!("{prefix}{n}").into_boxed_str())
+        .filter(|name| !taken.contains(&**name))
+        .take(count)
+        .collect()
+}
+
 /// The average of some values.
 struct Average {
     sum: i128,
@@ -621,13 +627,17 @@ impl Average {
 
     /// Rounded so that the values at the places before come out whole together.
     fn at(&self, place: usize) -> i64 {
-        let up_to = |places: i128| match self.count {
-            0 => 0,
-            count => -(-(self.sum * places)).div_euclid(count),
-        };
-        let place = place as i128;
-        (up_to(place + 1) - up_to(place))
+        let before = place as i128;
+        (self.of_first(before + 1) - self.of_first(before))
             .try_into()
             .unwrap_or(i64::MAX)
+    }
+
+    /// The sum of the values at the first places.
+    fn of_first(&self, places: i128) -> i128 {
+        match self.count {
+            0 => 0,
+            count => -(-(self.sum * places)).div_euclid(count),
+        }
     }
 }

@@ -76,14 +76,15 @@ impl NewRequest {
         let after = match (&self.to, before) {
             (RequestChange::To(amount), _) => Some(amount.clone()),
             (RequestChange::Times(ratio), Some(before)) => {
-                let milli = ratio.of(before.milli_value().into());
-                let milli = milli.and_then(|milli| i64::try_from(milli).ok());
-                let milli = milli.ok_or_else(|| {
-                    let item = self.item();
-                    Error::usage(format!(
-                        "the {item} would be larger than any request can be"
-                    ))
-                })?;
+                let milli = ratio
+                    .of(before.milli_value().into())
+                    .and_then(|milli| i64::try_from(milli).ok())
+                    .ok_or_else(|| {
+                        let item = self.item();
+                        Error::usage(format!(
+                            "the {item} would be larger than any request can be"
+                        ))
+                    })?;
                 Some(Amount::int(milli, -3))
             }
             (RequestChange::Times(_), None) | (RequestChange::Gone, _) => None,
@@ -159,32 +160,33 @@ impl NewRequest {
         let Some(after) = self.new_request(pod)? else {
             return Ok(());
         };
-        let own = |requests: &mut Requests| {
-            let place = requests
-                .0
-                .iter()
-                .position(|(name, _)| *name == self.resource);
-            match (place, after) {
-                (Some(place), Some(amount)) => requests.0[place].1 = amount,
-                (None, Some(amount)) => requests.0.push((self.resource.clone(), amount)),
-                (Some(place), None) => drop(requests.0.remove(place)),
-                (None, None) => {}
-            }
-        };
         pod.resizes.clear();
         let Some(name) = &self.container else {
-            own(&mut pod.requests);
+            self.put(after, &mut pod.requests);
             return Ok(());
         };
         let Some(container) = pod.containers_mut().find(|it| it.name == *name) else {
             return Ok(());
         };
-        own(&mut container.requests);
+        self.put(after, &mut container.requests);
         let requests = container.requests.clone();
         if let Some(status) = pod.statuses.iter_mut().find(|it| it.name == *name) {
             status.requests = Some(requests);
         }
         Ok(())
+    }
+
+    fn put(&self, amount: Option<Amount>, requests: &mut Requests) {
+        let place = requests
+            .0
+            .iter()
+            .position(|(name, _)| *name == self.resource);
+        match (place, amount) {
+            (Some(place), Some(amount)) => requests.0[place].1 = amount,
+            (None, Some(amount)) => requests.0.push((self.resource.clone(), amount)),
+            (Some(place), None) => drop(requests.0.remove(place)),
+            (None, None) => {}
+        }
     }
 
     /// What it is about, in words.
@@ -237,44 +239,40 @@ pub(super) fn set_requests(
     } = input;
     let selector = known_selector(snapshot)?;
     let mut any = false;
-    for own in new {
-        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(own, pod);
-        let pods = || {
-            snapshot
-                .pods
-                .iter()
-                .map(|pod| &**pod)
-                .filter(|pod| is_meant(pod))
-        };
+    for request in new {
+        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(request, pod);
         // What is typed goes before a template.
-        overrides.retain(|it| it.item != own.item());
-        let both = was
+        overrides.retain(|it| it.item != request.item());
+        let pairs = was
             .iter()
             .map(|pod| &**pod)
             .zip(snapshot.pods.iter().map(|pod| &**pod));
-        let both = || both.clone().filter(|(_, pod)| is_meant(pod));
-        let observed = own.reported(both().map(|(was, _)| was));
-        any |= own.changes(pods())?;
-        let subject = Subject::RequestFar { item: own.item() };
+        let both = || pairs.clone().filter(|(_, pod)| is_meant(pod));
+        let observed = request.reported(both().map(|(was, _)| was));
+        let pods = snapshot.pods.iter().map(|pod| &**pod);
+        any |= request.changes(pods.filter(|pod| is_meant(pod)))?;
+        let subject = Subject::RequestFar {
+            item: request.item(),
+        };
         notes.retain(|note| note.subject != subject);
-        notes.extend(own.far(both())?);
+        notes.extend(request.far(both())?);
         let of_target = snapshot.pods.iter_mut().filter(|pod| is_meant(pod));
         for pod in of_target {
-            own.set(pod)?;
+            request.set(pod)?;
         }
         let templates = surroundings
             .workloads
             .iter_mut()
             .filter_map(|it| it.template.as_mut());
         for template in templates.filter(|template| selector.matches(&template.labels)) {
-            own.set(template)?;
+            request.set(template)?;
         }
         let pods = snapshot.pods.iter().map(|pod| &**pod);
-        let result = own.reported(pods.filter(|pod| is_meant(pod)));
-        let is_multiple = matches!(own.to, RequestChange::Times(_));
+        let result = request.reported(pods.filter(|pod| is_meant(pod)));
+        let is_multiple = matches!(request.to, RequestChange::Times(_));
         overrides.push(Override {
             result: result.filter(|_| is_multiple),
-            ..Override::new(own.item(), &*own.text, observed)
+            ..Override::new(request.item(), &*request.text, observed)
         });
     }
     if any {
@@ -358,8 +356,11 @@ pub(super) fn set_typed(
     let mut new: Vec<NewRequest> = Vec::new();
     let mut flags: Vec<&str> = Vec::new();
     for typed in typed {
-        for own in typed.of_pods(snapshot, &pods)? {
-            let own = NewRequest { is_nameless, ..own };
+        for request in typed.of_pods(snapshot, &pods)? {
+            let own = NewRequest {
+                is_nameless,
+                ..request
+            };
             let is_same = |other: &NewRequest| {
                 (&other.container, &other.resource) == (&own.container, &own.resource)
             };
@@ -528,10 +529,11 @@ impl TypedRequest {
         if is_change {
             let whole = pods.iter().any(|pod| states_whole(&pod)).then_some(None);
             let each = names(containers(pods, true).filter(requests));
-            let all = whole
+            let all: Vec<NewRequest> = whole
                 .into_iter()
-                .chain(each.into_iter().map(|it| Some(it.into())));
-            let all: Vec<NewRequest> = all.map(|it| self.new_request(it)).collect();
+                .chain(each.into_iter().map(|it| Some(it.into())))
+                .map(|it| self.new_request(it))
+                .collect();
             if all.is_empty() {
                 let why = format!("the pods request no {resource}");
                 return Err(self

@@ -110,11 +110,11 @@ pub(super) fn change(
 ) {
     match (&mut snapshot.metrics[index], source) {
         (_, SampleSource::Resource { name, container }) => {
-            let container = container.as_deref();
+            let only = container.as_deref();
             for pod in &mut snapshot.pod_metrics {
-                if let Some(observed) = pod.usage(name, container) {
+                if let Some(observed) = pod.usage(name, only) {
                     let changed = to(&pod.name, observed);
-                    set_usage(pod, name, container, observed, changed);
+                    set_usage(pod, name, only, observed, changed);
                 }
             }
         }
@@ -149,7 +149,6 @@ pub(super) fn fill(
     );
     match source {
         SampleSource::Resource { name, container } => {
-            let container = container.as_deref();
             metrics[index] = MetricAnswer::PodMetrics;
             let mut places: HashMap<Box<str>, usize> = HashMap::new();
             for (place, item) in pod_metrics.iter().enumerate() {
@@ -173,11 +172,12 @@ pub(super) fn fill(
                 // What is set for the whole pod is split as this is: by the requests, as nothing was measured.
                 for usage in &mut item.containers {
                     if usage.get(name).is_none()
-                        && container.is_none_or(|only| only == &*usage.name)
+                        && container.as_deref().is_none_or(|only| only == &*usage.name)
                     {
                         let own = pod.running(false).find(|own| own.name == usage.name);
-                        let request = own.and_then(|own| own.requests.get(name));
-                        let request = request.map_or(0, |amount| amount.milli_value().max(0));
+                        let request = own
+                            .and_then(|own| own.requests.get(name))
+                            .map_or(0, |amount| amount.milli_value().max(0));
                         usage.usage.push((resource_name(name), request));
                     }
                 }

@@ -79,9 +79,9 @@ struct Patch {
 
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let mut own = Self::default();
+        let mut changes = Self::default();
         for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            own.fields.extend(value.map(|value| Patch {
+            changes.fields.extend(value.map(|value| Patch {
                 path: vec![PathStep::Name(name.to_owned())],
                 value: value.into(),
                 item: name.to_owned(),
@@ -90,12 +90,12 @@ impl SpecChanges {
             }));
         }
         for text in &typed.fields {
-            own.add_field(text, SET)?;
+            changes.add_field(text, SET)?;
         }
         for text in &typed.targets {
-            own.add_target(text, "--target ")?;
+            changes.add_target(text, "--target ")?;
         }
-        Ok(own)
+        Ok(changes)
     }
 
     /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.
@@ -239,9 +239,12 @@ impl SpecChanges {
             )));
         }
         let source = source_of(metric);
-        let mut running = before.metrics.iter();
-        let running = running.find(|metric| source_of(metric) == source);
-        let observed = running.and_then(MetricSpec::target).map(reported);
+        let observed = before
+            .metrics
+            .iter()
+            .find(|metric| source_of(metric) == source)
+            .and_then(MetricSpec::target)
+            .map(reported);
         target.set(metric, &label)?;
         let item = format!("target of {label}");
         Ok((path, Override::new(item, target.to_string(), observed)))
@@ -274,9 +277,8 @@ impl SpecChanges {
                 observed.map(Reported::Text),
             ));
         }
-        let text = json.to_string();
-        let changed = crate::apimachinery::json::decode(&text);
-        let changed: HpaSpec = changed.map_err(|e| self.undecodable(&e.to_string()))?;
+        let changed: HpaSpec = crate::apimachinery::json::decode(&json.to_string())
+            .map_err(|e| self.undecodable(&e.to_string()))?;
         // What the spec does not have is lost on the way.
         let kept = to_json(&changed)?;
         for field in &self.fields {
@@ -339,7 +341,7 @@ fn replace(
         )));
     }
     notes.extend(Note::of_manifest(candidate.origin(), of_all));
-    add_neighbours(neighbours, snapshot)?;
+    add_others(neighbours, snapshot)?;
     let Some(manifest) = chosen.hpa else {
         add_rivals(chosen, snapshot)?;
         let of_rivals = chosen.rivals.iter();
@@ -433,23 +435,17 @@ fn add_rivals(chosen: &Chosen<'_>, snapshot: &mut Snapshot) -> Result<(), Error>
     let Ok(scale) = snapshot.scale.clone() else {
         return Ok(());
     };
-    for rival in &chosen.rivals {
-        let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
-        snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
-        snapshot
-            .other_hpas
-            .extend(OtherHpa::of(rival, scale.clone()));
-    }
-    Ok(())
+    let rivals = chosen.rivals.iter();
+    add_others(rivals.map(|rival| (*rival, scale.clone())), snapshot)
 }
 
-/// Adds the HPAs for other targets whose pods are also pods of this one.
-fn add_neighbours(
-    neighbours: Vec<(&Manifest, Scale)>,
+/// Adds HPAs with the scales of their targets, or replaces them.
+fn add_others<'m>(
+    others: impl IntoIterator<Item = (&'m Manifest, Scale)>,
     snapshot: &mut Snapshot,
 ) -> Result<(), Error> {
-    for (neighbour, scale) in neighbours {
-        let hpa = neighbour.applied(&snapshot.hpa.namespace, rules(snapshot))?;
+    for (manifest, scale) in others {
+        let hpa = manifest.applied(&snapshot.hpa.namespace, rules(snapshot))?;
         snapshot.other_hpas.retain(|own| own.hpa.name != hpa.name);
         snapshot.other_hpas.extend(OtherHpa::of(hpa, scale));
     }
@@ -491,56 +487,61 @@ fn update(
         )));
     }
     let bounds = bounds(&spec);
-    let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
-    let updated = updated.map_err(|e| match e {
-        AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
-        AdmissionError::Invalid(e) => {
-            let hint = rejected("change", unknown);
-            Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
-        }
-        AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
-    })?;
+    let updated =
+        admit::update(&snapshot.hpa, spec, version, rules, snapshot.now).map_err(|e| match e {
+            AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
+            AdmissionError::Invalid(e) => {
+                let hint = rejected("change", unknown);
+                Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
+            }
+            AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
+        })?;
     let running = &snapshot.hpa.spec.metrics;
     let known: Vec<MetricSpec> = running.iter().chain(also).map(source_of).collect();
     let is_running = |metric: &MetricSpec| known[..running.len()].contains(&source_of(metric));
     let mut moved = keda::moved(running, &updated.spec.metrics);
     moved.retain(|(to, _)| !is_running(&updated.spec.metrics[*to]));
-    let notes = moved.iter().map(|(to, from)| {
-        let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
-        Note::new(format!(
-            "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
-             name after its index"
-        ))
-    });
-    let notes = notes.collect();
+    let notes = moved
+        .iter()
+        .map(|(to, from)| {
+            let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
+            Note::new(format!(
+                "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
+                 name after its index"
+            ))
+        })
+        .collect();
     let mut answers = Vec::new();
     for (index, metric) in updated.spec.metrics.iter().enumerate() {
         let source = source_of(metric);
         let same = known.iter().position(|known| *known == source);
         // All resources are read from one answer.
-        let moved = moved
+        let moved_from = moved
             .iter()
             .find(|(to, _)| *to == index)
             .map(|(_, from)| *from);
-        let place = moved.or(same).or_else(|| {
+        let place = moved_from.or(same).or_else(|| {
             known
                 .iter()
                 .position(MetricSpec::is_resource)
                 .filter(|_| metric.is_resource())
         });
-        let answer = place.and_then(|place| snapshot.metrics.get(place)).cloned();
         // The name of a trigger's metric may not have been known when answers were asked for.
         let documents = Documents::ExternalMetricValueList;
         let is_late = of_keda && keda::is_of_trigger(metric);
         let missing = is_late.then_some(MetricAnswer::Unread(UnreadCause::Missing { documents }));
-        let answer = answer.or(missing).ok_or_else(|| {
-            Error::usage(format!(
-                "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
-                 this metric",
-                metric.label(&updated.spec.metrics)
-            ))
-            .hint("use --hpa with the whole manifest to have it read")
-        })?;
+        let answer = place
+            .and_then(|place| snapshot.metrics.get(place))
+            .cloned()
+            .or(missing)
+            .ok_or_else(|| {
+                Error::usage(format!(
+                    "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
+                     this metric",
+                    metric.label(&updated.spec.metrics)
+                ))
+                .hint("use --hpa with the whole manifest to have it read")
+            })?;
         answers.push(answer);
     }
     snapshot.metrics = answers;
@@ -623,15 +624,12 @@ impl fmt::Display for Patch {
     }
 }
 
+const PATCH_FORM: &str = "it has the form PATH=VALUE, such as \
+     behavior.scaleDown.stabilizationWindowSeconds=60 or metrics[0].resource.target.averageUtilization=70";
+
 impl Patch {
     fn read(text: &str, flag: &'static str) -> Result<Self, Error> {
-        let form = |why: &str| {
-            Error::usage(format!("{flag}{text}: {why}")).hint(
-                "it has the form PATH=VALUE, such as \
-                 behavior.scaleDown.stabilizationWindowSeconds=60 or \
-                 metrics[0].resource.target.averageUtilization=70",
-            )
-        };
+        let form = |why: &str| Error::usage(format!("{flag}{text}: {why}")).hint(PATCH_FORM);
         let (typed, value) = text.split_once('=').ok_or_else(|| form("it has no ="))?;
         let path = typed.strip_prefix("spec.").unwrap_or(typed);
         let mut steps = Vec::new();
@@ -642,8 +640,8 @@ impl Patch {
             }
             steps.push(PathStep::Name(name.to_owned()));
             while let Some(after) = rest.strip_prefix('[') {
-                let (place, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
-                let place = place
+                let (digits, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
+                let place = digits
                     .parse()
                     .map_err(|_| form("an index is not a number"))?;
                 steps.push(PathStep::Place(place));
@@ -732,8 +730,8 @@ impl Patch {
         if unknown.is_empty() {
             return Ok(());
         }
-        let unknown = unknown.messages().join("; ");
-        Err(Error::usage(format!("{self}: {unknown}")))
+        let messages = unknown.messages().join("; ");
+        Err(Error::usage(format!("{self}: {messages}")))
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {

@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::pods::{ReplicasChange, be_ready, known_selector};
 use super::samples::unmeasured;
 use super::template::as_pod;
-use super::typed::{Assigned, Assumptions};
+use super::typed::Assumptions;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
 use crate::error::{Error, listed};
@@ -65,32 +65,28 @@ pub fn suppose_pods(
     } = &*input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let own = surroundings.workload(target);
-    let candidate = match own {
+    let running = surroundings.workload(target);
+    let candidate = match running {
         Some(_) => None,
         None => of_candidates(&snapshot.hpa, assumptions, values)?,
     };
-    let workload = own.or(candidate.map(|manifest| &manifest.object));
+    let workload = running.or(candidate.map(|manifest| &manifest.object));
     let typed = match assumptions.pods.replicas {
         Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
         Some(ReplicasChange::By(_)) | None => None,
     };
-    let (known, selector) = match known_scale(snapshot, workload) {
-        Ok(Some(known)) => known,
+    let (found, selector) = match known_scale(snapshot, workload) {
+        Ok(Some(found)) => found,
         Err(e) if !needs_none => return Err(e),
         Ok(None) | Err(_) => return Ok(()),
     };
-    let known = known.filter(|_| workload.is_none_or(Workload::states_replicas));
+    let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
     let stated = known
         .as_ref()
         .map(|scale| scale.spec_replicas)
         .filter(|_| candidate.is_none());
     let scale = match (typed, known) {
-        (Some(replicas), _) => Some(Scale {
-            spec_replicas: replicas,
-            status_replicas: replicas,
-            selector,
-        }),
+        (Some(replicas), _) => Some(scale_with(replicas, selector)),
         // The status of a workload that its controller has not seen yet.
         (None, Some(scale)) if scale.status_replicas == 0 => Some(Scale {
             status_replicas: scale.spec_replicas,
@@ -140,11 +136,11 @@ pub fn suppose_pods(
         template,
     };
     let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
-    let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
+    let not_ready = running.filter(|_| is_as_read).and_then(some_not_ready);
     let notes = not_ready
         .into_iter()
-        .chain(workload.and_then(template_elsewhere));
-    let notes: Vec<Note> = notes.collect();
+        .chain(workload.and_then(template_elsewhere))
+        .collect::<Vec<Note>>();
     input.notes.extend(notes);
     place(input, &pod, scale, supposed);
     Ok(())
@@ -211,11 +207,11 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
         ..
     } = input;
     let prefix = format!("{}-assumed", snapshot.hpa.spec.scale_target_ref.name);
-    let named = |n: i32| Pod {
+    let pods = (1..=supposed.count).map(|n| Pod {
         name: format!("{prefix}-{n}").into(),
         ..pod.clone()
-    };
-    snapshot.pods = (1..=supposed.count).map(|n| named(n).into()).collect();
+    });
+    snapshot.pods = pods.map(Into::into).collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
         let subject = Subject::UnknownSelector { hpa: rival.key() };
@@ -259,9 +255,11 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
         .map(|(_, answer)| *answer = MetricAnswer::PodMetrics)
         .count();
     if answered > 0 && snapshot.pod_metrics.is_empty() {
-        let items = snapshot.pods.iter();
-        let items = items.map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into());
-        snapshot.pod_metrics = items.collect();
+        snapshot.pod_metrics = snapshot
+            .pods
+            .iter()
+            .map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into())
+            .collect();
     }
 }
 
@@ -271,12 +269,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
         return Ok(());
     };
     if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
-        let (replicas, selector) = (typed.after(0)?, selector.clone());
-        snapshot.scale = Ok(Scale {
-            spec_replicas: replicas,
-            status_replicas: replicas,
-            selector,
-        });
+        snapshot.scale = Ok(scale_with(typed.after(0)?, selector.clone()));
     }
     Ok(())
 }
@@ -295,12 +288,12 @@ fn of_candidates<'v>(
         .candidates
         .iter()
         .filter_map(|candidate| candidate.choose(hpa, &[]).ok());
-    let all: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
-    let Some(first) = all.first() else {
+    let manifests: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
+    let Some(first) = manifests.first() else {
         return Ok(None);
     };
     let reference = first.object.reference();
-    if let Some(other) = all
+    if let Some(other) = manifests
         .iter()
         .find(|other| !is_same_pod(&first.object, &other.object))
     {
@@ -312,7 +305,12 @@ fn of_candidates<'v>(
         return Err(Error::usage(message).hint(hint));
     }
     let replicas = |own: &WorkloadManifest| own.object.replicas;
-    let states_them = || all.iter().copied().filter(|own| replicas(own).is_some());
+    let states_them = || {
+        manifests
+            .iter()
+            .copied()
+            .filter(|own| replicas(own).is_some())
+    };
     let stated = states_them().next().unwrap_or(first);
     if let Some(other) = states_them().find(|other| replicas(other) != replicas(stated))
         && assumptions.pods.replicas.is_none()
@@ -327,14 +325,15 @@ fn of_candidates<'v>(
 
 /// Whether two workloads make the same pods, apart from their labels.
 fn is_same_pod(one: &Workload, other: &Workload) -> bool {
-    let pod = |own: &Workload| {
-        let template = own.template.as_deref().map(as_pod);
-        template.map(|template| Pod {
-            labels: Labels::default().into(),
-            ..template
-        })
-    };
-    pod(one) == pod(other)
+    unlabeled_pod(one) == unlabeled_pod(other)
+}
+
+fn unlabeled_pod(workload: &Workload) -> Option<Pod> {
+    let template = workload.template.as_deref().map(as_pod)?;
+    Some(Pod {
+        labels: Labels::default().into(),
+        ..template
+    })
 }
 
 /// Adds to a hint that the manifest of a target says the same, if it does: the replicas and the pods of a custom
@@ -361,12 +360,12 @@ fn if_meant(unscaled: &[String]) -> String {
 
 /// Notes that a Rollout takes its template from another object, which is unknown.
 fn template_elsewhere(rollout: &Workload) -> Option<Note> {
-    let of = rollout
+    let elsewhere = rollout
         .template_of
         .as_ref()
         .filter(|_| rollout.template.is_none())?;
     Some(Note::new(format!(
-        "{} has the template of {of} (spec.workloadRef), which the input lacks: the pods are assumed \
+        "{} has the template of {elsewhere} (spec.workloadRef), which the input lacks: the pods are assumed \
          without it",
         rollout.reference()
     )))
@@ -377,12 +376,14 @@ fn scale_of(workload: &Workload) -> Scale {
     let selector = workload
         .selector
         .as_ref()
-        .and_then(|own| own.to_selector().ok());
-    let selector = selector
+        .and_then(|own| own.to_selector().ok())
         .map(|own| own.to_string())
         .unwrap_or_default()
         .into();
-    let replicas = workload.wanted();
+    scale_with(workload.wanted(), selector)
+}
+
+fn scale_with(replicas: i32, selector: ScaleSelector) -> Scale {
     Scale {
         spec_replicas: replicas,
         status_replicas: replicas,
@@ -483,12 +484,12 @@ fn amount_of(
 ) -> Option<String> {
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
-    let is_amount = |own: &&Assigned| {
+    let amount = typed.find(|own| {
         own.wanted.is_of_resource(resource)
             && matches!(own.value, AssumedValue::Amount(_) | AssumedValue::Scale(_))
-    };
-    let typed = typed.find(is_amount).map(|own| own.flag.clone());
+    });
+    let flag = amount.map(|own| own.flag.clone());
     let of_trace = || values.trace?.amount_of(resource);
     let asked = || values.is_asked.then(|| "--prometheus".to_owned());
-    typed.or_else(of_trace).or_else(asked)
+    flag.or_else(of_trace).or_else(asked)
 }

@@ -97,8 +97,11 @@ pub(super) fn apply(
         input.notes.extend(Note::of_manifest(origin, notes));
         return Ok(());
     };
-    let running = input.surroundings.workload(&target);
-    let running = running.and_then(|it| it.template.as_deref()).map(as_pod);
+    let running = input
+        .surroundings
+        .workload(&target)
+        .and_then(|it| it.template.as_deref())
+        .map(as_pod);
     let is_own = |pod: &Pod| selector.matches(&pod.labels);
     let keeps_pods = is_own(&template);
     let before = overrides.len();
@@ -156,8 +159,9 @@ fn check_selector(
         return Ok(());
     }
     let running = input.surroundings.workload(&spec.scale_target_ref);
-    let stated = running.and_then(|own| own.selector.as_ref());
-    let stated = stated.and_then(|own| own.to_selector().ok());
+    let stated = running
+        .and_then(|own| own.selector.as_ref())
+        .and_then(|own| own.to_selector().ok());
     keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
 }
 
@@ -209,8 +213,8 @@ fn change(
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Note>, Error> {
     let elsewhere: BTreeSet<_> = made.iter().flat_map(RevisionPods::set_elsewhere).collect();
-    let elsewhere = elsewhere.into_iter();
     let mut notes: Vec<Note> = elsewhere
+        .into_iter()
         .map(|(container, resource)| {
             Note::new(format!(
                 "the {resource} request of {} stays as it is where it differs from the running template: what set it, \
@@ -220,20 +224,20 @@ fn change(
         })
         .collect();
     let mut requests: Vec<NewRequest> = Vec::new();
-    for own in made.iter().flat_map(RevisionPods::requests) {
-        if !requests.contains(own) {
-            requests.push(own.clone());
+    for request in made.iter().flat_map(RevisionPods::requests) {
+        if !requests.contains(request) {
+            requests.push(request.clone());
         }
     }
-    for own in &mut requests {
-        own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
+    for request in &mut requests {
+        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
     }
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
     set_requests(input, was, &requests, &makes, overrides)?;
     let mut changes: Vec<&ContainerChange> = Vec::new();
-    for own in made.iter().flat_map(|own| &own.changes) {
-        if !changes.contains(&own) {
-            changes.push(own);
+    for change in made.iter().flat_map(|own| &own.changes) {
+        if !changes.contains(&change) {
+            changes.push(change);
         }
     }
     let unmeasured = changes.iter().filter_map(|change| match change {
@@ -261,24 +265,26 @@ pub(crate) fn matters(
     container: &str,
     is_stated: impl Fn(usize) -> bool,
 ) -> bool {
-    let mut metrics = metrics
+    let mut of_resources = metrics
         .iter()
         .enumerate()
         .filter(|(_, own)| own.is_resource());
-    metrics
+    of_resources
         .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
 }
 
 /// Says that containers have no usage yet, and which flags state it.
 fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
     let first = containers.first().map_or("", |first| first);
-    let flags = ["cpu", "memory"].into_iter().filter(|resource| {
-        metrics
-            .iter()
-            .any(|spec| spec.is_resource() && spec.name() == *resource)
-    });
-    let flags = flags.map(|resource| format!("--{resource} {first}=VALUE"));
-    let flags: Vec<String> = flags.collect();
+    let flags: Vec<String> = ["cpu", "memory"]
+        .into_iter()
+        .filter(|resource| {
+            metrics
+                .iter()
+                .any(|spec| spec.is_resource() && spec.name() == *resource)
+        })
+        .map(|resource| format!("--{resource} {first}=VALUE"))
+        .collect();
     let states = match flags.len() {
         0 => String::new(),
         1 => format!("; {} states it", flags[0]),
@@ -298,18 +304,17 @@ pub(crate) fn drop_known(
     is_stated: impl Fn(&str) -> bool,
     notes: &mut Vec<Note>,
 ) {
-    let is_measured = |container: &String| {
-        let mut measured = snapshot
-            .pod_metrics
-            .iter()
-            .flat_map(|item| &item.containers);
-        measured.any(|own| *own.name == **container) || is_stated(container)
-    };
     notes.retain_mut(|note| {
         let Subject::UsageUnknown { containers } = &mut note.subject else {
             return true;
         };
-        containers.retain(|container| !is_measured(container));
+        containers.retain(|container| {
+            let mut measured = snapshot
+                .pod_metrics
+                .iter()
+                .flat_map(|item| &item.containers);
+            !measured.any(|own| *own.name == **container) && !is_stated(container)
+        });
         note.text = usage_unknown(containers, &snapshot.hpa.spec.metrics);
         !containers.is_empty()
     });
@@ -327,42 +332,34 @@ struct RevisionPods<'p> {
 
 impl<'p> RevisionPods<'p> {
     fn new(before: Option<Pod>, pods: &[&'p Pod], template: &Pod, keeps_pods: bool) -> Self {
-        let mut requests = Vec::new();
-        let mut add = |new: Vec<NewRequest>| {
-            let new = new.into_iter().filter(|own| !requests.contains(own));
-            let new: Vec<NewRequest> = new.collect();
-            requests.extend(new);
+        let mut requests = match &before {
+            Some(before) => new_requests(before, template, true),
+            None => Vec::new(),
         };
-        match &before {
-            Some(before) => {
-                add(new_requests(before, template, true));
-                // Of a container that was injected so far, the template now states the requests.
-                let is_new = |own: &NewRequest| {
+        for pod in pods {
+            let mut new = new_requests(pod, template, false);
+            // Of a container that was injected so far, the template now states the requests.
+            new.retain(|own| {
+                before.as_ref().is_none_or(|before| {
                     own.container
                         .as_deref()
                         .is_some_and(|name| find(before, name).is_none())
-                };
-                for pod in pods {
-                    let all = new_requests(pod, template, false).into_iter();
-                    add(all.filter(is_new).collect());
-                }
-            }
-            None => pods
-                .iter()
-                .for_each(|pod| add(new_requests(pod, template, false))),
+                }) && !requests.contains(own)
+            });
+            requests.extend(new);
         }
         let model = before.as_ref().or(pods.first().copied());
-        let changes = model.map(|model| changes(model, template, before.is_some(), keeps_pods));
-        let mut changes = changes.unwrap_or_default();
+        let mut changes = model
+            .map(|model| changes(model, template, before.is_some(), keeps_pods))
+            .unwrap_or_default();
         let has_all = |container: &Container| {
             !pods.is_empty() && pods.iter().all(|pod| find(pod, &container.name).is_some())
         };
         changes
             .retain(|own| !matches!(own, ContainerChange::Add(_, container) if has_all(container)));
-        let pods = pods.iter().map(|pod| (&*pod.name, *pod)).collect();
         Self {
             before,
-            pods,
+            pods: pods.iter().map(|pod| (&*pod.name, *pod)).collect(),
             requests,
             changes,
         }
@@ -390,25 +387,19 @@ impl<'p> RevisionPods<'p> {
 
     /// The requests that any of the pods is given, or all if there are none.
     fn requests(&self) -> impl Iterator<Item = &NewRequest> {
-        let is_given = |new: &&NewRequest| {
-            self.pods.is_empty()
-                || self
-                    .pods
-                    .values()
-                    .any(|pod| !self.is_set_elsewhere(new, pod))
-        };
-        self.requests.iter().filter(is_given)
+        self.requests.iter().filter(|new| {
+            let mut pods = self.pods.values();
+            self.pods.is_empty() || pods.any(|pod| !self.is_set_elsewhere(new, pod))
+        })
     }
 
     /// The containers, `None` for the pod as a whole, and resources whose requests something else sets.
     fn set_elsewhere(&self) -> impl Iterator<Item = (Option<Box<str>>, ResourceName)> {
-        let is_set = |new: &&NewRequest| {
-            self.pods
-                .values()
-                .any(|pod| self.is_set_elsewhere(new, pod))
-        };
-        let all = self.requests.iter().filter(is_set);
-        all.map(|new| (new.container.clone(), new.resource.clone()))
+        let set = self.requests.iter().filter(|new| {
+            let mut pods = self.pods.values();
+            pods.any(|pod| self.is_set_elsewhere(new, pod))
+        });
+        set.map(|new| (new.container.clone(), new.resource.clone()))
     }
 
     /// Changes the pods otherwise, and takes the usage of containers that go with them. Whether there is anything
@@ -424,11 +415,14 @@ impl<'p> RevisionPods<'p> {
         {
             self.changes.iter().for_each(|change| change.make(pod));
         }
-        let gone = self.changes.iter().filter_map(|change| match change {
-            ContainerChange::Remove(_, container) => Some(&container.name),
-            _ => None,
-        });
-        let gone: Vec<&Box<str>> = gone.collect();
+        let gone: Vec<&Box<str>> = self
+            .changes
+            .iter()
+            .filter_map(|change| match change {
+                ContainerChange::Remove(_, container) => Some(&container.name),
+                _ => None,
+            })
+            .collect();
         let items = snapshot.pod_metrics.iter_mut();
         for item in items.filter(|item| self.pods.contains_key(&*item.name)) {
             if item.containers.iter().any(|own| gone.contains(&&own.name)) {
@@ -451,14 +445,14 @@ fn by_template<'p>(
         surroundings,
         ..
     } = input;
-    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in pods {
         if let Some(revision) = pod.revision() {
-            of.entry(revision).or_default().push(pod);
+            by_revision.entry(revision).or_default().push(pod);
         }
     }
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let current = surroundings.current_revision(target, &of);
+    let current = surroundings.current_revision(target, &by_revision);
     let is_current =
         |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
     let mut made = vec![(running.cloned(), Vec::new())];
@@ -467,12 +461,12 @@ fn by_template<'p>(
         let place = match pod.revision().filter(|_| !is_current(pod)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
+                // The template by_revision the target itself is that by_revision the current revision.
                 let owner = pod
                     .owner
                     .as_deref()
-                    .and_then(|owner| surroundings.owner(owner));
-                // The template of the target itself is that of the current revision.
-                let owner = owner.filter(|it| !it.is_kind_of(target));
+                    .and_then(|owner| surroundings.owner(owner))
+                    .filter(|it| !it.is_kind_of(target));
                 let template = owner.and_then(|it| it.template.as_deref()).map(as_pod);
                 made.push((template.map(without_revision), Vec::new()));
                 made.len() - 1
@@ -510,9 +504,10 @@ fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]
             }
         }
     }
-    let requests = requests.into_iter();
     kept.extend(
-        requests.map(|(container, resource)| format!("the {resource} request of {container}")),
+        requests
+            .into_iter()
+            .map(|(container, resource)| format!("the {resource} request of {container}")),
     );
     let text = format!(
         "the running template is unknown, so what the pods have in addition is kept as if \
@@ -525,24 +520,22 @@ fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]
 /// Says who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
 /// not state them any more. The API server keeps what it applied if someone else owns it as well.
 fn resets_replicas(running: &Metadata) -> Option<String> {
-    let owners = || {
-        running
-            .managed_fields
-            .iter()
-            .filter(|it| it.owns(SpecField::Replicas))
-    };
-    let is_only = owners().count() == 1;
-    let resets = |it: &&ManagedFieldsEntry| {
+    let owners: Vec<&ManagedFieldsEntry> = running
+        .managed_fields
+        .iter()
+        .filter(|it| it.owns(SpecField::Replicas))
+        .collect();
+    let resetting = owners.iter().find(|it| {
         let is_of_manifest =
             it.manager == "kubectl-client-side-apply" || Tool::of_manager(&it.manager).is_some();
         !it.is_of_scale()
             && if it.is_applied() {
-                is_only
+                owners.len() == 1
             } else {
                 is_of_manifest
             }
-    };
-    let manager = owners().find(resets).map(|it| {
+    });
+    let manager = resetting.map(|it| {
         let manager = &it.manager;
         format!("and {manager} has stated them so far: applied, they are reset to 1")
     });
@@ -596,15 +589,15 @@ pub(super) fn as_pod(template: &Pod) -> Pod {
     if pod.limits.0.is_empty() {
         return pod;
     }
-    let of_containers = ["cpu", "memory"].into_iter();
-    let of_containers = of_containers
+    let of_containers = ["cpu", "memory"]
+        .into_iter()
         .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
-    let own = pod
+    let of_pod = pod
         .limits
         .0
         .iter()
         .filter(|(resource, _)| is_pod_level_resource(resource));
-    let defaults: Vec<_> = of_containers.chain(own.cloned()).collect();
+    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
     for (resource, amount) in defaults {
         if pod.requests.get(&resource).is_none() {
             pod.requests.0.push((resource, amount));
@@ -626,11 +619,11 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p Container)> 
 /// The requests that a pod has and the same container of a template lacks, of the resources that metrics are
 /// about: container and resource.
 fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
-    let resources = metrics
+    let resources: BTreeSet<&str> = metrics
         .iter()
         .filter(|spec| spec.is_resource())
-        .map(MetricSpec::name);
-    let resources: BTreeSet<&str> = resources.collect();
+        .map(MetricSpec::name)
+        .collect();
     let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
     let kept = both.flat_map(|(own, new)| {
         let is_kept = |resource: &&&str| {
@@ -656,13 +649,13 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
         ))
     });
     let whole = (None, &before.requests, &template.requests);
-    let mut all = Vec::new();
+    let mut requests = Vec::new();
     for (container, before, after) in pairs.chain([whole]) {
         let changed = after
             .0
             .iter()
             .filter(|(resource, now)| before.get(resource) != Some(now));
-        all.extend(changed.map(|(resource, now)| NewRequest {
+        requests.extend(changed.map(|(resource, now)| NewRequest {
             container: container.clone(),
             is_nameless: false,
             resource: resource.clone(),
@@ -674,7 +667,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .0
             .iter()
             .filter(|(resource, _)| after.get(resource).is_none());
-        all.extend(
+        requests.extend(
             gone.filter(|_| is_template)
                 .map(|(resource, _)| NewRequest {
                     container: container.clone(),
@@ -686,7 +679,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
                 }),
         );
     }
-    all
+    requests
 }
 
 /// What else a template changes of a pod.
@@ -714,43 +707,40 @@ fn changes(
     is_template: bool,
     keeps_pods: bool,
 ) -> Vec<ContainerChange> {
-    let mut all = Vec::new();
+    let mut changes = Vec::new();
     for (list, container) in containers(template) {
         match find(before, &container.name) {
-            None => all.push(ContainerChange::Add(list, container.clone())),
+            None => changes.push(ContainerChange::Add(list, container.clone())),
             Some((own, old)) if (own, old.restart_always) != (list, container.restart_always) => {
                 let (from, to) = ((own, old.clone()), (list, container.clone()));
-                all.push(ContainerChange::Move { from, to });
+                changes.push(ContainerChange::Move { from, to });
             }
             Some(_) => {}
         }
     }
     if is_template {
         let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
-        all.extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
+        changes
+            .extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
     }
     if keeps_pods {
-        let new = template.labels.iter();
-        let new = new.filter(|(key, value)| before.labels.get(key) != Some(value));
+        let new = template
+            .labels
+            .iter()
+            .filter(|(key, value)| before.labels.get(key) != Some(value))
+            .map(|(key, value)| (key, Some(value)));
         let gone = before
             .labels
             .iter()
-            .filter(|(key, _)| is_template && template.labels.get(key).is_none());
-        let gone = gone.map(|(key, _)| (key, None));
-        all.extend(
-            new.map(|(key, value)| (key, Some(value)))
-                .chain(gone)
-                .map(|(key, value)| {
-                    let before = before.labels.get(key).map(Into::into);
-                    ContainerChange::Label {
-                        key: key.into(),
-                        value: value.map(Into::into),
-                        before,
-                    }
-                }),
-        );
+            .filter(|(key, _)| is_template && template.labels.get(key).is_none())
+            .map(|(key, _)| (key, None));
+        changes.extend(new.chain(gone).map(|(key, value)| ContainerChange::Label {
+            key: key.into(),
+            value: value.map(Into::into),
+            before: before.labels.get(key).map(Into::into),
+        }));
     }
-    all
+    changes
 }
 
 impl ContainerChange {
@@ -772,12 +762,11 @@ impl ContainerChange {
                 let Some(place) = list.iter().position(|own| own.name == container.name) else {
                     return;
                 };
-                let own = list.remove(place);
-                let own = Container {
+                let moved = Container {
                     restart_always: container.restart_always,
-                    ..own
+                    ..list.remove(place)
                 };
-                to.of_mut(pod).push(own);
+                to.of_mut(pod).push(moved);
             }
             Self::Label { key, value, .. } => {
                 let others = pod.labels.iter().filter(|(own, _)| **own != **key);
@@ -809,9 +798,9 @@ impl ContainerChange {
                 Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
             }
             Self::Label { key, value, before } => {
-                let value = value.as_deref().map_or_else(none, str::to_owned);
-                let before = before.as_deref().map_or_else(none, str::to_owned);
-                Override::new(format!("label {key}"), value, text(before))
+                let shown =
+                    |label: &Option<Box<str>>| label.as_deref().map_or_else(none, str::to_owned);
+                Override::new(format!("label {key}"), shown(value), text(shown(before)))
             }
         }
     }
@@ -819,18 +808,20 @@ impl ContainerChange {
 
 /// The requests of a container.
 fn words(requests: &Requests) -> String {
-    let all = requests.0.iter();
-    let all = all.map(|(resource, own)| {
-        format!(
-            "{resource} {}",
-            Quantity::from_milli(own.milli_value(), format_of(resource))
-        )
-    });
-    let all: Vec<String> = all.collect();
-    if all.is_empty() {
+    let amounts: Vec<String> = requests
+        .0
+        .iter()
+        .map(|(resource, own)| {
+            format!(
+                "{resource} {}",
+                Quantity::from_milli(own.milli_value(), format_of(resource))
+            )
+        })
+        .collect();
+    if amounts.is_empty() {
         "without requests".to_owned()
     } else {
-        format!("requests {}", all.join(", "))
+        format!("requests {}", amounts.join(", "))
     }
 }
 

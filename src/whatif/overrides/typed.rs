@@ -79,9 +79,13 @@ impl Assumptions {
     /// Whether a value is assumed for every metric of the spec as it is.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
         let whole = |own: &&Assigned| own.wanted.container.is_none();
-        let found = self.metrics.iter().filter(whole);
-        let found = found.filter_map(|own| own.wanted.find(snapshot, &own.flag).ok());
-        let fixed: Vec<usize> = found.flat_map(|meant| meant.places).collect();
+        let fixed: Vec<usize> = self
+            .metrics
+            .iter()
+            .filter(whole)
+            .filter_map(|own| own.wanted.find(snapshot, &own.flag).ok())
+            .flat_map(|meant| meant.places)
+            .collect();
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
     }
 
@@ -120,17 +124,19 @@ impl Assumptions {
             .spec
             .candidate
             .as_ref()
-            .map(|own| own.metrics().to_vec());
-        let elsewhere = elsewhere.unwrap_or_default();
+            .map(|own| own.metrics().to_vec())
+            .unwrap_or_default();
         let spec = SpecChanges::default();
-        let mut own = Self {
+        let mut without = Self {
             spec,
             requests: Vec::new(),
             elsewhere,
             ..self.clone()
         };
-        own.flags.retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
-        own.without_containers(self)
+        without
+            .flags
+            .retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
+        without.without_containers(self)
     }
 
     /// The same with the pods that the target has now; none where no others are assumed.
@@ -233,11 +239,6 @@ impl Assumptions {
             };
             of_pods.push((pod.to_owned(), Assigned::read(rest, "--pod", text)?));
         }
-        let which = |flag: &str, list: &[String]| {
-            list.iter()
-                .map(|text| Which::read(flag, text))
-                .collect::<Result<Vec<_>, Error>>()
-        };
         Ok(Self {
             spec: SpecChanges::read(typed)?,
             requests: requests
@@ -257,6 +258,10 @@ impl Assumptions {
             flags: flags(typed),
         })
     }
+}
+
+fn which(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
+    list.iter().map(|text| Which::read(flag, text)).collect()
 }
 
 /// Returns what was typed, flag by flag, except manifests.
@@ -281,17 +286,13 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
     ];
     let validate = match typed.validate {
         Validate::Strict => None,
-        Validate::Warn => Some("--validate=warn"),
-        Validate::Ignore => Some("--validate=ignore"),
+        Validate::Warn => Some(("--validate=warn", String::new())),
+        Validate::Ignore => Some(("--validate=ignore", String::new())),
     };
-    let words = |(flag, values): (&'static str, &Vec<String>)| {
-        values
-            .iter()
-            .map(|value| (flag, shell_word(value)))
-            .collect::<Vec<_>>()
-    };
-    let validate = validate.map(|flag| (flag, String::new()));
-    all.into_iter().flat_map(words).chain(validate).collect()
+    all.into_iter()
+        .flat_map(|(flag, values)| values.iter().map(move |value| (flag, shell_word(value))))
+        .chain(validate)
+        .collect()
 }
 
 impl Assigned {

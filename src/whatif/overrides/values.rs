@@ -74,8 +74,9 @@ impl<'d> Values<'d> {
             let label = self.take(snapshot, assigned, first)?;
             let source = source_of(&snapshot.hpa.spec.metrics[first]);
             let mut before = self.was.hpa.spec.metrics.iter();
-            let before = before.position(|before| source_of(before) == source);
-            let observed = before.and_then(|place| current(self.decision, place));
+            let observed = before
+                .position(|before| source_of(before) == source)
+                .and_then(|place| current(self.decision, place));
             with_decision(snapshot, self.known, |snapshot, decision| {
                 set_metric(snapshot, first, &assigned.value, decision)
             })?;
@@ -272,14 +273,16 @@ impl<'d> Values<'d> {
                 continue;
             }
             let (label, name) = (spec.label(metrics), spec.name());
-            let measured = snapshot.pod_metrics.iter().flat_map(|pod| &pod.containers);
-            let unknown = measured
+            let unknown: BTreeSet<&str> = snapshot
+                .pod_metrics
+                .iter()
+                .flat_map(|pod| &pod.containers)
                 .filter(|own| own.get(name).is_none())
-                .map(|own| &*own.name);
-            let unknown: BTreeSet<&str> = unknown.collect();
-            let unknown = Vec::from_iter(unknown).join(", ");
+                .map(|own| &*own.name)
+                .collect();
+            let names = Vec::from_iter(unknown).join(", ");
             return Err(
-                Error::usage(format!("{label}: the usage of {unknown} is unknown"))
+                Error::usage(format!("{label}: the usage of {names} is unknown"))
                     .hint("set the usage of every container, or of the pods"),
             );
         }

@@ -239,8 +239,8 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     if decision.combination().is_none() {
         return Vec::new();
     }
-    let all = &snapshot.hpa.spec.metrics;
-    let of = |(index, spec): (usize, &MetricSpec)| {
+    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let searched = metrics.map(|(index, spec)| {
         let dial = if index < SEARCHED || curve == Some(index) {
             Dial::new(snapshot, index, decision)
         } else {
@@ -252,8 +252,8 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
         Thresholds::of(snapshot.hpa.spec.label(index), spec, index, dial, |dial| {
             changes(pass, dial, now, index, curve == Some(index))
         })
-    };
-    all.iter().enumerate().map(of).collect()
+    });
+    searched.collect()
 }
 
 /// As many metrics as are searched, so that the time grows with the number of metrics and not with its square.
@@ -267,18 +267,31 @@ pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresh
     } = pass;
     let snapshot = &input.snapshot;
     decision.metric(whole)?;
-    let now = |unit| {
-        in_container(&mut snapshot.clone(), whole, container, |own, place| {
-            value_of(look(own).metric(place)?, unit)
-        })
-    };
     let metrics = &snapshot.hpa.spec.metrics;
     let spec = metrics.get(whole)?;
     let dial = Dial::of_container(snapshot, whole, container, decision);
     let label = spec.of_container(container).label(metrics);
     Some(Thresholds::of(label, spec, whole, dial, |dial| {
-        changes(pass, dial, now, whole, true)
+        changes(
+            pass,
+            dial,
+            |unit| container_value(snapshot, whole, container, unit),
+            whole,
+            true,
+        )
     }))
+}
+
+/// The value of a container, under the metric of whole pods at a place.
+fn container_value(
+    snapshot: &Snapshot,
+    whole: usize,
+    container: &str,
+    unit: MetricUnit,
+) -> Option<i64> {
+    in_container(&mut snapshot.clone(), whole, container, |own, place| {
+        value_of(look(own).metric(place)?, unit)
+    })
 }
 
 impl Thresholds {
@@ -334,13 +347,13 @@ impl Borders {
     /// value for all pods leads to another answer than the values that they have.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
-        let own = pass
+        let asked = pass
             .decision
             .metric(index)?
             .proposal()
             .map(|it| it.replicas.cmp(&search.current()));
         if let Some(now) = borders.now
-            && search.asks_at(now).ok()? != own
+            && search.asks_at(now).ok()? != asked
         {
             return None;
         }
@@ -376,17 +389,13 @@ impl Borders {
         let mut search = ValueSearch::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
-        let of = |ask| {
-            asks.iter()
-                .filter(move |it| it.asks == ask)
-                .map(|it| it.span)
-        };
+        let asking = |ask| asks.iter().filter(move |it| it.asks == ask);
         let borders = Self {
             scale,
             now,
             tolerance: search.tolerance(),
-            fewer: of(Ask::Fewer).map(|span| span.to).max(),
-            more: of(Ask::More).map(|span| span.from).min(),
+            fewer: asking(Ask::Fewer).map(|it| it.span.to).max(),
+            more: asking(Ask::More).map(|it| it.span.from).min(),
         };
         Some((search, borders))
     }
@@ -413,7 +422,7 @@ fn changes(
     dial: Dial<'_>,
     now: impl FnOnce(MetricUnit) -> Option<i64>,
     index: usize,
-    curve: bool,
+    with_curve: bool,
 ) -> Result<Changes, String> {
     let Pass {
         input, remembered, ..
@@ -423,7 +432,7 @@ fn changes(
     let now = now(unit);
     let mut search = ValueSearch::new(snapshot, remembered, dial, index);
     search.run(now)?;
-    let curve = curve.then(|| search.curve(now)).transpose()?;
+    let curve = with_curve.then(|| search.curve(now)).transpose()?;
     let (min, max) = search.bounds();
     let lowest = |holds: &dyn Fn(&Probe) -> bool| search.lowest(holds);
     let highest = |holds: &dyn Fn(&Probe) -> bool| search.highest(holds);

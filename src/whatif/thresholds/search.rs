@@ -138,11 +138,10 @@ impl<'s> ValueSearch<'s> {
         let pods = i64::try_from(self.snapshot.pods.len()).unwrap_or(i64::MAX);
         let filled = self.guess_for(high.saturating_add(1), pods.max(self.counted));
         self.ask_at(&[low, low.min(fewer), guess, high, filled])?;
-        let asks = |search: &Self, seen: &Probe| {
+        self.refine(self.end, |search, seen| {
             let proposal = seen.proposal.map(|proposal| proposal.cmp(&search.current));
             (seen.classes.clone(), seen.tolerated, proposal)
-        };
-        self.refine(self.end, asks)?;
+        })?;
         self.check()
     }
 
@@ -152,8 +151,8 @@ impl<'s> ValueSearch<'s> {
         let guess = self.target();
         let nothing = self.look(0)?;
         self.find_end(guess, most)?;
-        let now = now.filter(|now| (0..=self.dial.end()).contains(now));
-        self.end = self.end.max(now.unwrap_or(0));
+        let within = now.filter(|now| (0..=self.dial.end()).contains(now));
+        self.end = self.end.max(within.unwrap_or(0));
         let failed = |seen: &Probe| seen.proposal.is_none();
         if failed(&nothing)
             && failed(&self.look(guess.min(self.end))?)
@@ -199,11 +198,9 @@ impl<'s> ValueSearch<'s> {
         self.ask_at(&places)?;
         // Whatever is beyond the upper bound comes to the same.
         let beyond = self.max.saturating_add(1);
+        let proposal = |seen: &Probe| seen.proposal.map(|proposal| proposal.min(beyond));
         let counts = |seen: &Probe| {
-            let proposal = seen
-                .proposal
-                .map(|proposal| proposal.min(beyond).div_euclid(stride));
-            (proposal, seen.replicas.div_euclid(stride))
+            [proposal(seen), Some(seen.replicas)].map(|it| it.map(|it| it.div_euclid(stride)))
         };
         self.refine(to, |_, seen| (seen.classes.clone(), counts(seen)))?;
         self.check()?;
@@ -213,14 +210,10 @@ impl<'s> ValueSearch<'s> {
             let new = Some(counts(seen));
             if new != last {
                 last = new;
-                let Probe {
-                    proposal, replicas, ..
-                } = *seen;
-                let proposal = proposal.map(|proposal| proposal.min(beyond));
                 steps.push(CurvePoint {
                     from: *from,
-                    proposal,
-                    replicas,
+                    proposal: proposal(seen),
+                    replicas: seen.replicas,
                 });
             }
         }
@@ -292,12 +285,12 @@ impl<'s> ValueSearch<'s> {
             }
             // Within a class, no bound of what is unknown gives fewer replicas for more of the
             // metric either: the ends of bands and classes tell of all between them.
-            let like = |other: Option<&(i64, Probe)>| {
-                other.is_some_and(|(_, other)| {
-                    other.classes == seen.classes && self.effect(other) == effect
-                })
-            };
-            let inner = place > 0 && like(places.get(place - 1)) && like(places.get(place + 1));
+            let inner = place > 0
+                && [place - 1, place + 1].into_iter().all(|next| {
+                    places.get(next).is_some_and(|(_, other)| {
+                        other.classes == seen.classes && self.effect(other) == effect
+                    })
+                });
             if open && !inner {
                 let certain = self.is_certain(*value, effect)?;
                 if let Some(band) = bands.last_mut() {
@@ -417,9 +410,12 @@ impl<'s> ValueSearch<'s> {
         let times = i64::from(self.max)
             .saturating_add(2)
             .max(tolerated.saturating_add(2));
-        let most = guess.saturating_mul(times).saturating_mul(2);
-        let most = most.saturating_mul(self.dial.reach());
-        let most = most.min(self.dial.end()).max(0);
+        let most = guess
+            .saturating_mul(times)
+            .saturating_mul(2)
+            .saturating_mul(self.dial.reach())
+            .min(self.dial.end())
+            .max(0);
         let mut last: Option<(i64, Probe)> = None;
         self.end = guess.min(most);
         loop {
@@ -432,12 +428,12 @@ impl<'s> ValueSearch<'s> {
                 self.end = *before;
                 return Ok(());
             }
-            let most = most.min(self.guess_for(guess, i32::MAX.into()));
-            if seen.proposal.is_some_and(|proposal| proposal > enough) || self.end >= most {
+            let limit = most.min(self.guess_for(guess, i32::MAX.into()));
+            if seen.proposal.is_some_and(|proposal| proposal > enough) || self.end >= limit {
                 return Ok(());
             }
             last = Some((self.end, seen));
-            self.end = self.end.saturating_mul(2).min(most);
+            self.end = self.end.saturating_mul(2).min(limit);
         }
     }
 
@@ -475,20 +471,16 @@ impl<'s> ValueSearch<'s> {
 
     /// Whether what was seen is as orderly as the search assumes.
     fn check(&self) -> Result<(), String> {
-        let orderly = |(last, seen): (&Probe, &Probe)| {
+        let mut pairs = self.seen.values().zip(self.seen.values().skip(1));
+        let is_orderly = pairs.all(|(last, seen)| {
             let same = last.classes == seen.classes;
             let more = seen.replicas >= last.replicas && seen.proposal >= last.proposal;
             let mut classes = last.classes.iter().zip(&seen.classes);
             let upward =
                 classes.all(|(last, seen)| last <= seen || [last, seen].contains(&&Class::Failed));
             upward && (more || !same)
-        };
-        if self
-            .seen
-            .values()
-            .zip(self.seen.values().skip(1))
-            .all(orderly)
-        {
+        });
+        if is_orderly {
             Ok(())
         } else {
             Err(
@@ -527,14 +519,14 @@ impl<'s> ValueSearch<'s> {
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
         let classes = decision.metrics().map(Class::of).collect();
-        let own = proposal_of(&decision, self.index).ok();
-        let tolerated = own.is_some_and(|proposal| {
+        let proposal = proposal_of(&decision, self.index).ok();
+        let tolerated = proposal.is_some_and(|proposal| {
             matches!(
                 proposal.because,
                 Because::WithinTolerance | Because::FilledWithinTolerance | Because::DirectionFlips
             )
         });
-        if let Some(counts) = own.and_then(|proposal| proposal.counted) {
+        if let Some(counts) = proposal.and_then(|proposal| proposal.counted) {
             let strangers = if self.dial.is_percent() {
                 0
             } else {
@@ -542,7 +534,7 @@ impl<'s> ValueSearch<'s> {
             };
             self.counted = (counts.ready + strangers) as i64;
         }
-        let proposal = own.map(|proposal| proposal.replicas);
+        let proposal = proposal.map(|proposal| proposal.replicas);
         let seen = Probe {
             classes,
             tolerated,

@@ -138,8 +138,8 @@ impl TotalUsage {
                 let own = item
                     .containers
                     .iter_mut()
-                    .find(|own| own.name == *container);
-                let own = own.and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
+                    .find(|own| own.name == *container)
+                    .and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
                 places.extend(own.map(|(_, milli)| (*role, milli)));
             }
             spread(*total, &mut places, workload.sharing());
@@ -180,8 +180,11 @@ pub(super) fn together<'v>(
 /// Spreads a total evenly over those that share it; those with a usage of their own keep it. Only shares of an
 /// observed total, whose values are whole already, add up to it.
 fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
-    let own = values.iter().filter(|(role, _)| *role == Role::Own);
-    let own: i128 = own.map(|(_, value)| i128::from(**value)).sum();
+    let own: i128 = values
+        .iter()
+        .filter(|(role, _)| *role == Role::Own)
+        .map(|(_, value)| i128::from(**value))
+        .sum();
     let (rest, count) = ((total.milli() - own).max(0), sharing.max(1) as i128);
     for (role, value) in values {
         if let Role::Shares(place) = role {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::engine::decision::{Because, Decision, MetricStep, Step};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
-use crate::whatif::overrides::{Reported, current};
+use crate::whatif::overrides::{NamedMetric, Reported, current};
 pub use course::Course;
 pub use past::begin_with_load;
 pub use player::Player;
@@ -53,6 +53,17 @@ pub struct OtherRun {
     pub spec: HpaSpec,
     /// The containers of the pods.
     pub containers: BTreeSet<Box<str>>,
+}
+
+impl OtherRun {
+    /// Whether it has a metric, or its pods the container of one of which the HPA has that of whole pods.
+    fn has(&self, wanted: &NamedMetric, has_whole: bool) -> bool {
+        let metrics = &self.spec.metrics;
+        let has_own = !has_whole && wanted.whole(metrics).is_some();
+        let container = wanted.container.as_ref().filter(|_| has_whole);
+        let has_container = container.is_some_and(|own| self.containers.contains(&**own));
+        wanted.places_in(metrics).is_ok() || has_own || has_container
+    }
 }
 
 /// What is to be played.

@@ -147,7 +147,7 @@ impl Player {
         &mut self,
         trace: &Arc<Trace>,
         snapshot: &mut Snapshot,
-        mut changed: Option<&mut Snapshot>,
+        changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
@@ -175,11 +175,11 @@ impl Player {
                 .extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // Of several values that a metric has had by then, the latest.
-        let mut begun: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
-        for own in stated.iter().filter(|own| !own.after.is_positive()) {
-            begun[own.column] = Some(own);
+        let mut latest: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
+        for value in stated.iter().filter(|own| !own.after.is_positive()) {
+            latest[value.column] = Some(value);
         }
-        let begun: Vec<&TraceValue<'_>> = begun.into_iter().flatten().collect();
+        let begun: Vec<&TraceValue<'_>> = latest.into_iter().flatten().collect();
         let decision = look(snapshot);
         for stated in &begun {
             let meant = &self.places[stated.column];
@@ -206,10 +206,10 @@ impl Player {
                     })
                 }
             };
-            let own = Override::new(label, meaning(stated, snapshot, first), now).of(id);
+            let assumed = Override::new(label, meaning(stated, snapshot, first), now).of(id);
             overrides.push(match container {
-                None => own.of_metric(first, stated.text),
-                Some(_) => own,
+                None => assumed.of_metric(first, stated.text),
+                Some(_) => assumed,
             });
             let world = match &mut later {
                 Some(later) if !world.has(meant) => later,
@@ -223,9 +223,7 @@ impl Player {
         }
         self.settings.retain(|setting| setting.after.is_positive());
         if !begun.is_empty() {
-            let later = later.map(|later| (later, changed.take()));
-            let later = later.and_then(|(later, changed)| Some((later, changed?)));
-            for (mut world, snapshot) in later.into_iter().chain([(world, snapshot)]) {
+            for (mut world, snapshot) in later.zip(changed).into_iter().chain([(world, snapshot)]) {
                 world.settle();
                 let World {
                     snapshot: begun, ..

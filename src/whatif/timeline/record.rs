@@ -71,11 +71,11 @@ impl Record {
     /// When the target goes to 0 replicas after the first pass and when it leaves 0, each with its replicas
     /// from then on.
     pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
-        let known = self
+        let known: Vec<(SignedDuration, i32)> = self
             .replicas
             .iter()
-            .filter_map(|own| Some((own.time, own.value?)));
-        let known: Vec<(SignedDuration, i32)> = known.collect();
+            .filter_map(|own| Some((own.time, own.value?)))
+            .collect();
         let pairs = known
             .windows(2)
             .filter(|pair| (pair[0].1 == 0) != (pair[1].1 == 0));

@@ -189,8 +189,9 @@ impl Trace {
                 let why = format!("{got} {fields}, where the first line has {want}");
                 return Err(place.bad(why));
             }
-            let text = cells().find(|(_, title)| matches!(title, Title::Time));
-            let text = text.map_or("", |(text, _)| text);
+            let text = cells()
+                .find(|(_, title)| matches!(title, Title::Time))
+                .map_or("", |(text, _)| text);
             let (time, is_clock) = read_time(text).map_err(|why| place.bad(why).hint(TIMES))?;
             if let Some(before) = times.last() {
                 if is_clock != is_absolute {
@@ -205,10 +206,8 @@ impl Trace {
             is_absolute = is_clock;
             times.push(time);
             for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
-                let count = |title| {
-                    let why = |why| place.bad(format!("{title}: {why}"));
-                    read_count(text).map_err(why)
-                };
+                let count =
+                    |title| read_count(text).map_err(|why| place.bad(format!("{title}: {why}")));
                 match title {
                     Title::Time => {}
                     Title::Replicas => {
@@ -357,32 +356,19 @@ impl Trace {
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { name, wanted, .. } in &self.metrics {
             let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
-            let is_of_another = || {
-                others.iter().any(
-                    |OtherRun {
-                         spec: HpaSpec { metrics, .. },
-                         containers,
-                     }| {
-                        let has_own = !has_whole && wanted.whole(metrics).is_some();
-                        let own = wanted.container.as_ref().filter(|_| has_whole);
-                        let has_container = own.is_some_and(|own| containers.contains(&**own));
-                        wanted.places_in(metrics).is_ok() || has_own || has_container
-                    },
-                )
-            };
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
-            let own = match wanted.find(snapshot, name) {
+            let meant = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
                     Some(own) => Ok(own),
-                    None if is_of_another() => Ok(Meant {
+                    None if others.iter().any(|other| other.has(wanted, has_whole)) => Ok(Meant {
                         places: Vec::new(),
                         container: None,
                     }),
                     None => Err(e),
                 },
                 own => own,
-            };
-            let own = own.map_err(|e| {
+            }
+            .map_err(|e| {
                 let said = e
                     .message
                     .strip_prefix(&format!("{name}: "))
@@ -393,15 +379,18 @@ impl Trace {
                 }
             })?;
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                let is_same = taken.places.iter().any(|place| own.places.contains(place));
-                if is_same && taken.container == own.container {
+                let is_same = taken
+                    .places
+                    .iter()
+                    .any(|place| meant.places.contains(place));
+                if is_same && taken.container == meant.container {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are the same metric"
                     )));
                 }
-                let firsts = taken.places.first().zip(own.places.first());
+                let firsts = taken.places.first().zip(meant.places.first());
                 let shared = if is_same {
-                    taken.container.is_none() || own.container.is_none()
+                    taken.container.is_none() || meant.container.is_none()
                 } else {
                     firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
                 };
@@ -411,7 +400,7 @@ impl Trace {
                     )));
                 }
             }
-            places.push(own);
+            places.push(meant);
         }
         Ok(places)
     }
@@ -434,14 +423,12 @@ impl Trace {
             return Ok(());
         }
         let metrics = &snapshot.hpa.spec.metrics;
-        let lacks = |place: &usize| {
-            let shares = |of: &Meant| {
-                let mut places = of.places.iter();
-                places.any(|other| other == place || share_usage(snapshot, *other, *place))
-            };
-            !places.iter().any(shares) && !is_given(*place)
-        };
-        let Some(place) = (0..metrics.len()).find(lacks) else {
+        let lacking = (0..metrics.len()).find(|place| {
+            let mut columns = places.iter().flat_map(|meant| &meant.places);
+            !columns.any(|other| other == place || share_usage(snapshot, *other, *place))
+                && !is_given(*place)
+        });
+        let Some(place) = lacking else {
             return Ok(());
         };
         let (origin, label) = (self.origin.at(1), metrics[place].label(metrics));
@@ -539,11 +526,6 @@ impl MetricColumn {
             }
         })?;
         // In one column, they are a slip of whoever joined two sources.
-        let is_share = |value: &AssumedValue| match value {
-            AssumedValue::Share(_) => Some(true),
-            AssumedValue::Amount(_) => Some(false),
-            AssumedValue::Scale(_) | AssumedValue::Missing => None,
-        };
         if let Some(is_percentage) = is_share(&value) {
             let mut before = self.samples.iter().filter_map(|sample| {
                 let typed = sample.value.as_ref()?;
@@ -564,6 +546,15 @@ impl MetricColumn {
     }
 }
 
+/// Whether it is a percentage or an amount; none for what is either.
+fn is_share(value: &AssumedValue) -> Option<bool> {
+    match value {
+        AssumedValue::Share(_) => Some(true),
+        AssumedValue::Amount(_) => Some(false),
+        AssumedValue::Scale(_) | AssumedValue::Missing => None,
+    }
+}
+
 /// What the columns hold, and those of metrics. In a trace a title names a metric as a flag does, in a load from
 /// Prometheus as the HPA does.
 /// Errors name a column by its number: its title is text of a file that may be no table at all.
@@ -575,11 +566,11 @@ fn titles(
     let place = TracePlace { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
         let error = place.bad("the first line has no column \"time\"");
-        let of_another_form = |title: &&String| {
+        let of_another_form = header.iter().find(|title| {
             let first = title.split([';', '\t', '|']).next().unwrap_or_default();
             title.eq_ignore_ascii_case("time") || first.trim().eq_ignore_ascii_case("time")
-        };
-        return Err(match header.iter().find(of_another_form) {
+        });
+        return Err(match of_another_form {
             Some(title) if title.eq_ignore_ascii_case("time") => {
                 error.hint("write \"time\" in small letters")
             }
@@ -730,8 +721,11 @@ fn read_count(text: &str) -> Result<i32, String> {
         }
     });
     let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-    let count: Option<i32> = digits.parse().ok().filter(|_| is_number);
-    let count = count.ok_or("not a number of pods")?;
+    let count: i32 = digits
+        .parse()
+        .ok()
+        .filter(|_| is_number)
+        .ok_or("not a number of pods")?;
     if usize::try_from(count).is_ok_and(|count| count <= MAX_PODS) {
         Ok(count)
     } else {

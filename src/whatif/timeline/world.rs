@@ -28,10 +28,7 @@ fn set_in(
     container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let set = |own: &mut Snapshot, place| {
-        let decision = look(own);
-        set_metric(own, place, value, &decision)
-    };
+    let set = |own: &mut Snapshot, place| set_metric(own, place, value, &look(own));
     match container {
         Some(container) => in_container(snapshot, place, container, set),
         None => set(snapshot, place),
@@ -140,12 +137,13 @@ impl World {
                 }
             }
         };
-        let total = total.and_then(|total| total.try_into().ok());
-        let total = total.ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
+        let milli = total
+            .and_then(|total| total.try_into().ok())
+            .ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
         Ok(Some(LoadSetting {
             after,
             column,
-            total: Some(total),
+            total: Some(milli),
         }))
     }
 
@@ -231,13 +229,9 @@ impl World {
     /// Whether there are pods with the container of a metric, if it is about one.
     pub(super) fn has(&self, meant: &Meant) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
-        let own = || {
-            meant
-                .places
-                .first()
-                .and_then(|place| metrics[*place].container())
-        };
-        let Some(name) = meant.container.as_deref().or_else(own) else {
+        let first = meant.places.first();
+        let of_metric = first.and_then(|place| metrics[*place].container());
+        let Some(name) = meant.container.as_deref().or(of_metric) else {
             return true;
         };
         let mut pods = self.snapshot.pods.iter();
@@ -287,13 +281,13 @@ impl World {
     pub(super) fn expect(&mut self, rollout: &Rollout) {
         self.workload.expect(rollout, &self.snapshot);
         for (_, container, resource, _) in &rollout.added {
-            let all = rollout
+            let values = rollout
                 .added
                 .iter()
-                .filter(|(_, name, own, _)| (name, own) == (container, resource));
-            let all = all.map(|(pod, _, _, used)| (&**pod, *used));
+                .filter(|(_, name, own, _)| (name, own) == (container, resource))
+                .map(|(pod, _, _, used)| (&**pod, *used));
             self.load
-                .add(container, resource, together(all, &self.workload));
+                .add(container, resource, together(values, &self.workload));
         }
     }
 
@@ -338,10 +332,10 @@ impl World {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
         }
-        for (place, container) in &self.missing {
+        for &(place, ref container) in &self.missing {
             if let Some(container) = container {
                 // Pods with a container that lacks the resource have no value; others do (`getPodMetrics`).
-                let resource = self.snapshot.hpa.spec.metrics[*place].name();
+                let resource = self.snapshot.hpa.spec.metrics[place].name();
                 let items = &mut self.snapshot.pod_metrics;
                 self.usage_aside.get_or_insert_with(|| items.clone());
                 for item in items {
@@ -357,7 +351,6 @@ impl World {
                 }
                 continue;
             }
-            let place = *place;
             let failed = MetricAnswer::Failed(self.source(place, None).failure());
             let answer = std::mem::replace(&mut self.snapshot.metrics[place], failed);
             self.aside.push((place, answer));

@@ -120,10 +120,9 @@ impl TargetPods {
                 is_outdated: false,
             }
         });
-        let lives = lives.collect();
         let mut workload = Self {
             times,
-            lives,
+            lives: lives.collect(),
             by_name: HashMap::new(),
             measured_roles: Vec::new(),
             sharing: 0,
@@ -222,22 +221,19 @@ impl TargetPods {
             let Some(joining) = &mut life.joining else {
                 continue;
             };
-            let false_since = |at| ReadyCondition {
-                status: ConditionStatus::False,
-                last_transition_time: at,
-            };
             if pod.phase == Phase::Pending && joining.runs <= now {
                 changed = true;
                 pod.phase = Phase::Running;
-                let started = *pod.start_time.get_or_insert(joining.runs);
-                pod.ready = Some(false_since(started));
+                pod.ready = Some(ReadyCondition {
+                    status: ConditionStatus::False,
+                    last_transition_time: *pod.start_time.get_or_insert(joining.runs),
+                });
             }
             if let Some(at) = joining.ready.take_if(|at| *at <= now) {
                 changed = true;
-                let last_transition_time = at;
                 pod.ready = Some(ReadyCondition {
                     status: ConditionStatus::True,
-                    last_transition_time,
+                    last_transition_time: at,
                 });
             }
             if pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some() {
@@ -336,9 +332,11 @@ impl TargetPods {
         } else {
             ("later-", self.made)
         };
-        let names = (first..).map(|number| format!("{target}-{infix}{number}").into_boxed_str());
-        let names = names.filter(|name| !self.by_name.contains_key(name));
-        let names: Vec<Box<str>> = names.take(count).collect();
+        let names: Vec<Box<str>> = (first..)
+            .map(|number| format!("{target}-{infix}{number}").into_boxed_str())
+            .filter(|name| !self.by_name.contains_key(name))
+            .take(count)
+            .collect();
         names
             .into_iter()
             .for_each(|name| self.create(snapshot, model, name));
@@ -563,12 +561,11 @@ fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
         MetricAnswer::Pods(values) => values.as_slice(),
         _ => &[],
     });
-    let values = values.map(|value| value.pod.clone());
     snapshot
         .pod_metrics
         .iter()
         .map(|item| item.name.clone())
-        .chain(values)
+        .chain(values.map(|value| value.pod.clone()))
         .collect()
 }
 

@@ -85,6 +85,8 @@ pub(super) struct Rolling {
     done: Option<Timestamp>,
 }
 
+const LIMIT_FORM: &str = "use a number such as 1 or a percentage such as 25%";
+
 impl Limit {
     /// The default of both limits (`SetDefaults_Deployment`).
     const DEFAULT: Self = Self::Percent(25);
@@ -94,6 +96,20 @@ impl Limit {
             IntOrString::Int(pods) => (*pods).try_into().ok().map(Self::Pods),
             IntOrString::String(text) => text.strip_suffix('%')?.parse().ok().map(Self::Percent),
         }
+    }
+
+    /// What is stated, or the default; or why it is no limit.
+    fn stated(stated: Option<IntOrString>) -> Result<Self, String> {
+        let Some(stated) = stated else {
+            return Ok(Self::DEFAULT);
+        };
+        Self::read(&stated).ok_or_else(|| {
+            let text = match stated {
+                IntOrString::Int(pods) => pods.to_string(),
+                IntOrString::String(text) => format!("{text:?}"),
+            };
+            format!("{text} is neither a number of pods nor a percentage")
+        })
     }
 
     /// How many that is (`GetScaledValueFromIntOrPercent`).
@@ -184,24 +200,12 @@ impl Strategy {
                 )),
             };
         }
-        let limit = |field: &str, stated: Option<IntOrString>| match stated {
-            None => Ok(Limit::DEFAULT),
-            Some(stated) => match Limit::read(&stated) {
-                Some(limit) => Ok(limit),
-                None => {
-                    let text = match stated {
-                        IntOrString::Int(pods) => pods.to_string(),
-                        IntOrString::String(text) => format!("{text:?}"),
-                    };
-                    let why = format!("{text} is neither a number of pods nor a percentage");
-                    let error = refused(&format!("rollingUpdate.{field}"), why);
-                    Err(error.hint("use a number such as 1 or a percentage such as 25%"))
-                }
-            },
+        let limit = |field: &str, stated| {
+            Limit::stated(stated).map_err(|why| refused(field, why).hint(LIMIT_FORM))
         };
         Ok(Some(Self::RollingUpdate {
-            max_surge: limit("maxSurge", limits.max_surge)?,
-            max_unavailable: limit("maxUnavailable", limits.max_unavailable)?,
+            max_surge: limit("rollingUpdate.maxSurge", limits.max_surge)?,
+            max_unavailable: limit("rollingUpdate.maxUnavailable", limits.max_unavailable)?,
         }))
     }
 
@@ -259,11 +263,13 @@ impl Rollout {
     ) -> Option<Self> {
         let selector = changed.scale.as_ref().ok()?.selector.parsed().ok()?;
         let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
-        let pods = running.pods.iter().zip(&changed.pods);
-        let same = pods
+        let same: HashSet<Box<str>> = running
+            .pods
+            .iter()
+            .zip(&changed.pods)
             .filter(|(old, new)| old == new)
-            .map(|(old, _)| old.name.clone());
-        let same: HashSet<Box<str>> = same.collect();
+            .map(|(old, _)| old.name.clone())
+            .collect();
         let is_same = same.len() == running.pods.len();
         let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
         let items = || running.pod_metrics.iter().zip(&changed.pod_metrics);
@@ -272,20 +278,21 @@ impl Rollout {
             let is_new =
                 |own: &&ContainerUsage| old.containers.iter().all(|it| it.name != own.name);
             for ContainerUsage { name, usage } in new.containers.iter().filter(is_new) {
-                let usage = usage.iter().cloned();
-                added.extend(
-                    usage.map(|(resource, used)| (old.name.clone(), name.clone(), resource, used)),
-                );
+                for (resource, used) in usage.iter().cloned() {
+                    added.push((old.name.clone(), name.clone(), resource, used));
+                }
             }
         }
-        let gone = items().flat_map(|(old, new)| {
-            let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
-            old.containers
-                .iter()
-                .map(|own| &own.name)
-                .filter(move |name| !stays(name))
-        });
-        let gone: HashSet<Box<str>> = gone.cloned().collect();
+        let gone: HashSet<Box<str>> = items()
+            .flat_map(|(old, new)| {
+                let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
+                old.containers
+                    .iter()
+                    .map(|own| &own.name)
+                    .filter(move |name| !stays(name))
+            })
+            .cloned()
+            .collect();
         Some(Self {
             after,
             strategy,
@@ -566,15 +573,11 @@ impl TargetPods {
 
     /// Of some pods, those that go first.
     fn first_of(&self, snapshot: &Snapshot, mut of: Vec<usize>, count: usize) -> HashSet<usize> {
-        let key = |place: usize| {
-            let pod = &snapshot.pods[place];
-            (
-                is_ready(pod),
-                !self.lives[place].is_outdated,
-                self.first_to_go(pod),
-            )
+        let key = |&place: &usize| {
+            let (life, pod) = (&self.lives[place], &snapshot.pods[place]);
+            (is_ready(pod), !life.is_outdated, self.first_to_go(pod))
         };
-        of.sort_by(|a, b| key(*a).cmp(&key(*b)));
+        of.sort_by(|a, b| key(a).cmp(&key(b)));
         of.truncate(count);
         of.into_iter().collect()
     }
@@ -651,7 +654,7 @@ impl TargetPods {
                 item.containers.retain(|own| !is_gone(&own.name));
             }
             for (_, name, resource, _) in rollout.added.iter().filter(|_| is_new) {
-                let own = match item.containers.iter().position(|own| own.name == *name) {
+                let container = match item.containers.iter().position(|own| own.name == *name) {
                     Some(place) => &mut item.containers[place],
                     None => {
                         let usage = ContainerUsage {
@@ -663,8 +666,8 @@ impl TargetPods {
                         &mut item.containers[last]
                     }
                 };
-                if own.get(resource).is_none() {
-                    own.usage.push((resource.clone(), 0));
+                if container.get(resource).is_none() {
+                    container.usage.push((resource.clone(), 0));
                 }
             }
         }

@@ -209,8 +209,12 @@ impl History {
                 share(own, &series.points, |pod, points| pod.add(series, points));
             }
         }
-        let pods = pods.into_values().flatten().map(|(_, pod)| pod);
-        history.pods = pods.filter(|pod| !pod.seen.is_empty()).collect();
+        history.pods = pods
+            .into_values()
+            .flatten()
+            .map(|(_, pod)| pod)
+            .filter(|pod| !pod.seen.is_empty())
+            .collect();
         let desired = queries::replicas(target).map(|own| own.desired);
         for series in all(Sampled::Target) {
             match name(series) {
@@ -331,32 +335,30 @@ impl PodHistory {
 /// Returns the pods of a name, each with the time from which on samples of the name are its own. `created` is
 /// when they were created, with the first sample that says so: labels with the uid may have been dropped.
 fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
-    let created: Vec<(i64, i64)> = created
-        .into_iter()
-        .flatten()
-        .map(|(a, b)| (*a, *b))
-        .collect();
-    let pod = |created, replaced| PodHistory {
-        name: name.into(),
-        created,
-        replaced,
-        ..PodHistory::default()
-    };
-    if created.is_empty() {
-        return vec![(i64::MIN, pod(None, None))];
-    }
-    let each = created.iter().enumerate().map(|(place, (second, seen))| {
-        let since = if place == 0 {
+    let mut pods = Vec::new();
+    let mut creations = created.into_iter().flatten().peekable();
+    while let Some((second, seen)) = creations.next() {
+        let since = if pods.is_empty() {
             i64::MIN
         } else {
             (second * 1000).min(*seen)
         };
-        (
-            since,
-            pod(Some(*second), created.get(place + 1).map(|(next, _)| *next)),
-        )
-    });
-    each.collect()
+        let pod = PodHistory {
+            name: name.into(),
+            created: Some(*second),
+            replaced: creations.peek().map(|(next, _)| **next),
+            ..PodHistory::default()
+        };
+        pods.push((since, pod));
+    }
+    if pods.is_empty() {
+        let pod = PodHistory {
+            name: name.into(),
+            ..PodHistory::default()
+        };
+        pods.push((i64::MIN, pod));
+    }
+    pods
 }
 
 /// Gives each pod of a name its own points.

@@ -112,8 +112,8 @@ fn program(path: &OsStr) -> Result<PathBuf, Error> {
         std::path::absolute(&typed)
             .ok()
             .filter(|it| is_same(it, &own))
-    };
-    let found = found.unwrap_or_else(|| own.clone());
+    }
+    .unwrap_or_else(|| own.clone());
     let plain = found.with_file_name(file_name("kubectl-hpa"));
     Ok(if is_same(&plain, &own) { plain } else { found })
 }
@@ -131,22 +131,17 @@ fn file_name(name: &str) -> String {
 
 /// The names that kubectl looks for.
 fn names(command: &Command) -> Vec<String> {
-    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs
-        .map(Command::get_name)
-        .filter(|name| *name != "install-links");
-    let forms: Vec<String> = std::iter::once(String::new())
-        .chain(verbs.map(|verb| format!("_{verb}")))
-        .collect();
-    let named = |start| {
-        forms
-            .iter()
-            .map(move |form| file_name(&format!("{start}{form}")))
-    };
-    ["kubectl-hpa", "kubectl_complete-hpa"]
-        .into_iter()
-        .flat_map(named)
-        .collect()
+    let mut names = Vec::new();
+    for start in ["kubectl-hpa", "kubectl_complete-hpa"] {
+        names.push(file_name(start));
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        for verb in verbs.map(Command::get_name) {
+            if verb != "install-links" {
+                names.push(file_name(&format!("{start}_{verb}")));
+            }
+        }
+    }
+    names
 }
 
 /// Makes one link, unless something else is there or this is a dry run. `names` are the names of the program

@@ -146,8 +146,10 @@ impl Discovery {
             .flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
             // Custom metrics are listed as subresources of what they describe.
-            let described = own.subresources.iter();
-            let described = described.map(|it| format!("{}/{}", own.resource, it.subresource));
+            let described = own
+                .subresources
+                .iter()
+                .map(|it| format!("{}/{}", own.resource, it.subresource));
             let external = Some(own.resource.clone()).filter(|_| own.subresources.is_empty());
             described.chain(external)
         });

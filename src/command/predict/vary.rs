@@ -41,8 +41,8 @@ fn vary_on(
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    let runtime = runtime.map_err(fail)?;
+        .build()
+        .map_err(fail)?;
     let count = search.count();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (sender, mut results) = unbounded_channel::<(usize, Option<Tried>)>();
@@ -67,10 +67,8 @@ fn vary_on(
         }
         drop(sender);
         let line = || {
-            format!(
-                "playing {} of {count} combinations",
-                done.load(Ordering::Relaxed)
-            )
+            let done = done.load(Ordering::Relaxed);
+            format!("playing {done} of {count} combinations")
         };
         let work = async {
             let mut signals = Signals::new().map_err(fail)?;

@@ -254,6 +254,61 @@ impl<'i, 'o> Place<'i, 'o> {
         others
     }
 
+    /// Returns what is around an HPA and what is lacking there, apart from manifests.
+    fn around(&self, own: usize, snapshot: &Snapshot, default_namespace: &str) -> Surroundings {
+        let Index {
+            objects,
+            target,
+            requests,
+            ..
+        } = self.index;
+        let Snapshot {
+            hpa,
+            scale,
+            metrics,
+            ..
+        } = snapshot;
+        let mut surroundings = self.surroundings.clone();
+        surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
+            objects.served_metrics(group, &hpa.namespace)
+        });
+        let error = |api| requests.error(hpa, api, None);
+        let is_stated = |api| error(api).is_some_and(ApiError::is_stated);
+        surroundings.lacks_scale =
+            scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
+        let lacks_target = matches!(scale, Err(ScaleError::Missing(_)));
+        let lacks_scale = scale.as_ref().is_err_and(|e| e.lacking().is_some());
+        let lacks_answers = lacks_scale || metrics.iter().any(MetricAnswer::is_missing);
+        let mut pods = self.pods.iter();
+        surroundings.lacks_pods = lacks_answers
+            && !objects.lists.contains(&Documents::Pod)
+            && !pods.any(|pod| {
+                let selector = snapshot.selector();
+                selector.map_or(true, |selector| selector.matches(&pod.labels))
+            });
+        surroundings.rivals = self.rivals(own, hpa);
+        let is_absent = lacks_target || matches!(scale, Err(ScaleError::Get(_)));
+        let elsewhere = if is_absent {
+            target.elsewhere(hpa)
+        } else {
+            None
+        };
+        if lacks_target && elsewhere.is_none() {
+            surroundings.unscaled = alike(&hpa.spec.scale_target_ref, self.unscaled());
+        }
+        surroundings.target_elsewhere = elsewhere.map(|workload| {
+            let object = self.hpas[own].object;
+            TargetElsewhere {
+                hpa: format!("HorizontalPodAutoscaler/{}", object.name),
+                hpa_namespace: object.namespace.clone(),
+                object: workload.reference(),
+                object_namespace: workload.metadata.namespace.clone(),
+                default_namespace: default_namespace.to_owned(),
+            }
+        });
+        surroundings
+    }
+
     /// Returns the workloads that no HPA scales and no other object controls or describes.
     fn unscaled(&self) -> &[CrossVersionObjectReference] {
         self.unscaled.get_or_init(|| {
@@ -452,56 +507,14 @@ fn without_pods(
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     evidence.past = state.and_then(|state| state.past.clone());
     evidence.recorded = state.and_then(|state| state.recorded.clone());
-    let mut surroundings = place.surroundings.clone();
-    surroundings.keep_served(&snapshot.hpa.spec.metrics, &snapshot.metrics, |group| {
-        objects.served_metrics(group, &snapshot.hpa.namespace)
-    });
-    let is_stated = |api| {
-        let error = requests.error(&snapshot.hpa, api, None);
-        error.is_some_and(ApiError::is_stated)
-    };
-    surroundings.lacks_scale =
-        snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-    let lacks_target = matches!(snapshot.scale, Err(ScaleError::Missing(_)));
-    let lacks_scale = snapshot
-        .scale
-        .as_ref()
-        .is_err_and(|e| e.lacking().is_some());
-    let lacks_answers = lacks_scale || snapshot.metrics.iter().any(MetricAnswer::is_missing);
-    let may_be_own = |pod: &&Shared<Pod>| {
-        snapshot
-            .selector()
-            .map_or(true, |own| own.matches(&pod.labels))
-    };
-    surroundings.lacks_pods = lacks_answers
-        && !objects.lists.contains(&Documents::Pod)
-        && !place.pods.iter().any(may_be_own);
-    let is_absent = lacks_target || matches!(snapshot.scale, Err(ScaleError::Get(_)));
-    let elsewhere = if is_absent {
-        target.elsewhere(&snapshot.hpa)
-    } else {
-        None
-    };
-    let target_manifest = target_manifest.filter(|own| own.object.is_manifest());
-    surroundings.manifest_replicas = target_manifest.and_then(|own| {
-        let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
-        Some(ManifestReplicas { origin, replicas })
-    });
-    surroundings.rivals = place.rivals(own, &snapshot.hpa);
-    if lacks_target && elsewhere.is_none() {
-        surroundings.unscaled = alike(&snapshot.hpa.spec.scale_target_ref, place.unscaled());
-        notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
-    }
-    surroundings.target_elsewhere = elsewhere.map(|workload| {
-        let object = place.hpas[own].object;
-        TargetElsewhere {
-            hpa: format!("HorizontalPodAutoscaler/{}", object.name),
-            hpa_namespace: object.namespace.clone(),
-            object: workload.reference(),
-            object_namespace: workload.metadata.namespace.clone(),
-            default_namespace: options.default_namespace().to_owned(),
-        }
-    });
+    let mut surroundings = place.around(own, &snapshot, options.default_namespace());
+    surroundings.manifest_replicas = target_manifest
+        .filter(|own| own.object.is_manifest())
+        .and_then(|own| {
+            let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
+            Some(ManifestReplicas { origin, replicas })
+        });
+    notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {

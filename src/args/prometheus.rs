@@ -187,19 +187,19 @@ impl TimeArgument {
     ///
     /// It is before 1970, when the times of samples begin.
     pub fn before(self, time: Timestamp) -> Result<Timestamp, Error> {
-        let own = match self {
-            Self::At(own) => own,
+        let moment = match self {
+            Self::At(moment) => moment,
             Self::Before(duration) => time.minus(duration),
         };
-        if own < Timestamp::UNIX_EPOCH {
-            let year = own.strftime("%Y");
+        if moment < Timestamp::UNIX_EPOCH {
+            let year = moment.strftime("%Y");
             return Err(
                 Error::usage(format!("there are no samples of the year {year}")).hint(
                     "state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d",
                 ),
             );
         }
-        Ok(own)
+        Ok(moment)
     }
 }
 

@@ -202,8 +202,8 @@ fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
         match question {
             Asked::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
             Asked::Hpas => {
-                let all = fetch::hpas(&session).await.ok()?;
-                found.hpas = all.readable().cloned().collect();
+                let listed = fetch::hpas(&session).await.ok()?;
+                found.hpas = listed.readable().cloned().collect();
             }
             Asked::Hpa(options) => {
                 let name = named::name(&session, options).await.ok()?;

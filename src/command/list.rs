@@ -211,8 +211,10 @@ impl<'a> ListCommand<'a> {
                 }
             },
         };
-        let explained = explained.into_inner().into_iter();
-        let mut hpas = explained.collect::<Result<Vec<_>, Error>>()?;
+        let mut hpas: Vec<_> = explained
+            .into_inner()
+            .into_iter()
+            .collect::<Result<_, Error>>()?;
         hpas.sort_by_key(|(place, _)| *place);
         let interrupted = code.map(|code| (code, progress.hpas()));
         Ok(Explained {

@@ -310,12 +310,12 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
-        let mut all = Vec::new();
+        let mut warnings = Vec::new();
         while let Some(BorrowedText(warning)) = seq.next_element()? {
             self.0.take(AnswerMemory::WARNING)?;
-            all.push(start(&warning).to_owned());
+            warnings.push(start(&warning).to_owned());
         }
-        Ok(all)
+        Ok(warnings)
     }
 
     fn visit_unit<E>(self) -> Result<Vec<String>, E> {
@@ -391,14 +391,14 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
         }
         other => return Err(QueryFault::Odd(format!("the result is a {other}"))),
     };
-    let mut all = Vec::new();
+    let mut all_warnings = Vec::new();
     for texts in warnings.into_iter().chain(infos) {
-        all.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
+        all_warnings.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
     }
-    all.extend(is_partial.then(|| "the answer is partial".to_owned()));
+    all_warnings.extend(is_partial.then(|| "the answer is partial".to_owned()));
     Ok(QueryAnswer {
         series,
-        warnings: all,
+        warnings: all_warnings,
     })
 }
 

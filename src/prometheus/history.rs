@@ -182,12 +182,13 @@ impl History {
         // When each pod of a name was created, with the first sample that says so.
         let mut created: BTreeMap<&str, BTreeMap<i64, i64>> = BTreeMap::new();
         for series in of_pods("kube_pod_created") {
-            let own = created.entry(label(series, "pod")).or_default();
+            let creations = created.entry(label(series, "pod")).or_default();
             for (time, value) in &series.points {
                 let Some(second) = second(*value) else {
                     continue;
                 };
-                own.entry(second)
+                creations
+                    .entry(second)
                     .and_modify(|first| *first = *time.min(first))
                     .or_insert(*time);
             }
@@ -197,10 +198,12 @@ impl History {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
             if queries::owns(target, replica_sets, kind, owner) {
                 let name = label(series, "pod");
-                let own = pods
+                let pods_of_name = pods
                     .entry(name)
                     .or_insert_with(|| namesakes(name, created.get(name)));
-                share(own, &series.points, |pod, points| pod.seen.add(points));
+                share(pods_of_name, &series.points, |pod, points| {
+                    pod.seen.add(points)
+                });
             }
             history.scrapes.add(&series.points);
         }
@@ -230,12 +233,12 @@ impl History {
         }
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
-            let own = if exported.is_empty() {
+            let hpa_namespace = if exported.is_empty() {
                 label(series, "namespace")
             } else {
                 exported
             };
-            if own == hpa.namespace && name(series) == CONTROLLER_DESIRED {
+            if hpa_namespace == hpa.namespace && name(series) == CONTROLLER_DESIRED {
                 history.desired.add(&series.points);
             }
         }

@@ -313,14 +313,14 @@ const LISTED: usize = 3;
 
 /// What the server warns of, each once.
 pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadNote> {
-    let mut all: Vec<&String> = Vec::new();
+    let mut unique: Vec<&String> = Vec::new();
     for warning in answers.flat_map(|answer| &answer.warnings) {
-        if !all.contains(&warning) {
-            all.push(warning);
+        if !unique.contains(&warning) {
+            unique.push(warning);
         }
     }
-    let more = all.len().saturating_sub(LISTED);
-    let shown = all
+    let more = unique.len().saturating_sub(LISTED);
+    let shown = unique
         .into_iter()
         .take(LISTED)
         .map(|text| LoadNote::Warning(text.clone()));
@@ -545,11 +545,11 @@ struct Marks {
 
 impl Marks {
     fn add(&mut self, row: usize, text: &str) {
-        let own = self.texts.entry(row).or_default();
-        if own.split("; ").all(|other| other != text) {
-            let separator = if own.is_empty() { "" } else { "; " };
-            *own += separator;
-            *own += text;
+        let marked = self.texts.entry(row).or_default();
+        if marked.split("; ").all(|other| other != text) {
+            let separator = if marked.is_empty() { "" } else { "; " };
+            *marked += separator;
+            *marked += text;
         }
     }
 

@@ -211,7 +211,7 @@ impl LoadRequest<'_> {
         let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
         let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
-        let mut all = vec![
+        let mut samples = vec![
             (Sampled::Pods, "the pods", pods),
             (Sampled::Usage, "usage", usage),
             (
@@ -227,13 +227,13 @@ impl LoadRequest<'_> {
         ];
         if let Some(own) = replicas(&self.hpa.spec.scale_target_ref) {
             let names = format!("{}|{}", own.desired, own.status);
-            all.push((
+            samples.push((
                 Sampled::Target,
                 "replicas",
                 named(self.of_target(""), &names),
             ));
         }
-        all
+        samples
     }
 
     /// Returns a question, with the query that was stated for it, if one was.
@@ -249,8 +249,8 @@ impl LoadRequest<'_> {
     /// Everything that is asked for, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
         let state = scraped.state_window();
-        let mut all: Vec<Question> = Vec::new();
-        let mut ask = |purpose, of: &str, query| all.push(self.question(purpose, of, query));
+        let mut questions: Vec<Question> = Vec::new();
+        let mut ask = |purpose, of: &str, query| questions.push(self.question(purpose, of, query));
         for (place, spec) in self.metrics.iter().enumerate() {
             let purpose = Purpose::Metric(place);
             let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
@@ -411,7 +411,7 @@ impl LoadRequest<'_> {
             );
             ask(Purpose::Throttled, "throttling", query);
         }
-        all
+        questions
     }
 
     /// What the pods use together; none for what neither cAdvisor nor kube-state-metrics knows.
@@ -545,16 +545,16 @@ impl LoadRequest<'_> {
     /// because servers and proxies limit the length of a query; a plain list is faster for servers to match.
     fn replica_sets(&self) -> String {
         const MANY: usize = 50;
-        let all = self.replica_sets;
-        let begin_with = |start: &str| all.iter().all(|name| name.starts_with(start));
-        let shared = all
+        let sets = self.replica_sets;
+        let begin_with = |start: &str| sets.iter().all(|name| name.starts_with(start));
+        let shared = sets
             .first()
             .into_iter()
             .flat_map(|first| first.char_indices().rev().map(|(end, _)| &first[..end]))
-            .filter(|_| all.len() > MANY)
+            .filter(|_| sets.len() > MANY)
             .find(|start| begin_with(start))
             .unwrap_or_default();
-        let names: Vec<String> = all
+        let names: Vec<String> = sets
             .iter()
             .map(|name| literal(&name[shared.len()..]))
             .collect();

@@ -53,18 +53,18 @@ impl WorkloadManifest {
             if rollout.template_of.is_none() {
                 continue;
             }
-            let of = all
+            let referenced = all
                 .iter()
                 .find(|it| it.object.is_template_of(rollout))
                 .cloned();
-            let Some(of) = of.filter(|it| it.object.template.is_some()) else {
+            let Some(referenced) = referenced.filter(|it| it.object.template.is_some()) else {
                 continue;
             };
-            let own = &mut all[place];
-            own.object.resolve(&of.object);
-            own.bare_cores = of.bare_cores;
-            own.notes = own.notes.clone().and_then(|mut notes| {
-                notes.extend(of.notes?);
+            let manifest = &mut all[place];
+            manifest.object.resolve(&referenced.object);
+            manifest.bare_cores = referenced.bare_cores;
+            manifest.notes = manifest.notes.clone().and_then(|mut notes| {
+                notes.extend(referenced.notes?);
                 Ok(notes)
             });
         }

@@ -907,8 +907,8 @@ impl ScaledObject {
 
     /// Returns the status of a condition, if it has been determined.
     pub fn condition(&self, type_: &str) -> Option<bool> {
-        let own = self.status.conditions.iter().find(|it| it.type_ == type_)?;
-        match &*own.status {
+        let condition = self.status.conditions.iter().find(|it| it.type_ == type_)?;
+        match &*condition.status {
             "True" => Some(true),
             "False" => Some(false),
             _ => None,
@@ -1097,8 +1097,8 @@ fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 fn prometheus_queries<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<usize, String>, D::Error> {
-    let triggers = serde_json::Value::deserialize(deserializer)?;
-    let triggers = triggers.as_array().into_iter().flatten();
+    let stated = serde_json::Value::deserialize(deserializer)?;
+    let triggers = stated.as_array().into_iter().flatten();
     Ok(triggers
         .enumerate()
         .filter(|(_, trigger)| trigger["type"] == "prometheus")

@@ -244,9 +244,9 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
             if !is_admitted && image.is_none_or(str::is_empty) {
                 causes.push(at.child("image").required(""));
             }
-            let own = (&container.requests, &container.limits);
+            let amounts = (&container.requests, &container.limits);
             causes.extend(validate_resources(
-                own,
+                amounts,
                 container_resource,
                 &at.child("resources"),
             ));

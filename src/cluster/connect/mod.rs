@@ -382,7 +382,7 @@ impl ClientConfig {
     /// Returns the user's token: the file's, if the file can be read and has one.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
-        let own = if user.token.is_empty() {
+        let stated = if user.token.is_empty() {
             None
         } else if self.token_flag {
             Some((user.token.clone(), "--token".to_owned()))
@@ -394,16 +394,16 @@ impl ClientConfig {
             Some((user.token.clone(), source))
         };
         let path = &user.token_file;
-        let found = match (path.is_empty(), own) {
+        let found = match (path.is_empty(), stated) {
             (true, None) => return Ok(None),
-            (true, Some(own)) => own,
-            (false, own) => match (file::read_text_of_connection(path), own) {
+            (true, Some(stated)) => stated,
+            (false, stated) => match (file::read_text_of_connection(path), stated) {
                 // Like client-go, trims only what it reads from a file.
                 (Ok(text), _) if !text.trim().is_empty() => (
                     Secret::new(text.trim()),
                     format!("the token in file {path:?}"),
                 ),
-                (_, Some(own)) => own,
+                (_, Some(stated)) => stated,
                 (Ok(_), None) => {
                     return Err(Error::failed(format!(
                         "read empty token from file {path:?}"

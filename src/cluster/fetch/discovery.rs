@@ -188,8 +188,8 @@ impl Discovery {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         found.versions.iter().find_map(|version| {
             let resource = version.resources.iter().find(|resource| {
-                let own = &resource.response_kind.kind;
-                *own == kind || own.to_lowercase() == kind
+                let served = &resource.response_kind.kind;
+                *served == kind || served.to_lowercase() == kind
             })?;
             Some((version, resource))
         })

@@ -384,7 +384,7 @@ impl Fetch<'_> {
         let events = OnceCell::new();
         let about = whole.about;
         let more = async {
-            let own = fetch.own_surroundings(&scales, common, &lists, &answers);
+            let surroundings = fetch.own_surroundings(&scales, common, &lists, &answers);
             let replica_sets = async {
                 let list = fetch.list_replica_sets(scaled(&scales), &lists);
                 if answers.awaiting(OF_REPLICA_SETS, list).await {
@@ -395,7 +395,12 @@ impl Fetch<'_> {
                 }
             };
             let refused = fetch.refused_everywhere(whole, &answers, &events);
-            join!(own, replica_sets, refused, about.wait(&whole.all[0]));
+            join!(
+                surroundings,
+                replica_sets,
+                refused,
+                about.wait(&whole.all[0])
+            );
         }
         .boxed_local()
         .shared();
@@ -422,8 +427,8 @@ impl Fetch<'_> {
                 }
                 about.waited.set(true);
                 // What was refused for all namespaces only now is asked for this one.
-                let own = fetch.refused_everywhere(whole, &answers, &events);
-                let _ = timeout(GRACE, own).await;
+                let refused = fetch.refused_everywhere(whole, &answers, &events);
+                let _ = timeout(GRACE, refused).await;
             }
             let (version, evidence, control_plane, notes) = known.get_or_insert_with(|| {
                 let mut notes = Vec::new();

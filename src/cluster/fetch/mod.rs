@@ -264,7 +264,7 @@ impl Fetch<'_> {
         let (mut hpa, now, notes) = found?;
         let read = Instant::now();
         Wish::of(&hpa).for_each(wish);
-        let own = hpa.spec.metrics.len();
+        let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
         let none = Ok(Discovery::default());
@@ -287,7 +287,7 @@ impl Fetch<'_> {
         Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
         let needed = without_pods(hpa, now, fetched, notes);
         let mut needed = self.with_pods(needed, discovery, &custom, read).await?;
-        needed.hpa.spec.metrics.truncate(own);
+        needed.hpa.spec.metrics.truncate(own_metrics);
         Ok(needed)
     }
 
@@ -515,12 +515,12 @@ fn fail(
 
 /// Returns the time of a pass, given the server's, with a note if the clocks differ.
 fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
-    let own = Timestamp::now();
+    let local = Timestamp::now();
     let now = Now {
-        time: server.unwrap_or(own),
+        time: server.unwrap_or(local),
         by_server: server.is_some(),
     };
-    (now, skew(now.time, own))
+    (now, skew(now.time, local))
 }
 
 /// Returns a note if the clocks of server and client are far apart.

@@ -397,13 +397,12 @@ impl Attempts<'_> {
 
     async fn wait(&self, at: &ScaleAt, replicas: i32, time: Duration) -> Result<Waited, Error> {
         let ready = Cell::new(0);
-        let line = || {
-            let ready = ready.get();
-            format!("waiting for {}: {ready} of {replicas} ready", at.name)
-        };
         let waited = shown(
             wait(self.session, at, replicas, time, &ready),
-            line,
+            || {
+                let count = ready.get();
+                format!("waiting for {}: {count} of {replicas} ready", at.name)
+            },
             self.terminal,
         );
         let come = self.interrupts.come(1);
@@ -476,14 +475,14 @@ impl Agreed {
                 change.from, change.to
             ));
         }
-        let new: Vec<String> = plan
+        let texts: Vec<String> = plan
             .applied
             .forced()
             .filter(|it| !self.forced.contains(&it.code()))
             .map(concern::text)
             .collect();
-        let new = new.join("; ");
-        (!new.is_empty()).then(|| format!("more would be forced now than was shown: {new}"))
+        let more = texts.join("; ");
+        (!more.is_empty()).then(|| format!("more would be forced now than was shown: {more}"))
     }
 }
 

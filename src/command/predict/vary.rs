@@ -66,10 +66,6 @@ fn vary_on(
             });
         }
         drop(sender);
-        let line = || {
-            let done = done.load(Ordering::Relaxed);
-            format!("playing {done} of {count} combinations")
-        };
         let work = async {
             let mut signals = Signals::new().map_err(fail)?;
             loop {
@@ -82,6 +78,10 @@ fn vary_on(
                 };
                 tried[place] = result;
             }
+        };
+        let line = || {
+            let played = done.load(Ordering::Relaxed);
+            format!("playing {played} of {count} combinations")
         };
         let stopped = runtime.block_on(shown(work, line, terminal));
         // No other combination is begun.

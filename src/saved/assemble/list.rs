@@ -101,8 +101,8 @@ pub fn assemble_all(
             Named::Hpa(_) => "not in the input",
             Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
         };
-        let searched = searched.unwrap_or_default().to_owned();
-        if take(Listed::missing(searched, named, Error::usage(message)))?.is_break() {
+        let namespace = searched.unwrap_or_default().to_owned();
+        if take(Listed::missing(namespace, named, Error::usage(message)))?.is_break() {
             return Ok(());
         }
     }
@@ -112,25 +112,24 @@ pub fn assemble_all(
 /// Checks that no two HPAs, sorted by namespace and name, have the same ones.
 fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
     let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
-    let repeated = same.filter(|same| same.len() > 1);
-    let shown = repeated.map(|same| {
+    let mut repeated = Vec::new();
+    for same in same.filter(|same| same.len() > 1) {
         let places = same
             .iter()
-            .map(|(_, own)| format!("{}:{}", own.origin, own.line));
-        let (namespace, own) = same[0];
-        let name = named(&own.name);
-        format!(
-            "{namespace}/{name} ({})",
+            .map(|(_, object)| format!("{}:{}", object.origin, object.line));
+        let (namespace, first) = same[0];
+        repeated.push(format!(
+            "{namespace}/{} ({})",
+            named(&first.name),
             listed(&places.collect::<Vec<_>>())
-        )
-    });
-    let shown: Vec<String> = shown.collect();
-    if shown.is_empty() {
+        ));
+    }
+    if repeated.is_empty() {
         return Ok(());
     }
     Err(Error::usage(format!(
         "the input repeats a HorizontalPodAutoscaler: {}",
-        listed(&shown)
+        listed(&repeated)
     ))
     .hint("keep one of each"))
 }

@@ -421,8 +421,8 @@ fn without_pods(
         scale,
     } = &place.hpas[own];
     let of_manifest = check_hpa(object, &controller.version, options)?;
-    let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
-    let hpa = hpa.clone();
+    let (accepted, admission) = admitted.as_ref().map_err(Clone::clone)?;
+    let hpa = accepted.clone();
     let is_said = |note: &&Note| of_manifest.is_none() || note.subject != Subject::UnknownFields;
     notes.extend(admission.iter().filter(is_said).cloned());
     let mut command_flags = options.command_flags.clone();

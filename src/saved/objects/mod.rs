@@ -134,9 +134,9 @@ impl Objects {
             if rollout.template_of.is_none() {
                 continue;
             }
-            let of = self.workloads.iter().find(|it| it.is_template_of(rollout));
-            if let Some(of) = of.cloned() {
-                self.workloads[place].resolve(&of);
+            let template = self.workloads.iter().find(|it| it.is_template_of(rollout));
+            if let Some(template) = template.cloned() {
+                self.workloads[place].resolve(&template);
             }
         }
     }

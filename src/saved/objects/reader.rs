@@ -248,11 +248,11 @@ impl Objects {
                 let fields = RawFields::deserialize(fields)?.0;
                 // Up to 1.15, the same objects were served in both groups.
                 let group = if group == "extensions" { "apps" } else { group };
-                let own = workload(&fields, source, group, kind)?;
-                let is_manifest = self.are_manifests || own.metadata.uid.is_empty();
+                let object = workload(&fields, source, group, kind)?;
+                let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
                 self.undecoded_workloads.push(whole.transpose()?);
-                self.workloads.push(own);
+                self.workloads.push(object);
             }
             ("keda.sh", "ScaledObject") => {
                 let fields = RawFields::deserialize(fields)?.0;

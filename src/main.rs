@@ -99,8 +99,8 @@ fn main() -> ExitCode {
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let escaped = arguments
         .iter()
-        .map(|word| clean(&word.to_string_lossy(), false).into());
-    let escaped = escaped.collect();
+        .map(|word| clean(&word.to_string_lossy(), false).into())
+        .collect();
     parse_as_typed(arguments).map_err(|e| match parse_as_typed(escaped) {
         Err(same) if same.kind() == e.kind() => same,
         _ => e,
@@ -109,8 +109,9 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 
 fn parse_as_typed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut definition = command_line();
-    let matches = definition.try_get_matches_from_mut(arguments);
-    let matches = matches.map_err(|e| with_tips(e, &definition))?;
+    let matches = definition
+        .try_get_matches_from_mut(arguments)
+        .map_err(|e| with_tips(e, &definition))?;
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut definition))
 }
 

@@ -98,51 +98,60 @@ impl Secrets {
 /// Returns what follows a character at the start of a text, in which it may be escaped as in JSON, HTML or an
 /// address.
 fn after_escaped(text: &str, character: char) -> Option<&str> {
-    let is_it = |code: &str, radix| u32::from_str_radix(code, radix) == Ok(character.into());
-    let in_json = || {
-        let rest = text.strip_prefix('\\')?;
-        match rest.strip_prefix('u') {
-            Some(rest) => rest.split_at_checked(4).filter(|(code, _)| is_it(code, 16)),
-            None => Some(("", rest.strip_prefix(character)?)),
-        }
+    after_json(text, character)
+        .or_else(|| after_html(text, character))
+        .or_else(|| after_percent(text, character))
+        .or_else(|| text.strip_prefix(character))
+}
+
+/// Returns what follows a character that is escaped as in JSON.
+fn after_json(text: &str, character: char) -> Option<&str> {
+    let escape = text.strip_prefix('\\')?;
+    let Some(digits) = escape.strip_prefix('u') else {
+        return escape.strip_prefix(character);
     };
-    let in_html = || {
-        // A longer name is no character's, and looking further for its end would take the square of the length.
-        let rest = text.strip_prefix('&')?;
-        let end = rest
-            .bytes()
-            .take(LONGEST_NAME + 1)
-            .position(|byte| byte == b';')?;
-        let (name, rest) = (&rest[..end], &rest[end + 1..]);
-        let is_named = match name {
-            "amp" => character == '&',
-            "lt" => character == '<',
-            "gt" => character == '>',
-            "quot" => character == '"',
-            "apos" => character == '\'',
-            name => match name.strip_prefix("#x") {
-                Some(code) => is_it(code, 16),
-                None => name.strip_prefix('#').is_some_and(|code| is_it(code, 10)),
-            },
-        };
-        is_named.then_some(("", rest))
+    let (code, rest) = digits.split_at_checked(4)?;
+    is_code(code, 16, character).then_some(rest)
+}
+
+/// Returns what follows a character that is escaped as in HTML.
+fn after_html(text: &str, character: char) -> Option<&str> {
+    // A longer name is no character's, and looking further for its end would take the square of the length.
+    let escape = text.strip_prefix('&')?;
+    let end = escape
+        .bytes()
+        .take(LONGEST_NAME + 1)
+        .position(|byte| byte == b';')?;
+    let is_named = match &escape[..end] {
+        "amp" => character == '&',
+        "lt" => character == '<',
+        "gt" => character == '>',
+        "quot" => character == '"',
+        "apos" => character == '\'',
+        number => match number.strip_prefix("#x") {
+            Some(code) => is_code(code, 16, character),
+            None => number
+                .strip_prefix('#')
+                .is_some_and(|code| is_code(code, 10, character)),
+        },
     };
-    let in_address = || {
-        let bytes = character
-            .encode_utf8(&mut [0; 4])
-            .bytes()
-            .collect::<Vec<_>>();
-        let after = bytes.iter().try_fold(text, |text, byte| {
+    is_named.then_some(&escape[end + 1..])
+}
+
+/// Returns what follows a character whose bytes are escaped as in an address.
+fn after_percent(text: &str, character: char) -> Option<&str> {
+    character
+        .encode_utf8(&mut [0; 4])
+        .bytes()
+        .try_fold(text, |text, byte| {
             let (code, rest) = text.strip_prefix('%')?.split_at_checked(2)?;
-            (u8::from_str_radix(code, 16) == Ok(*byte)).then_some(rest)
-        });
-        Some(("", after?))
-    };
-    let after = in_json()
-        .or_else(in_html)
-        .or_else(in_address)
-        .map(|(_, rest)| rest);
-    after.or_else(|| text.strip_prefix(character))
+            (u8::from_str_radix(code, 16) == Ok(byte)).then_some(rest)
+        })
+}
+
+/// Whether digits are the number of a character.
+fn is_code(digits: &str, radix: u32, character: char) -> bool {
+    u32::from_str_radix(digits, radix) == Ok(character.into())
 }
 
 impl fmt::Debug for Secret {

@@ -186,13 +186,6 @@ pub(crate) fn json_string(text: &str) -> String {
 pub(crate) fn duration(duration: SignedDuration) -> String {
     let sign = if duration.is_negative() { "-" } else { "" };
     let nanos = duration.as_nanos().unsigned_abs();
-    let with_fraction = |unit: u128| {
-        let digits = unit.ilog10() as usize;
-        let fraction = format!("{:0digits$}", nanos % unit);
-        let fraction = fraction.trim_end_matches('0');
-        let point = if fraction.is_empty() { "" } else { "." };
-        (nanos / unit, format!("{point}{fraction}"))
-    };
     let (unit, name) = match nanos {
         0 => return "0s".to_owned(),
         1..1_000 => return format!("{sign}{nanos}ns"),
@@ -200,7 +193,8 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         1_000_000..1_000_000_000 => (1_000_000, "ms"),
         _ => (1_000_000_000, "s"),
     };
-    let (whole, fraction) = with_fraction(unit);
+    let whole = nanos / unit;
+    let fraction = fraction(nanos, unit);
     if name != "s" || whole < 60 {
         return format!("{sign}{whole}{fraction}{name}");
     }
@@ -211,6 +205,15 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         String::new()
     };
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
+}
+
+/// What remains of the nanoseconds below a unit, as a decimal fraction of it with its point.
+fn fraction(nanos: u128, unit: u128) -> String {
+    let width = unit.ilog10() as usize;
+    let padded = format!("{:0width$}", nanos % unit);
+    let digits = padded.trim_end_matches('0');
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{point}{digits}")
 }
 
 /// Reads a duration as `time.ParseDuration` does: `5m0s`, `1.5h`, `-300ms`, `0`.
@@ -262,16 +265,9 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
             other => longer.iter().find(|(unit, _)| *unit == other)?.1,
         };
         rest = &rest[end..];
-        let digits = |text: &str| {
-            if text.is_empty() {
-                Some(0)
-            } else {
-                text.parse().ok()
-            }
-        };
         let whole: i128 = digits(whole).filter(|n| *n <= i128::from(i64::MAX))?;
-        let fraction = &fraction[..fraction.len().min(18)];
-        let part = digits(fraction)? * unit / 10i128.pow(fraction.len() as u32);
+        let exact = &fraction[..fraction.len().min(18)];
+        let part = digits(exact)? * unit / 10i128.pow(exact.len() as u32);
         nanos += whole * unit + part;
         if nanos > i128::from(i64::MAX) {
             return None;
@@ -283,6 +279,15 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
     } else {
         nanos
     }))
+}
+
+/// Reads digits; none are zero.
+fn digits(text: &str) -> Option<i128> {
+    if text.is_empty() {
+        Some(0)
+    } else {
+        text.parse().ok()
+    }
 }
 
 /// A duration as Kubernetes writes it in JSON (`17.068s`, `1m0s`); null and absence are zero.

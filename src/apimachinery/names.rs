@@ -268,30 +268,32 @@ pub(crate) fn nearest_object<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,
 ) -> Option<&'k str> {
-    let known: Vec<&str> = known.collect();
-    let shares_words = |known: &&'k str| {
-        let (own, other): (Vec<&str>, Vec<&str>) =
-            (name.split('-').collect(), known.split('-').collect());
-        let (most, least) = (own.len().max(other.len()), own.len().min(other.len()));
-        let same = own
-            .iter()
-            .zip(&other)
-            .take_while(|(one, other)| one == other)
-            .count();
-        let (own, other) = (own.iter().rev(), other.iter().rev());
-        let same_end = own
-            .zip(other)
-            .take_while(|(one, other)| one == other)
-            .count();
-        // All words of the shorter name, or all but one of both.
-        let is_part = same.max(same_end) == least;
-        is_part || (same.max(same_end) >= 2 && same.max(same_end) + 1 >= most)
-    };
-    let has_all = |known: &&'k str| has_words(name, known) || has_words(known, name);
-    let all = only(known.iter().copied().filter(has_all));
-    let some = || only(known.iter().copied().filter(shares_words));
-    all.or_else(|| nearest(name, known.iter().copied()))
-        .or_else(some)
+    let names: Vec<&str> = known.collect();
+    let names = || names.iter().copied();
+    let has_all = |known: &&str| has_words(name, known) || has_words(known, name);
+    only(names().filter(has_all))
+        .or_else(|| nearest(name, names()))
+        .or_else(|| only(names().filter(|known| shares_words(name, known))))
+}
+
+/// Whether two names begin or end with the same words: all words of the shorter one, or all but one of both.
+fn shares_words(name: &str, known: &str) -> bool {
+    let (words, others): (Vec<&str>, Vec<&str>) =
+        (name.split('-').collect(), known.split('-').collect());
+    let (longer, shorter) = (words.len().max(others.len()), words.len().min(others.len()));
+    let at_start = words
+        .iter()
+        .zip(&others)
+        .take_while(|(word, other)| word == other)
+        .count();
+    let at_end = words
+        .iter()
+        .rev()
+        .zip(others.iter().rev())
+        .take_while(|(word, other)| word == other)
+        .count();
+    let shared = at_start.max(at_end);
+    shared == shorter || (shared >= 2 && shared + 1 >= longer)
 }
 
 /// Whether a name has all words of another one, in the same order.
@@ -318,20 +320,22 @@ pub(crate) fn same_but_typed<'k>(
 /// Returns the known name that was probably meant by the name of a metric: one that is typed alike, or the same
 /// with or without a suffix that says what of it is measured, which exporters add and adapters change.
 pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let others: Vec<&str> = known.filter(|known| *known != name).collect();
+    let same = others
+        .iter()
+        .copied()
+        .filter(|other| only_adds_suffix(other, name) || only_adds_suffix(name, other));
+    let further = |other: &&str| uncounted(other).len().abs_diff(uncounted(name).len());
+    same_but_typed(name, others.iter().copied()).or_else(|| same.min_by_key(further))
+}
+
+/// Whether the longer name of a metric is the shorter one with, at most, a suffix that says what of it is measured.
+fn only_adds_suffix(longer: &str, shorter: &str) -> bool {
     const MEASURED: [&str; 7] = [
         "", "_sum", "_count", "_avg", "_average", "_seconds", "_bytes",
     ];
-    let adds = |long: &str, short: &str| {
-        let rest = uncounted(long).strip_prefix(uncounted(short));
-        rest.is_some_and(|rest| MEASURED.contains(&rest))
-    };
-    let known: Vec<&str> = known.filter(|it| *it != name).collect();
-    let same = known
-        .iter()
-        .copied()
-        .filter(|it| adds(it, name) || adds(name, it));
-    let further = |it: &&str| uncounted(it).len().abs_diff(uncounted(name).len());
-    same_but_typed(name, known.iter().copied()).or_else(|| same.min_by_key(further))
+    let rest = uncounted(longer).strip_prefix(uncounted(shorter));
+    rest.is_some_and(|rest| MEASURED.contains(&rest))
 }
 
 /// Returns the name of a counter without the suffix that prometheus-adapter takes off or adds.
@@ -359,18 +363,18 @@ fn within<'k>(
 
 /// Returns how many letters must be inserted, removed or changed to turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
+    let letters: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=letters.len()).collect();
     for (line, a) in one.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = line + 1;
-        for (place, b) in other.iter().enumerate() {
+        for (place, b) in letters.iter().enumerate() {
             let changed = diagonal + usize::from(a != *b);
             diagonal = row[place + 1];
             row[place + 1] = changed.min(row[place] + 1).min(diagonal + 1);
         }
     }
-    row[other.len()]
+    row[letters.len()]
 }
 
 #[cfg(test)]

@@ -47,25 +47,24 @@ const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 impl Tool {
     /// Returns the tool with a field manager.
     pub fn of_manager(manager: &str) -> Option<Self> {
-        let manager = manager.to_lowercase();
+        let lowercase = manager.to_lowercase();
         MANAGERS
             .iter()
-            .find(|(start, _)| manager.starts_with(start))
+            .find(|(start, _)| lowercase.starts_with(start))
             .map(|(_, tool)| *tool)
     }
 
     /// Returns the tool that writes an object other than through a subresource.
     pub fn of_managed(managed: &[ManagedFieldsEntry]) -> Option<Self> {
-        let writes = |tool: Self| {
-            let mut own = managed
-                .iter()
-                .filter(|it| !it.is_of_status() && !it.is_of_scale());
-            own.any(|it| Self::of_manager(&it.manager) == Some(tool))
-        };
+        let writers: Vec<Self> = managed
+            .iter()
+            .filter(|entry| !entry.is_of_status() && !entry.is_of_scale())
+            .filter_map(|entry| Self::of_manager(&entry.manager))
+            .collect();
         MANAGERS
             .iter()
             .map(|(_, tool)| *tool)
-            .find(|tool| writes(*tool))
+            .find(|tool| writers.contains(tool))
     }
 
     /// Returns the tool that has labelled an object.

@@ -67,13 +67,6 @@ pub fn update(
     rules: AdmissionRules,
     now: Timestamp,
 ) -> Result<Hpa, AdmissionError> {
-    let uses_tolerance = |behavior: &Behavior| {
-        let rules = [&behavior.scale_up, &behavior.scale_down];
-        rules
-            .into_iter()
-            .flatten()
-            .any(|rules| rules.tolerance.is_some())
-    };
     let old = &hpa.spec;
     let rules = AdmissionRules {
         zero_replicas: rules.zero_replicas || old.min_replicas == Some(0),
@@ -108,6 +101,13 @@ pub fn update(
             .map(|generation| generation.saturating_add(1));
     }
     Ok(updated)
+}
+
+fn uses_tolerance(behavior: &Behavior) -> bool {
+    [&behavior.scale_up, &behavior.scale_down]
+        .into_iter()
+        .flatten()
+        .any(|rules| rules.tolerance.is_some())
 }
 
 fn admit_object(

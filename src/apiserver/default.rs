@@ -75,9 +75,10 @@ pub fn set_on_read(spec: &mut HpaSpec) {
 fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     let targets = spec.metrics.iter_mut().flat_map(MetricSpec::targets_mut);
     let values = targets.flat_map(|(_, target)| [&mut target.value, &mut target.average_value]);
-    let behavior = spec.behavior.as_mut();
-    let rules = behavior.map(|behavior| [&mut behavior.scale_up, &mut behavior.scale_down]);
-    let rules = rules.into_iter().flatten().flatten();
+    let behavior = spec.behavior.iter_mut();
+    let rules = behavior
+        .flat_map(|behavior| [&mut behavior.scale_up, &mut behavior.scale_down])
+        .flatten();
     values
         .chain(rules.map(|rules| &mut rules.tolerance))
         .flatten()
@@ -86,12 +87,12 @@ fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
 /// Drops the zero value next to the average of an Object metric: a field that `autoscaling/v1` could
 /// not omit.
 pub fn drop_zero_values(spec: &mut HpaSpec) {
-    for target in spec
+    for object in spec
         .metrics
         .iter_mut()
         .filter_map(|metric| metric.object.as_mut())
     {
-        let target = &mut target.target;
+        let target = &mut object.target;
         if target.average_value.is_some() {
             target.value = target.value.take().filter(|value| value.signum() != 0);
         }
@@ -155,8 +156,8 @@ fn set_behavior(spec: &mut HpaSpec) {
     fill(scale_down, None, &[policy("Percent", 100)]);
 }
 
-fn fill(rules: &mut Option<ScalingRules>, window: Option<i32>, policies: &[ScalingPolicy]) {
-    let rules = rules.get_or_insert_default();
+fn fill(stated: &mut Option<ScalingRules>, window: Option<i32>, policies: &[ScalingPolicy]) {
+    let rules = stated.get_or_insert_default();
     rules.stabilization_window_seconds = rules.stabilization_window_seconds.or(window);
     rules.select_policy.get_or_insert_with(|| "Max".to_owned());
     rules.policies.get_or_insert_with(|| policies.to_vec());

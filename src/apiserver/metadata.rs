@@ -75,21 +75,16 @@ impl ObjectMeta {
     /// The names, labels and annotations that a manifest states; in the namespace `default` if it states none.
     pub(crate) fn stated(metadata: &Json) -> Self {
         let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
-        let map = |field: &str| {
-            let all = metadata[field].as_object().into_iter().flatten();
-            all.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
-                .collect()
-        };
         let namespace = match text("namespace") {
             none if none.is_empty() => "default".to_owned(),
-            own => own,
+            stated => stated,
         };
         Self {
             name: text("name"),
             generate_name: text("generateName"),
             namespace,
-            labels: map("labels"),
-            annotations: map("annotations"),
+            labels: texts(&metadata["labels"]),
+            annotations: texts(&metadata["annotations"]),
             ..Self::default()
         }
     }
@@ -97,4 +92,12 @@ impl ObjectMeta {
 
 fn is_zero(generation: &i64) -> bool {
     *generation == 0
+}
+
+/// Returns the values of a map that are texts; empty texts for others.
+fn texts(map: &Json) -> LabelMap {
+    let entries = map.as_object().into_iter().flatten();
+    entries
+        .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+        .collect()
 }

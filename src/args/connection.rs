@@ -110,35 +110,35 @@ impl ConnectionFlags {
     /// Returns the flags that select cluster and user, quoted for a shell, so that a command to paste reaches the
     /// same cluster as the same user. A token is not repeated, but asked for.
     pub fn selection(&self) -> String {
-        let one = |name: &str, value: &Option<String>| {
-            value
-                .as_ref()
-                .map(|value| format!("--{name}={}", shell_word(value)))
-        };
-        let each = |name: &str, values: &[String]| -> Vec<String> {
-            values
-                .iter()
-                .map(|value| format!("--{name}={}", shell_word(value)))
-                .collect()
-        };
-        let insecure = self.insecure_skip_tls_verify;
-        let mut flags = Vec::new();
-        flags.extend(one("kubeconfig", &self.kubeconfig));
-        flags.extend(one("context", &self.context));
-        flags.extend(one("cluster", &self.cluster));
-        flags.extend(one("user", &self.user));
-        flags.extend(one("server", &self.server));
-        flags.extend(self.token.as_ref().map(|_| "--token=TOKEN".to_owned()));
-        flags.extend(one("as", &self.impersonate));
-        flags.extend(each("as-group", &self.impersonate_groups));
-        flags.extend(one("as-uid", &self.impersonate_uid));
-        flags.extend(each("as-user-extra", &self.impersonate_extra));
-        flags.extend(one("certificate-authority", &self.certificate_authority));
-        flags.extend(one("client-certificate", &self.client_certificate));
-        flags.extend(one("client-key", &self.client_key));
-        flags.extend(insecure.map(|insecure| format!("--insecure-skip-tls-verify={insecure}")));
-        flags.extend(one("tls-server-name", &self.tls_server_name));
-        flags.join(" ")
+        let token = self.token.as_ref().map(|_| "TOKEN".to_owned());
+        let insecure = self.insecure_skip_tls_verify.map(|it| it.to_string());
+        let flags = [
+            ("kubeconfig", self.kubeconfig.as_slice()),
+            ("context", self.context.as_slice()),
+            ("cluster", self.cluster.as_slice()),
+            ("user", self.user.as_slice()),
+            ("server", self.server.as_slice()),
+            ("token", token.as_slice()),
+            ("as", self.impersonate.as_slice()),
+            ("as-group", &self.impersonate_groups),
+            ("as-uid", self.impersonate_uid.as_slice()),
+            ("as-user-extra", &self.impersonate_extra),
+            (
+                "certificate-authority",
+                self.certificate_authority.as_slice(),
+            ),
+            ("client-certificate", self.client_certificate.as_slice()),
+            ("client-key", self.client_key.as_slice()),
+            ("insecure-skip-tls-verify", insecure.as_slice()),
+            ("tls-server-name", self.tls_server_name.as_slice()),
+        ];
+        let mut words = Vec::new();
+        for (name, values) in flags {
+            for value in values {
+                words.push(format!("--{name}={}", shell_word(value)));
+            }
+        }
+        words.join(" ")
     }
 }
 

@@ -54,8 +54,9 @@ impl Form {
             (None, true) => "kubectl hpa ",
             (None, false) => "kubectl-hpa ",
         };
-        let completed = name.strip_prefix("kubectl_complete-hpa");
-        let completed = completed.map(|verb| OsString::from(verb.trim_start_matches('_')));
+        let completed = name
+            .strip_prefix("kubectl_complete-hpa")
+            .map(|verb| OsString::from(verb.trim_start_matches('_')));
         let first = arguments
             .get(1)
             .and_then(|word| word.to_str())

@@ -120,11 +120,11 @@ impl NamedRequest {
             }
         }
         if namespaces.windows(2).any(|pair| pair[0] != pair[1]) {
-            let names = names.join(", ");
-            return Err(
-                Error::usage(format!("the names are not in one namespace: {names}"))
-                    .hint("explain one namespace at a time (-n), or all of them with -A"),
-            );
+            return Err(Error::usage(format!(
+                "the names are not in one namespace: {}",
+                names.join(", ")
+            ))
+            .hint("explain one namespace at a time (-n), or all of them with -A"));
         }
         if let Some(Some(namespace)) = namespaces.first() {
             request.connection.namespace = Some((*namespace).to_owned());
@@ -157,8 +157,11 @@ impl NamedRequest {
                         .find_map(|name| meant_as_value(verb, name))
                         .or_else(|| Some("explain lists several".to_owned())),
                 };
-                let names = names.join(", ");
-                let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
+                let error = format!(
+                    "{verb} takes one HPA, not {}: {}",
+                    several.len(),
+                    names.join(", ")
+                );
                 Err(Error {
                     hint,
                     ..Error::usage(error)
@@ -217,23 +220,13 @@ fn unscaled(word: &str, read_as: &str) -> Option<String> {
 /// may have none, its value follows an equals sign.
 fn meant_as_value(verb: &str, word: &str) -> Option<String> {
     let definition = command_line();
-    let flags = definition.find_subcommand(verb)?.get_arguments();
-    let long = flags
+    let flags: Vec<&str> = definition
+        .find_subcommand(verb)?
+        .get_arguments()
         .filter(|flag| flag.is_require_equals_set())
-        .filter_map(clap::Arg::get_long);
-    let takes = |long: &&str| {
-        let typed = ["kubectl-hpa", verb, "NAME", &format!("--{long}={word}")];
-        let is_of_value = |e: &clap::Error| {
-            matches!(
-                e.kind(),
-                ErrorKind::InvalidValue | ErrorKind::ValueValidation
-            )
-        };
-        !command_line()
-            .try_get_matches_from(typed)
-            .is_err_and(|e| is_of_value(&e))
-    };
-    let flags: Vec<&str> = long.filter(takes).collect();
+        .filter_map(clap::Arg::get_long)
+        .filter(|long| takes(verb, long, word))
+        .collect();
     let flag = match flags[..] {
         [] => return None,
         [one] => one,
@@ -242,6 +235,17 @@ fn meant_as_value(verb: &str, word: &str) -> Option<String> {
     Some(format!(
         "if {word} is the value of --{flag}, write --{flag}={word}"
     ))
+}
+
+/// Whether a flag of a verb takes a word as its value.
+fn takes(verb: &str, flag: &str, word: &str) -> bool {
+    let typed = ["kubectl-hpa", verb, "NAME", &format!("--{flag}={word}")];
+    !command_line().try_get_matches_from(typed).is_err_and(|e| {
+        matches!(
+            e.kind(),
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation
+        )
+    })
 }
 
 /// What a word names, and the namespace that it states.
@@ -322,19 +326,19 @@ impl Type {
     }
 
     fn is(&self, group: &str, kind: &str) -> bool {
-        let is_version = |text: &str| {
-            text.strip_prefix('v')
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        };
-        let is_group = |own: &str| {
-            let versioned = own
-                .split_once('.')
-                .filter(|(version, _)| is_version(version));
-            own == group || versioned.is_some_and(|(_, own)| own == group)
-        };
+        let is_group = |typed: &str| typed == group || after_version(typed) == Some(group);
         (self.resource == kind.to_lowercase() || self.resource == names::plural(kind))
             && self.group.as_deref().is_none_or(is_group)
     }
+}
+
+/// Returns the group after a version, as kubectl takes both: `v1.apps`.
+fn after_version(typed: &str) -> Option<&str> {
+    let (version, group) = typed.split_once('.')?;
+    let number = version.strip_prefix('v')?;
+    number
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then_some(group)
 }
 
 impl Target {

@@ -69,12 +69,7 @@ impl PrometheusArgs {
         let Some(text) = &self.matcher else {
             return Ok("");
         };
-        let wrong = || {
-            Error::usage(format!(
-                "--prometheus-match {text}: not of the form LABEL=\"VALUE\""
-            ))
-            .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
-        };
+        let wrong = || no_matcher(text);
         let mut rest = text.as_str();
         loop {
             let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -83,9 +78,8 @@ impl PrometheusArgs {
             let operators = ["=~", "!~", "!=", "="];
             let value = operators
                 .iter()
-                .find_map(|operator| tail.strip_prefix(operator));
-            let value = value
-                .and_then(|value| value.strip_prefix('"'))
+                .find_map(|operator| tail.strip_prefix(operator))
+                .and_then(|quoted| quoted.strip_prefix('"'))
                 .ok_or_else(wrong)?;
             let mut is_escaped = false;
             let end = value.char_indices().find(|(_, c)| {
@@ -170,12 +164,12 @@ impl TimeArgument {
         }
         parse_duration(text).map(Self::Before).map_err(|_| {
             // As others write it: -1h, now-1h, "1h ago".
-            let bare = text
+            let unsigned = text
                 .strip_prefix("now")
                 .unwrap_or(text)
                 .trim_start()
                 .trim_start_matches('-');
-            let bare = bare.strip_suffix("ago").unwrap_or(bare).trim();
+            let bare = unsigned.strip_suffix("ago").unwrap_or(unsigned).trim();
             match parse_duration(bare) {
                 Ok(_) => format!("how long before is typed without a sign, as {bare}"),
                 Err(_) => {
@@ -193,19 +187,19 @@ impl TimeArgument {
     ///
     /// It is before 1970, when the times of samples begin.
     pub fn before(self, time: Timestamp) -> Result<Timestamp, Error> {
-        let own = match self {
-            Self::At(own) => own,
+        let moment = match self {
+            Self::At(moment) => moment,
             Self::Before(duration) => time.minus(duration),
         };
-        if own < Timestamp::UNIX_EPOCH {
-            let year = own.strftime("%Y");
+        if moment < Timestamp::UNIX_EPOCH {
+            let year = moment.strftime("%Y");
             return Err(
                 Error::usage(format!("there are no samples of the year {year}")).hint(
                     "state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d",
                 ),
             );
         }
-        Ok(own)
+        Ok(moment)
     }
 }
 
@@ -277,13 +271,8 @@ impl PrometheusServer {
             return Err(wrong("neither an address nor NAMESPACE/SERVICE".to_owned()));
         };
         let (service, path) = match service.find('/') {
-            Some(end) => service.split_at(end),
+            Some(end) => (&service[..end], service[end..].trim_end_matches('/')),
             None => (service, ""),
-        };
-        let path = path.trim_end_matches('/');
-        let is_segment = |part: &str| {
-            let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-._~".contains(&c);
-            !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
         };
         if !path.split('/').skip(1).all(is_segment) {
             return Err(wrong("the path is not a path".to_owned()));
@@ -304,12 +293,6 @@ impl PrometheusServer {
                 return Err(wrong(format!("invalid {what} {name:?}: {cause}")));
             }
         }
-        let is_port = |port: &str| {
-            let is_number = port.bytes().all(|c| c.is_ascii_digit());
-            let is_name = port.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
-                && !port.starts_with('-');
-            !port.is_empty() && is_name && (!is_number || port.parse::<u16>().is_ok())
-        };
         // Only with a scheme a port may be left out after its colon.
         let is_left_out = |port: &str| port.is_empty() && !scheme.is_empty();
         if let Some(port) = port.filter(|port| !is_port(port) && !is_left_out(port)) {
@@ -324,6 +307,27 @@ impl PrometheusServer {
             path,
         })
     }
+}
+
+fn no_matcher(text: &str) -> Error {
+    Error::usage(format!(
+        "--prometheus-match {text}: not of the form LABEL=\"VALUE\""
+    ))
+    .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
+}
+
+/// Whether a text can stand between two slashes of a path as it is.
+fn is_segment(text: &str) -> bool {
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-._~".contains(&c);
+    !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)
+}
+
+/// Whether a port is a number or a name.
+fn is_port(text: &str) -> bool {
+    let is_number = text.bytes().all(|c| c.is_ascii_digit());
+    let is_name =
+        text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') && !text.starts_with('-');
+    !text.is_empty() && is_name && (!is_number || text.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]

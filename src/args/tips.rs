@@ -57,18 +57,14 @@ pub fn with_tips(e: clap::Error, definition: &Command) -> clap::Error {
 }
 
 fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
-    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else {
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg).cloned() else {
         return e;
     };
-    let typed = typed.clone();
-    let is_it = |argument: &clap::Arg| {
-        let long = argument.get_long().map(|name| format!("--{name}"));
-        let short = argument.get_short().map(|letter| format!("-{letter}"));
-        long.as_ref() == Some(&typed) || short.as_ref() == Some(&typed)
-    };
-    let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set());
-    let owners = verbs.filter(|it| it.get_arguments().any(is_it));
-    let owners: Vec<&str> = owners.map(Command::get_name).collect();
+    let owners: Vec<&str> = definition
+        .get_subcommands()
+        .filter(|verb| !verb.is_hide_set() && has_argument(verb, &typed))
+        .map(Command::get_name)
+        .collect();
     let of_kubectl = OF_KUBECTL
         .iter()
         .find(|(short, long, _)| typed == *short || typed == *long);
@@ -97,11 +93,19 @@ fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
     add(e, tip)
 }
 
+/// Whether a verb has an argument that is typed like this.
+fn has_argument(verb: &Command, typed: &str) -> bool {
+    verb.get_arguments().any(|argument| {
+        let long = argument.get_long().map(|name| format!("--{name}"));
+        let short = argument.get_short().map(|letter| format!("-{letter}"));
+        [long, short].iter().flatten().any(|own| own == typed)
+    })
+}
+
 fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
-    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand) else {
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand).cloned() else {
         return e;
     };
-    let typed = typed.clone();
     let verbs = definition
         .get_subcommands()
         .filter(|it| !it.is_hide_set())

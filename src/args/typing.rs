@@ -65,36 +65,30 @@ impl Typing {
                 before.push((id(place), word.clone()));
             }
         }
-        let typing = |wanted, lead: &str, stem: &str| Self {
+        let (wanted, lead, stem) = if let Some(flag) = pending {
+            (value_of(flag), "", last)
+        } else if !flags_end && last.starts_with('-') {
+            match flag(command, last) {
+                // The shell keeps what precedes the equals sign, as with kubectl's own flags.
+                Some((flag, Some(value))) if last.starts_with("--") => (value_of(flag), "", value),
+                Some((flag, Some(value))) => {
+                    (value_of(flag), &last[..last.len() - value.len()], value)
+                }
+                _ => (LastWord::Known(flags(command)), "", last),
+            }
+        } else if !flags_end && command.has_subcommands() {
+            (LastWord::Known(verbs(command)), "", last)
+        } else {
+            let value = place.map_or(LastWord::Known(Vec::new()), value_of);
+            (value, "", last)
+        };
+        Self {
             verb: command.get_name().to_owned(),
-            before: before.clone(),
+            before,
             wanted,
             lead: lead.to_owned(),
             stem: stem.to_owned(),
-        };
-        if let Some(flag) = pending {
-            return typing(value_of(flag), "", last);
         }
-        if !flags_end && last.starts_with('-') {
-            return match flag(command, last) {
-                // The shell keeps what precedes the equals sign, as with kubectl's own flags.
-                Some((flag, Some(value))) if last.starts_with("--") => {
-                    typing(value_of(flag), "", value)
-                }
-                Some((flag, Some(value))) => {
-                    typing(value_of(flag), &last[..last.len() - value.len()], value)
-                }
-                _ => typing(LastWord::Known(flags(command)), "", last),
-            };
-        }
-        if !flags_end && command.has_subcommands() {
-            return typing(LastWord::Known(verbs(command)), "", last);
-        }
-        typing(
-            place.map_or(LastWord::Known(Vec::new()), value_of),
-            "",
-            last,
-        )
     }
 
     /// The verb; the program's name before there is one.
@@ -158,18 +152,15 @@ impl Typing {
     pub fn connection(&self) -> Option<ConnectionFlags> {
         let command =
             ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
-        let words = self.before.iter().filter_map(|(name, value)| {
-            let flag = command
-                .get_arguments()
-                .find(|flag| id(flag) == *name)?
-                .get_long()?;
-            Some(if value.is_empty() {
-                format!("--{flag}")
-            } else {
-                format!("--{flag}={value}")
-            })
-        });
-        let words: Vec<String> = words.collect();
+        let mut words = Vec::new();
+        for (name, value) in &self.before {
+            let argument = command.get_arguments().find(|flag| id(flag) == *name);
+            match argument.and_then(Arg::get_long) {
+                Some(flag) if value.is_empty() => words.push(format!("--{flag}")),
+                Some(flag) => words.push(format!("--{flag}={value}")),
+                None => {}
+            }
+        }
         let matches = command.try_get_matches_from(words).ok()?;
         ConnectionFlags::from_arg_matches(&matches).ok()
     }

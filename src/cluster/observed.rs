@@ -107,16 +107,16 @@ impl ScaleState {
 pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut basis: Vec<Basis> = Vec::new();
     let mut notes = observed.notes;
-    let server = observed.version.as_deref().map(str::parse::<Version>);
-    let server = server.and_then(|version| {
-        version
-            .map_err(|cause| {
-                notes.push(Note::new(format!(
-                    "the server's version is ignored: {cause}"
-                )));
-            })
-            .ok()
-    });
+    let server = match observed.version.as_deref().map(str::parse::<Version>) {
+        Some(Ok(version)) => Some(version),
+        Some(Err(cause)) => {
+            notes.push(Note::new(format!(
+                "the server's version is ignored: {cause}"
+            )));
+            None
+        }
+        None => None,
+    };
     let control_plane = ControlPlane {
         server,
         ..observed.control_plane

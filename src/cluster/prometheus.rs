@@ -129,10 +129,12 @@ impl Prometheus {
         path: &str,
         less: &'static str,
     ) -> Self {
-        let (namespace_segment, segment) = (segment(namespace), segment(service));
-        // A colon does not separate anything in a path.
-        let segment = segment.replace("%3A", ":");
-        let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy{path}");
+        let base = format!(
+            "/api/v1/namespaces/{}/services/{}/proxy{path}",
+            segment(namespace),
+            // A colon does not separate anything in a path.
+            segment(service).replace("%3A", ":")
+        );
         let name = format!("Prometheus at the service {namespace}/{service}{path}");
         Self::over(session.clone(), base, name, less, false)
     }
@@ -254,13 +256,9 @@ impl Prometheus {
         while let Some((place, answer)) = answers.try_next().await? {
             pieces[place].push(answer);
         }
-        let join = || {
-            pieces
-                .into_iter()
-                .map(QueryAnswer::joined)
-                .collect::<Vec<_>>()
-        };
-        let joined = self.aside(join).await?;
+        let joined = self
+            .aside(|| Vec::from_iter(pieces.into_iter().map(QueryAnswer::joined)))
+            .await?;
         for (own, answer) in answered.iter_mut().zip(joined) {
             own.answer = answer;
         }
@@ -291,15 +289,18 @@ impl Prometheus {
         let path = format!("{}/api/v1/{path}", self.base);
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
         let is_answer = |status: &ApiStatus| said(status).is_some();
-        let response = self.session.get_unless(&path, JSON, &is_answer).await;
-        let response = response.map_err(|failure| self.failed(of, &failure))?;
+        let response = self
+            .session
+            .get_unless(&path, JSON, &is_answer)
+            .await
+            .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
         // The reader copies a text with escapes, of which a body may consist.
         let held = response
             .body
             .hold_again()
             .map_err(|e| self.error(of, e).hint(self.less))?;
-        let read = move |body: &[u8]| {
+        let read = self.session.read(&response.body, move |body| {
             let _held = held;
             let mut answer = answer::read(body, &room)
                 .map_err(|fault| (fault, body.trim_ascii_start().starts_with(b"<")))?;
@@ -307,10 +308,9 @@ impl Prometheus {
                 *warning = session.struck(std::mem::take(warning));
             }
             Ok(answer)
-        };
-        let read = self.session.read(&response.body, read).await;
-        let read = read.map_err(|e| self.error(of, e).hint(self.less))?;
-        read.map_err(|(fault, page)| match fault {
+        });
+        let answer = read.await.map_err(|e| self.error(of, e).hint(self.less))?;
+        answer.map_err(|(fault, page)| match fault {
             QueryFault::Said { .. } => self.error(of, &fault),
             QueryFault::TooMuch => self.error(of, &fault).hint(self.less),
             QueryFault::Odd(cause) => {
@@ -332,10 +332,10 @@ impl Prometheus {
 
     /// Describes a failure in one line.
     fn failed(&self, of: &str, failure: &Failure) -> Error {
-        let status = match &failure.kind {
-            FailureKind::Api(status) => status,
+        match &failure.kind {
+            FailureKind::Api(status) => self.refused(of, failure, status),
             // In kubectl's words, as for every request to the API server.
-            _ if !self.is_direct => return failure.clone().into(),
+            _ if !self.is_direct => failure.clone().into(),
             FailureKind::Tls { remedy, .. } => {
                 let hint = match remedy {
                     Some(TlsRemedy::PlainHttp) => {
@@ -347,20 +347,24 @@ impl Prometheus {
                     }
                     Some(remedy) => remedy.as_str(),
                 };
-                return self.error(of, failure.cause()).hint(hint);
+                self.error(of, failure.cause()).hint(hint)
             }
             _ => {
                 let e = self.error(of, failure.cause());
-                return match (failure.hint(), &failure.kind) {
+                match (failure.hint(), &failure.kind) {
                     (Some(hint), _) => e.hint(hint),
                     (None, FailureKind::Refused) => e.hint(
                         "nothing listens at the address: check the port; a service of the cluster is \
                          --prometheus NAMESPACE/SERVICE:PORT, or needs a kubectl port-forward",
                     ),
                     (None, _) => e,
-                };
+                }
             }
-        };
+        }
+    }
+
+    /// Describes an answer without success.
+    fn refused(&self, of: &str, failure: &Failure, status: &ApiStatus) -> Error {
         if let Some(fault) = said(status) {
             let e = self.error(of, &fault);
             let says = |part: &&str| matches!(&fault, QueryFault::Said { text, .. } if text.contains(part));
@@ -385,16 +389,15 @@ impl Prometheus {
         } else {
             &status.body
         };
-        let page: Vec<&str> = page.split_whitespace().collect();
-        let page: String = page.join(" ").chars().take(SHOWN).collect();
-        let page_is_for_tls = page.contains("HTTP request to an HTTPS server");
-        let page = if page.is_empty() {
-            page
-        } else {
-            format!(": {page}")
-        };
+        let words: Vec<&str> = page.split_whitespace().collect();
+        let shown: String = words.join(" ").chars().take(SHOWN).collect();
+        let page_is_for_tls = shown.contains("HTTP request to an HTTPS server");
+        let colon = if shown.is_empty() { "" } else { ": " };
         let code = status.code;
-        let e = self.error(of, format!("HTTP {code}{page}{}", failure.patience()));
+        let e = self.error(
+            of,
+            format!("HTTP {code}{colon}{shown}{}", failure.patience()),
+        );
         match code {
             300..=399 => {
                 let e = self.error(

@@ -83,8 +83,8 @@ impl ProcessGroup {
         let child = command.process_group(0).spawn()?;
         let pid = child
             .id()
-            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+            .ok_or(io::ErrorKind::InvalidInput)?;
         groups_lock().push(pid);
         Ok((child, Self(pid)))
     }
@@ -158,14 +158,12 @@ impl Signals {
         let mut action = listening()?;
         // What ends the program where no one hears of the signal.
         let before = Arc::new(Mutex::new(action.take()));
-        let act = move |code: u8| {
-            let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
-            match &mut *before {
-                Some(act) => act(code),
-                None => exit(code.into()),
-            }
+        let act = move |code: u8| match &mut *before.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            Some(act) => act(code),
+            None => exit(code.into()),
         };
-        let told = move |code: u8| {
+        *action = Some(Box::new(move |code: u8| {
             if sender.send(code).is_err() {
                 act(code);
             } else if let Some(patience) = patience {
@@ -176,8 +174,7 @@ impl Signals {
                     exit(code.into());
                 });
             }
-        };
-        *action = Some(Box::new(told));
+        }));
         Ok(Self(receiver))
     }
 

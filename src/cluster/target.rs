@@ -88,14 +88,15 @@ impl TargetObject {
 
     /// Returns who last set the replicas, if known; ourselves if we are among several.
     pub(crate) fn owner(&self) -> Option<&str> {
-        let owners = || {
-            self.metadata
-                .managed_fields
-                .iter()
-                .filter(|entry| entry.owns(SpecField::Replicas))
-        };
-        let own = owners().find(|entry| entry.manager == FIELD_MANAGER);
-        own.or_else(|| owners().next()).map(|entry| &*entry.manager)
+        let managers: Vec<&str> = self
+            .metadata
+            .managed_fields
+            .iter()
+            .filter(|entry| entry.owns(SpecField::Replicas))
+            .map(|entry| &*entry.manager)
+            .collect();
+        let own = managers.iter().find(|manager| **manager == FIELD_MANAGER);
+        own.or(managers.first()).copied()
     }
 }
 

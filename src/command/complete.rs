@@ -106,8 +106,7 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         Some("cpu" | "memory") => measured_containers(typing),
         Some("requests") => {
             let resources = |of: &str| ["cpu", "memory"].map(|it| plain(format!("{of}{it}=")));
-            let own = containers(&pods(typing), true);
-            let own = own
+            let own = containers(&pods(typing), true)
                 .into_iter()
                 .flat_map(|name| resources(&format!("{name}=")));
             resources("").into_iter().chain(own).collect()
@@ -203,8 +202,8 @@ fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
         match question {
             Asked::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
             Asked::Hpas => {
-                let all = fetch::hpas(&session).await.ok()?;
-                found.hpas = all.readable().cloned().collect();
+                let listed = fetch::hpas(&session).await.ok()?;
+                found.hpas = listed.readable().cloned().collect();
             }
             Asked::Hpa(options) => {
                 let name = named::name(&session, options).await.ok()?;
@@ -360,13 +359,13 @@ fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
 
 /// Metrics as the overrides name them.
 fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
-    let named = |metric: &MetricSpec| {
-        (
-            format!("{}=", told_apart(metric, metrics)),
-            metric.label(metrics),
-        )
-    };
-    let mut candidates: Vec<Candidate> = metrics.iter().map(named).collect();
+    let mut candidates: Vec<Candidate> = metrics
+        .iter()
+        .map(|metric| {
+            let name = told_apart(metric, metrics);
+            (format!("{name}="), metric.label(metrics))
+        })
+        .collect();
     candidates.dedup_by(|a, b| a.0 == b.0);
     candidates
 }
@@ -375,20 +374,23 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
 /// one.
 fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let metrics = metrics(typing);
-    let own = || {
-        metrics
-            .iter()
-            .filter(|metric| Some(metric.name()) == typing.id())
-    };
-    let targets =
-        own().filter_map(|it| Some((format!("{}=", it.container()?), it.label(&metrics))));
-    let mut candidates: Vec<Candidate> = targets.collect();
-    if own().any(|metric| metric.container().is_none()) {
-        let known = |name: &String| !candidates.iter().any(|(it, _)| it == name);
-        let all = containers(&pods(typing), false)
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut needs_others = false;
+    for metric in &metrics {
+        if Some(metric.name()) != typing.id() {
+            continue;
+        }
+        match metric.container() {
+            Some(name) => candidates.push((format!("{name}="), metric.label(&metrics))),
+            None => needs_others = true,
+        }
+    }
+    if needs_others {
+        let mut others: Vec<String> = containers(&pods(typing), false)
             .into_iter()
-            .map(|name| format!("{name}="));
-        let others: Vec<String> = all.filter(known).collect();
+            .map(|name| format!("{name}="))
+            .collect();
+        others.retain(|name| !candidates.iter().any(|(known, _)| known == name));
         candidates.extend(others.into_iter().map(plain));
     }
     candidates
@@ -412,12 +414,12 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
             let Some(hpa) = meant(&objects, &request) else {
                 return Vec::new();
             };
-            let is_own = |pod: &Shared<Pod>| {
-                pod.namespace
-                    .as_deref()
-                    .is_none_or(|own| own == hpa.namespace)
-            };
-            objects.pods.into_iter().filter(is_own).collect()
+            let mut pods = objects.pods;
+            pods.retain(|pod| {
+                let namespace = pod.namespace.as_deref();
+                namespace.is_none_or(|own| own == hpa.namespace)
+            });
+            pods
         }
         None => ask(&request.connection, &Asked::Pods(options(&request))).pods,
     }
@@ -436,8 +438,11 @@ fn expected(typing: &Typing) -> Vec<Candidate> {
         .iter()
         .flat_map(|metric| metric_fields(metric.name()));
     let of_runs = run_fields().filter(|_| stem.contains('.'));
-    let fields = pass_fields().chain(of_metrics).chain(of_runs);
-    let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
+    let mut fields: Vec<String> = pass_fields()
+        .chain(of_metrics)
+        .chain(of_runs)
+        .map(|field| field.to_string())
+        .collect();
     fields.dedup();
     if metrics.is_empty() {
         fields.push(METRIC.to_owned());

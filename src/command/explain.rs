@@ -169,8 +169,15 @@ impl One<'_> {
             let (input, messages) = past(query, at, Some(session), input, terminal).await?;
             return Ok(Matches::One(Box::new(Pass::run(input)), messages));
         }
-        let query = query.as_ref();
-        let live = ask(session, &args.memory, &options, None, query, terminal).await?;
+        let live = ask(
+            session,
+            &args.memory,
+            &options,
+            None,
+            query.as_ref(),
+            terminal,
+        )
+        .await?;
         Ok(Matches::One(Box::new(live.pass), live.messages))
     }
 
@@ -183,8 +190,8 @@ impl One<'_> {
             ..
         } = self;
         // The process ends with the report, which need not wait for the memory of all pods to be freed.
-        let pass = ManuallyDrop::new(pass);
-        let pass: &Pass = &pass;
+        let kept = ManuallyDrop::new(pass);
+        let pass: &Pass = &kept;
         let explanation = Explanation::new(pass).ignoring(&watch.ignored);
         let text = match args.output {
             Some(Output::Json) => structured::json(&explanation)?,
@@ -195,9 +202,9 @@ impl One<'_> {
                 page.expect(&[watch.judged(pass, &explanation, None)]);
                 markdown(&page)
             }
-            wide => {
-                let wide = wide == Some(Output::Wide);
-                let page = Page::new(&explanation, wide, terminal.symbols());
+            None | Some(Output::Wide) => {
+                let is_wide = args.output.is_some();
+                let page = Page::new(&explanation, is_wide, terminal.symbols());
                 page::page(&page, &terminal.layout())
             }
         };

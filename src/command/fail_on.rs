@@ -56,15 +56,15 @@ impl FindingsWatch {
     /// A word is no finding.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
-        let conditions: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
-        Self::beside(fail_on, ignore, &conditions)
+        let names: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
+        Self::beside(fail_on, ignore, &names)
     }
 
     fn beside(fail_on: &[String], ignore: &[String], conditions: &[&str]) -> Result<Self, Error> {
-        let fail_on = fail_on.iter().map(|text| Watched::read(text, conditions));
+        let watched = fail_on.iter().map(|text| Watched::read(text, conditions));
         let ignored = ignore.iter().map(|text| Code::read(text));
         Ok(Self {
-            fail_on: fail_on.collect::<Result<_, _>>()?,
+            fail_on: watched.collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
         })
     }
@@ -101,9 +101,9 @@ impl FindingsWatch {
         self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
             let lasts = !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts));
-            let found = found.into_iter().map(Code::as_str).collect();
+            let codes = found.into_iter().map(Code::as_str).collect();
             let of_metrics = watched.is_of_metrics();
-            Expectation::not_found(watched.as_str(), found, lasts, of_metrics, facts)
+            Expectation::not_found(watched.as_str(), codes, lasts, of_metrics, facts)
         })
     }
 
@@ -125,14 +125,15 @@ impl FindingsWatch {
 
     /// Says which findings `--fail-on` matches, each with its severity.
     pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
-        let is_watched = |it: &&FindingView| {
-            self.fail_on
-                .iter()
-                .any(|watched| watched.is(it.code, it.severity))
-        };
-        let found = explanation.findings.iter().filter(is_watched);
-        let found = found.map(|it| format!("{} ({})", it.code.as_str(), it.severity.as_str()));
-        let mut found: Vec<String> = found.collect();
+        let mut found: Vec<String> = explanation
+            .findings
+            .iter()
+            .filter(|it| {
+                let mut watched = self.fail_on.iter();
+                watched.any(|watched| watched.is(it.code, it.severity))
+            })
+            .map(|it| format!("{} ({})", it.code.as_str(), it.severity.as_str()))
+            .collect();
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
     }

@@ -100,22 +100,26 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
 /// The program as kubectl or the shell found it, which may be a link that a package manager updates; under
 /// its plain name if that is the same program.
 fn program(path: &OsStr) -> Result<PathBuf, Error> {
-    let own = env::current_exe()
+    let current = env::current_exe()
         .map_err(|e| Error::failed(format!("failed to find this program: {}", plain(&e))))?;
     let typed = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let bare = typed.components().count() == 1;
     let found = if bare {
         env::split_paths(path)
             .map(|directory| directory.join(&typed))
-            .find(|it| is_same(it, &own))
+            .find(|it| is_same(it, &current))
     } else {
         std::path::absolute(&typed)
             .ok()
-            .filter(|it| is_same(it, &own))
-    };
-    let found = found.unwrap_or_else(|| own.clone());
+            .filter(|it| is_same(it, &current))
+    }
+    .unwrap_or_else(|| current.clone());
     let plain = found.with_file_name(file_name("kubectl-hpa"));
-    Ok(if is_same(&plain, &own) { plain } else { found })
+    Ok(if is_same(&plain, &current) {
+        plain
+    } else {
+        found
+    })
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -131,22 +135,17 @@ fn file_name(name: &str) -> String {
 
 /// The names that kubectl looks for.
 fn names(command: &Command) -> Vec<String> {
-    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs
-        .map(Command::get_name)
-        .filter(|name| *name != "install-links");
-    let forms: Vec<String> = std::iter::once(String::new())
-        .chain(verbs.map(|verb| format!("_{verb}")))
-        .collect();
-    let named = |start| {
-        forms
-            .iter()
-            .map(move |form| file_name(&format!("{start}{form}")))
-    };
-    ["kubectl-hpa", "kubectl_complete-hpa"]
-        .into_iter()
-        .flat_map(named)
-        .collect()
+    let mut names = Vec::new();
+    for start in ["kubectl-hpa", "kubectl_complete-hpa"] {
+        names.push(file_name(start));
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        for verb in verbs.map(Command::get_name) {
+            if verb != "install-links" {
+                names.push(file_name(&format!("{start}_{verb}")));
+            }
+        }
+    }
+    names
 }
 
 /// Makes one link, unless something else is there or this is a dry run. `names` are the names of the program
@@ -223,16 +222,19 @@ mod tests {
 
         let names = names(&command_line());
         for dry_run in [true, false] {
-            let fates = names.iter().map(|name| {
+            let mut fates = Vec::new();
+            for name in &names {
                 let path = directory.join(name);
-                match settle(&path, &names, &program, Path::new("kubectl-hpa"), dry_run).unwrap() {
-                    LinkFate::Made => "made",
-                    LinkFate::Changed(_) => "changed",
-                    LinkFate::Kept => "kept",
-                    LinkFate::Foreign => "foreign",
-                }
-            });
-            let fates: Vec<&str> = fates.collect();
+                let link = Path::new("kubectl-hpa");
+                fates.push(
+                    match settle(&path, &names, &program, link, dry_run).unwrap() {
+                        LinkFate::Made => "made",
+                        LinkFate::Changed(_) => "changed",
+                        LinkFate::Kept => "kept",
+                        LinkFate::Foreign => "foreign",
+                    },
+                );
+            }
             let wanted = [
                 "kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made",
             ];

@@ -108,25 +108,24 @@ impl<'a> ListCommand<'a> {
         let mut hpas = Vec::new();
         let (lines, mut end) = self.lines(terminal).unzip();
         let mut closed = None;
-        let explain = |input| {
-            hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
-            closed = end
-                .as_mut()
-                .filter(|_| !self.needs_all())
-                .and_then(|end| end.try_recv().ok());
-            Ok(if closed.is_some() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            })
-        };
         assemble_all(
             objects,
             options,
             namespace.as_deref(),
             selection,
             clock,
-            explain,
+            |input| {
+                hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
+                closed = end
+                    .as_mut()
+                    .filter(|_| !self.needs_all())
+                    .and_then(|end| end.try_recv().ok());
+                Ok(if closed.is_some() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            },
         )?;
         drop(lines);
         let unwritten = closed
@@ -165,17 +164,12 @@ impl<'a> ListCommand<'a> {
         observed::check(&self.options)?;
         let namespace = (!self.args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
-        let hpas = RefCell::new(Ok(Vec::new()));
+        let explained = RefCell::new(Vec::new());
         let (lines, mut end) = self.lines(terminal).unzip();
         let explain = |place, it: Listed<_>| {
             let input = it.and_then(|it| observed::input(it, &self.options));
-            let explained = self.explained(input, lines.as_ref());
-            let mut hpas = hpas.borrow_mut();
-            match (&mut *hpas, explained) {
-                (Ok(hpas), Ok(explained)) => hpas.push((place, explained)),
-                (hpas @ Ok(_), Err(e)) => *hpas = Err(e),
-                (Err(_), _) => {}
-            }
+            let hpa = self.explained(input, lines.as_ref());
+            explained.borrow_mut().push(hpa.map(|hpa| (place, hpa)));
         };
         let fetched = fetch_all(
             session,
@@ -217,7 +211,10 @@ impl<'a> ListCommand<'a> {
                 }
             },
         };
-        let mut hpas = hpas.into_inner()?;
+        let mut hpas: Vec<_> = explained
+            .into_inner()
+            .into_iter()
+            .collect::<Result<_, Error>>()?;
         hpas.sort_by_key(|(place, _)| *place);
         let interrupted = code.map(|code| (code, progress.hpas()));
         Ok(Explained {
@@ -278,16 +275,15 @@ impl<'a> ListCommand<'a> {
             reference,
             ..
         } = explained;
-        let no_pass = || Listed {
-            namespace,
-            name,
-            reference,
-            result: Ok(None),
-        };
         let pass = if keeps {
             pass.and_then(|pass| Ok(Some(pass)))
         } else {
-            no_pass()
+            Listed {
+                namespace,
+                name,
+                reference,
+                result: Ok(None),
+            }
         };
         Ok(ListedHpa {
             text,
@@ -328,9 +324,9 @@ impl<'a> ListCommand<'a> {
                 [&*unwritten].into_iter().chain(lines).collect()
             }
             Some(Output::Yaml) => {
-                let all = hpas.iter().filter_map(|(_, hpa)| hpa.whole());
-                let all: Vec<Listed<&Pass>> = all.collect();
-                let list = all.iter().map(|pass| explanation(pass, watch)).collect();
+                let passes: Vec<Listed<&Pass>> =
+                    hpas.iter().filter_map(|(_, hpa)| hpa.whole()).collect();
+                let list = passes.iter().map(|pass| explanation(pass, watch)).collect();
                 structured::yaml(&ExplanationList(list))?
             }
             _ if hpas.is_empty() && interrupted.is_none() => {
@@ -349,9 +345,9 @@ impl<'a> ListCommand<'a> {
                     expected.as_ref(),
                 )
             }
-            wide => {
-                let wide = wide == Some(Output::Wide);
-                page::rows(&overview(cells, args.all_namespaces, wide), &SPARE, &layout)
+            None | Some(Output::Wide) => {
+                let overview = overview(cells, args.all_namespaces, args.output.is_some());
+                page::rows(&overview, &SPARE, &layout)
             }
         };
         let mut exit_code = 0;
@@ -527,30 +523,30 @@ fn explanation<'p, P: Borrow<Pass>>(
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.
 fn listed_json(hpas: &[(usize, ListedHpa)]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
-    let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
-    let errors: Vec<_> = errors.filter_map(|(_, hpa)| hpa.whole()).collect();
+    let failed: Vec<_> = hpas
+        .iter()
+        .filter(|(_, hpa)| hpa.pass.result.is_err())
+        .filter_map(|(_, hpa)| hpa.whole())
+        .collect();
     let watch = FindingsWatch {
         fail_on: Vec::new(),
         ignored: Vec::new(),
     };
-    let errors = errors.iter().map(|it| explanation(it, &watch)).collect();
+    let errors = failed.iter().map(|it| explanation(it, &watch)).collect();
     let frame = structured::json(&ExplanationList(errors))?;
-    let items = || {
-        hpas.iter()
-            .map(|(_, hpa)| hpa.text.trim_end())
-            .filter(|it| !it.is_empty())
-    };
-    let Some((head, tail)) = frame
-        .split_once(NO_ITEMS)
-        .filter(|_| items().next().is_some())
-    else {
+    let items: Vec<&str> = hpas
+        .iter()
+        .map(|(_, hpa)| hpa.text.trim_end())
+        .filter(|item| !item.is_empty())
+        .collect();
+    let Some((head, tail)) = frame.split_once(NO_ITEMS).filter(|_| !items.is_empty()) else {
         return Ok(frame);
     };
-    let length = items().map(|item| item.len() + item.len() / 4).sum();
+    let length = items.iter().map(|item| item.len() + item.len() / 4).sum();
     let mut text = String::with_capacity(length);
     text.push_str(head);
     text.push_str("\"items\": [");
-    for (place, item) in items().enumerate() {
+    for (place, item) in items.iter().enumerate() {
         text.push_str(if place == 0 { "" } else { "," });
         for line in item.lines() {
             text.push_str("\n    ");
@@ -573,9 +569,8 @@ fn save_all(path: &str, hpas: &[(usize, ListedHpa)]) -> Result<Vec<String>, Erro
     }
     write_saved(path, &Saved::of(&inputs, &[])?)?;
     let missing = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
-    let missing = missing.map(|(_, hpa)| hpa.pass.key());
     Ok(missing
-        .map(|key| format!("Warning: {key} was not saved to {path}"))
+        .map(|(_, hpa)| format!("Warning: {} was not saved to {path}", hpa.pass.key()))
         .collect())
 }
 

@@ -156,8 +156,8 @@ impl<'a> Query<'a> {
                     .iter()
                     .cloned()
                     .chain(way.session().warnings());
-                let warned = warned.map(|text| format!("Warning: {text}"));
                 warned
+                    .map(|text| format!("Warning: {text}"))
                     .chain(way.session().notes(self.flags.verbosity))
                     .collect()
             }
@@ -218,8 +218,8 @@ async fn ask(
     ];
     first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
     let asked = async {
-        let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
-        let answers: Vec<QueryAnswer> = answers.into_iter().map(|(_, answer)| answer).collect();
+        let answered = way.all_at_once(&keyed(&first), end, &progress).await?;
+        let answers: Vec<QueryAnswer> = answered.into_iter().map(|(_, answer)| answer).collect();
         let has_own = metrics.len() > stated.len();
         if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
             return Err(nothing(way, &wanted, seconds, end).await?);
@@ -234,20 +234,20 @@ async fn ask(
         let questions = wanted.questions(scraped, grid.step);
         let answered = way.answers(questions, grid, &progress).await?;
         let (metrics, name) = (metrics.clone(), way.name().to_owned());
-        let assembled = move || {
+        way.aside(move || {
             let mut load = assemble(&metrics, grid, &answered, &name)?;
             let notes = notes(&load, &metrics, grid.step, scraped, &answers);
             load.notes.splice(0..0, notes);
             Ok::<_, Error>(load)
-        };
-        way.aside(assembled).await?
+        })
+        .await?
     };
     let mut load = shown(asked, line, terminal).await?;
-    let first = first.into_iter().map(|(of, query)| LoadQuery {
+    let queries = first.into_iter().map(|(of, query)| LoadQuery {
         of: of.to_owned(),
         query,
     });
-    load.queries.splice(0..0, first);
+    load.queries.splice(0..0, queries);
     Ok(load)
 }
 
@@ -270,8 +270,9 @@ fn notes(
     };
     let copies = answers.get(2);
     let several = copies.and_then(|copies| several(copies.series.iter()));
-    let warned = warnings(answers.iter());
-    let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
+    let warned = warnings(answers.iter())
+        .into_iter()
+        .filter(|note| !load.notes.contains(note));
     [sampled].into_iter().chain(several).chain(warned).collect()
 }
 
@@ -348,16 +349,16 @@ const MOST_OF_NAMES: usize = 60_000;
 
 /// The ReplicaSets in an answer.
 fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
-    let names = answer
+    let found = answer
         .series
         .iter()
         .filter_map(|own| own.labels.get("replicaset"));
-    if names.clone().map(str::len).sum::<usize>() > MOST_OF_NAMES {
-        let count = names.count();
+    if found.clone().map(str::len).sum::<usize>() > MOST_OF_NAMES {
+        let count = found.count();
         let message = format!("the target had {count} ReplicaSets, too many for a query");
         return Err(Error::failed(message).hint("ask for less time: a later --since"));
     }
-    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    let mut names: Vec<String> = found.map(str::to_owned).collect();
     names.sort_unstable();
     Ok(names)
 }
@@ -406,15 +407,9 @@ pub(super) async fn replica_sets(
 fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
-        let shares = |other: &MetricSpec| {
-            spec.is_resource()
-                && other.is_resource()
-                && spec.name() == other.name()
-                && spec.container().is_some() != other.container().is_some()
-        };
         if metrics
             .iter()
-            .all(|other| other.id() != spec.id() && !shares(other))
+            .all(|other| other.id() != spec.id() && !share_usage(spec, other))
         {
             metrics.push(spec.clone());
         }
@@ -490,18 +485,26 @@ pub(super) fn stated(
 /// How many `=` are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
 
+/// Whether one of the two is about the usage of pods, and the other about that of their containers.
+fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
+    spec.is_resource()
+        && other.is_resource()
+        && spec.name() == other.name()
+        && spec.container().is_some() != other.container().is_some()
+}
+
 /// A header whose value is in a file.
 fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
-    // The value itself may have been typed, and must not be shown.
-    let form = || {
-        Error::usage("--prometheus-header: not of the form NAME=@FILE")
-            .hint("such as Authorization=@token; the value is in the file, not on the command line")
-    };
-    let (name, path) = text
+    let (name, path): (HeaderName, &str) = text
         .split_once("=@")
         .filter(|(_, path)| !path.is_empty())
-        .ok_or_else(form)?;
-    let name: HeaderName = name.parse().map_err(|_| form())?;
+        .and_then(|(name, path)| Some((name.parse().ok()?, path)))
+        .ok_or_else(|| {
+            // The value itself may have been typed, and must not be shown.
+            Error::usage("--prometheus-header: not of the form NAME=@FILE").hint(
+                "such as Authorization=@token; the value is in the file, not on the command line",
+            )
+        })?;
     let of_connection = [
         header::HOST,
         header::CONNECTION,
@@ -518,8 +521,8 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
         message: format!("--prometheus-header {name}: {}", e.message),
         ..e
     })?;
-    let value = String::from_utf8(bytes).unwrap_or_default();
-    let value = value.trim();
+    let read = String::from_utf8(bytes).unwrap_or_default();
+    let value = read.trim();
     let is_sendable = !value.is_empty() && value.bytes().all(|c| (b' '..0x7f).contains(&c));
     if !is_sendable {
         return Err(Error::usage(format!(
@@ -527,10 +530,10 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
         )));
     }
     let is_bare = name == header::AUTHORIZATION && !value.contains(' ');
-    let value = if is_bare {
+    let secret = if is_bare {
         format!("Bearer {value}")
     } else {
         value.to_owned()
     };
-    Ok((name, Secret::new(value)))
+    Ok((name, Secret::new(secret)))
 }

@@ -65,11 +65,11 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => {
             // Even an unreadable word must not fail; it matches nothing.
-            let words: Vec<String> = words
+            let readable: Vec<String> = words
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            Ok(complete::run(command_line(), &words))
+            Ok(complete::run(command_line(), &readable))
         }
     }
 }
@@ -82,21 +82,19 @@ fn misread(
     words: &[String],
     files: Option<&[String]>,
 ) -> Result<Answer, Error> {
-    let is_file = |word: &&String| {
-        let path = Path::new(word);
-        let may_exist = files.is_some_and(<[String]>::is_empty) && states_no_type(word);
-        file::is_listed(path) || (may_exist && path.exists())
-    };
     let file = words
         .iter()
         .filter(|_| files.is_some())
-        .find(is_file)
+        .find(|word| {
+            let path = Path::new(word);
+            let may_exist = files.is_some_and(<[String]>::is_empty) && states_no_type(word);
+            file::is_listed(path) || (may_exist && path.exists())
+        })
         .map(|word| format!("to read {word}, use -f {word}"));
-    let again = || {
-        let is_twice = words.len() > 1 && words.first().is_some_and(|word| word == verb);
-        is_twice.then(|| format!("the command has its verb already: leave out the second {verb}"))
-    };
-    let Some(hint) = file.or_else(again).or_else(|| meant_as_type(words)) else {
+    let is_twice = words.len() > 1 && words.first().is_some_and(|word| word == verb);
+    let again =
+        is_twice.then(|| format!("the command has its verb already: leave out the second {verb}"));
+    let Some(hint) = file.or(again).or_else(|| meant_as_type(words)) else {
         return answer;
     };
     match answer {
@@ -126,12 +124,12 @@ fn connected_whatever<T>(
 ) -> Result<(T, Vec<String>, Option<Error>), Error> {
     waited(async {
         let session = connect(args, &Environment::of_process(false)).await?;
-        let answer = ask(&session).await;
+        let asked = ask(&session).await;
         let warnings = session.warnings();
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
         messages.extend(session.notes(args.verbosity));
-        let answer = answer.map_err(|mut e| {
+        let answer = asked.map_err(|mut e| {
             e.notes.splice(0..0, messages.clone());
             e
         })?;
@@ -229,6 +227,22 @@ fn write_saved(path: &str, saved: &Saved<'_>) -> Result<(), Error> {
     output_file::replace(path, |out| saved.write(out))
 }
 
+/// A variable of the environment; an empty one is none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The width of a terminal.
+fn columns() -> usize {
+    let own = || comfy_table::Table::new().width().map(usize::from);
+    variable("COLUMNS")
+        .and_then(|columns| columns.parse().ok())
+        .or_else(own)
+        // A terminal that does not know its size says 0.
+        .filter(|columns| *columns > 0)
+        .unwrap_or(80)
+}
+
 /// What is known about where the answer goes.
 #[derive(Debug, Clone, Default)]
 pub struct Terminal {
@@ -254,23 +268,13 @@ impl Terminal {
     /// Examines standard output and the environment. `COLUMNS` takes precedence over the terminal's own width;
     /// anything but a terminal gets lines of any length.
     pub fn detect() -> Self {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(variable);
         let ascii = !locale.is_some_and(|locale| {
-            let locale = locale.to_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
+            let lowercase = locale.to_lowercase();
+            lowercase.contains("utf-8") || lowercase.contains("utf8")
         });
-        let columns = || {
-            let columns = variable("COLUMNS").and_then(|columns| columns.parse().ok());
-            let own = || comfy_table::Table::new().width().map(usize::from);
-            // A terminal that does not know its size says 0.
-            columns
-                .or_else(own)
-                .filter(|columns| *columns > 0)
-                .unwrap_or(80)
-        };
         let width = std::io::stdout().is_terminal().then(columns);
         let messages = std::io::stderr().is_terminal().then(columns);
         let rewrites = messages.is_some();

@@ -61,10 +61,10 @@ pub(super) async fn names(
     if let Some(hint) = all.unreadable() {
         return Err(Error::failed(message).hint(hint));
     }
-    let there = all
+    let there: Vec<String> = all
         .readable()
-        .map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
-    let there: Vec<String> = there.collect();
+        .map(|hpa| format!("{} ({})", hpa.name, hpa.reference()))
+        .collect();
     Err(Error::failed(message).hint(if there.is_empty() {
         "use -n for another namespace".to_owned()
     } else {

@@ -32,13 +32,13 @@ const STEP: i64 = 15;
 /// than `session`.
 pub(super) async fn past(
     query: &Query<'_>,
-    at: TimeArgument,
+    typed: TimeArgument,
     session: Option<&Session>,
     input: Input,
     terminal: &Terminal,
 ) -> Result<(Input, Vec<String>), Error> {
     let now = read(&input);
-    let at = at.before(now)?;
+    let at = typed.before(now)?;
     if at > now {
         return Err(Error::usage(format!(
             "--at {at} is later than {now}, when the HPA was read"
@@ -135,8 +135,8 @@ async fn ask(
             matching,
         };
         let (sets, owned) = replica_sets(way, &wanted, seconds, end).await?;
-        let queries = wanted.samples(seconds);
-        let answers = way.all_at_once(&queries, end, &progress).await?;
+        let samples = wanted.samples(seconds);
+        let answers = way.all_at_once(&samples, end, &progress).await?;
         let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
             Purpose::Metric(place) => {
                 let of = hpa.spec.metrics[*place].flag_name(&hpa.spec.metrics);
@@ -152,14 +152,18 @@ async fn ask(
         let sets_query = wanted
             .owned(seconds)
             .map(|query| (REPLICA_SETS.to_owned(), query));
-        let queries = queries
+        let of_samples = samples
             .into_iter()
             .map(|(_, of, query)| (of.to_owned(), query));
         let of_metrics = metrics
             .iter()
             .map(|own| (own.question.of.clone(), own.question.query.clone()));
-        let queries = sets_query.into_iter().chain(queries).chain(of_metrics);
-        let queries = queries.map(|(of, query)| LoadQuery { of, query }).collect();
+        let queries = sets_query
+            .into_iter()
+            .chain(of_samples)
+            .chain(of_metrics)
+            .map(|(of, query)| LoadQuery { of, query })
+            .collect();
         let origin = HistoryOrigin {
             source: way.name().to_owned(),
             queries,
@@ -181,8 +185,9 @@ fn history(
     metrics: &[Answered],
     origin: HistoryOrigin,
 ) -> Result<(History, HistoryOrigin), Error> {
-    let all = answers.iter().map(|(_, answer)| answer);
-    let all = all
+    let all = answers
+        .iter()
+        .map(|(_, answer)| answer)
         .chain(metrics.iter().map(|own| &own.answer))
         .chain([owned]);
     let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);

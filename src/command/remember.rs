@@ -48,23 +48,21 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
         }
     }
     if !args.recommendations.is_empty() {
-        let now = input.snapshot.now;
-        let recommended = |(replicas, age): &(i32, _)| {
-            let time = now.checked_sub(*age).map_err(|_| {
+        let mut recommendations = Vec::new();
+        for (replicas, age) in &args.recommendations {
+            let time = input.snapshot.now.checked_sub(*age).map_err(|_| {
                 Error::usage(format!(
                     "--recommendation {replicas}@{}: too old",
                     numbers::duration(*age)
                 ))
             })?;
-            Ok(Recommendation {
+            recommendations.push(Recommendation {
                 replicas: *replicas,
                 time,
-            })
-        };
-        let recommendations: Result<Vec<_>, Error> =
-            args.recommendations.iter().map(recommended).collect();
+            });
+        }
         let memory = input.stated_memory.get_or_insert_default();
-        memory.recommendations = recommendations?;
+        memory.recommendations = recommendations;
     }
     Ok(())
 }
@@ -82,18 +80,16 @@ pub(super) async fn watch(
     let namespace = session.namespace();
     let time = span.unsigned_abs();
     let begun = tokio::time::Instant::now();
-    let line = || {
-        let passed =
-            jiff::SignedDuration::from_secs(begun.elapsed().as_secs().try_into().unwrap_or(0));
-        format!(
-            "watching {namespace}/{name}: {} of {}",
-            numbers::duration(passed),
-            numbers::duration(span)
-        )
-    };
     shown(
         observe(session, namespace, name, time, EVERY),
-        line,
+        || {
+            let seconds = begun.elapsed().as_secs().try_into().unwrap_or(0);
+            format!(
+                "watching {namespace}/{name}: {} of {}",
+                numbers::duration(jiff::SignedDuration::from_secs(seconds)),
+                numbers::duration(span)
+            )
+        },
         terminal,
     )
     .await
@@ -115,21 +111,23 @@ pub(super) fn open_question(
     assumptions: Option<&Assumptions>,
     asked: &[OpenQuestion],
 ) -> Option<OpenQuestion> {
-    let is_assumed_open = |assumptions: &Assumptions| {
-        let assumed = assumptions.apply(pass.input.clone(), &pass.decision);
-        assumed.is_ok_and(|(assumed, _)| Pass::run(assumed).depends_on_history())
-    };
-    let depends = |question: &OpenQuestion| match question {
-        OpenQuestion::States => {
-            pass.depends_on_history() || assumptions.is_some_and(is_assumed_open)
-        }
-        OpenQuestion::TargetEvents => infer::trusts_events(&pass.input),
-    };
     let questions = [OpenQuestion::States, OpenQuestion::TargetEvents];
     questions
         .into_iter()
-        .filter(|it| !asked.contains(it))
-        .find(depends)
+        .filter(|question| !asked.contains(question))
+        .find(|question| match question {
+            OpenQuestion::States => {
+                pass.depends_on_history()
+                    || assumptions.is_some_and(|own| depends_on_history_with(own, pass))
+            }
+            OpenQuestion::TargetEvents => infer::trusts_events(&pass.input),
+        })
+}
+
+/// Whether the result would depend on the history if this were assumed.
+fn depends_on_history_with(assumptions: &Assumptions, pass: &Pass) -> bool {
+    let assumed = assumptions.apply(pass.input.clone(), &pass.decision);
+    assumed.is_ok_and(|(input, _)| Pass::run(input).depends_on_history())
 }
 
 /// Asks, and adds the answer to the input.

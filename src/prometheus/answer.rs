@@ -50,14 +50,14 @@ impl SeriesLabels {
 impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for SeriesLabels {
     /// Of two labels with the same name, the last one counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(labels: I) -> Self {
-        let labels = labels
+        let mut sorted: Vec<(Box<str>, Box<str>)> = labels
             .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        let mut labels: Vec<(Box<str>, Box<str>)> = labels.collect();
-        labels.reverse();
-        labels.sort_by(|(one, _), (other, _)| one.cmp(other));
-        labels.dedup_by(|(one, _), (other, _)| one == other);
-        Self(labels.into())
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        sorted.reverse();
+        sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sorted.dedup_by(|(one, _), (other, _)| one == other);
+        Self(sorted.into())
     }
 }
 
@@ -90,6 +90,15 @@ impl AnswerMemory {
     /// Whether something did not fit.
     fn is_exceeded(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// What is wrong with an answer that could not be read.
+    fn fault(&self, cause: String) -> QueryFault {
+        if self.is_exceeded() {
+            QueryFault::TooMuch
+        } else {
+            QueryFault::Odd(cause)
+        }
     }
 
     fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
@@ -301,12 +310,12 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
-        let mut all = Vec::new();
+        let mut warnings = Vec::new();
         while let Some(BorrowedText(warning)) = seq.next_element()? {
             self.0.take(AnswerMemory::WARNING)?;
-            all.push(start(&warning).to_owned());
+            warnings.push(start(&warning).to_owned());
         }
-        Ok(all)
+        Ok(warnings)
     }
 
     fn visit_unit<E>(self) -> Result<Vec<String>, E> {
@@ -338,13 +347,7 @@ fn start(text: &str) -> &str {
 ///
 /// The server says that something is wrong, it is no such server, or there is no more room.
 pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault> {
-    let odd = |cause: String| {
-        if room.is_exceeded() {
-            QueryFault::TooMuch
-        } else {
-            QueryFault::Odd(cause)
-        }
-    };
+    let odd = |cause: String| room.fault(cause);
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(QueryFault::Odd("it is not a JSON object".to_owned()));
     }
@@ -371,9 +374,9 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
         result,
     }) = data.filter(|_| status.0 == "success")
     else {
-        let status = status.0;
         return Err(QueryFault::Odd(format!(
-            "the status is {status:?}, without data"
+            "the status is {:?}, without data",
+            status.0
         )));
     };
     let series = match &*result_type.0 {
@@ -388,14 +391,14 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
         }
         other => return Err(QueryFault::Odd(format!("the result is a {other}"))),
     };
-    let mut all = Vec::new();
+    let mut all_warnings = Vec::new();
     for texts in warnings.into_iter().chain(infos) {
-        all.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
+        all_warnings.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
     }
-    all.extend(is_partial.then(|| "the answer is partial".to_owned()));
+    all_warnings.extend(is_partial.then(|| "the answer is partial".to_owned()));
     Ok(QueryAnswer {
         series,
-        warnings: all,
+        warnings: all_warnings,
     })
 }
 

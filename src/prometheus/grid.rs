@@ -30,13 +30,13 @@ impl Grid {
     ///
     /// There are fewer than two, or too many.
     pub fn new(since: Timestamp, until: Timestamp, step: SignedDuration) -> Result<Self, Error> {
-        let step = step.as_secs().max(1);
-        let start = -(-since.as_second()).div_euclid(step) * step;
-        let end = until.as_second().div_euclid(step) * step;
-        let count = (end - start) / step + 1;
+        let seconds = step.as_secs().max(1);
+        let start = -(-since.as_second()).div_euclid(seconds) * seconds;
+        let end = until.as_second().div_euclid(seconds) * seconds;
+        let count = (end - start) / seconds + 1;
         if end <= start {
             return Err(Error::usage(format!(
-                "there is no time between {since} and {until} for samples every {step}s"
+                "there is no time between {since} and {until} for samples every {seconds}s"
             ))
             .hint("--since must be before --until, by more than one --step"));
         }
@@ -46,7 +46,16 @@ impl Grid {
             ))
             .hint("use a longer --step, or a later --since"));
         }
-        Ok(Self { start, step, count })
+        Ok(Self {
+            start,
+            step: seconds,
+            count,
+        })
+    }
+
+    /// How many times there are.
+    pub(super) fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or_default()
     }
 
     /// Every Nth of the times, counted from the last.

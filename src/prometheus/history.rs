@@ -182,12 +182,13 @@ impl History {
         // When each pod of a name was created, with the first sample that says so.
         let mut created: BTreeMap<&str, BTreeMap<i64, i64>> = BTreeMap::new();
         for series in of_pods("kube_pod_created") {
-            let own = created.entry(label(series, "pod")).or_default();
+            let creations = created.entry(label(series, "pod")).or_default();
             for (time, value) in &series.points {
                 let Some(second) = second(*value) else {
                     continue;
                 };
-                own.entry(second)
+                creations
+                    .entry(second)
                     .and_modify(|first| *first = *time.min(first))
                     .or_insert(*time);
             }
@@ -197,10 +198,12 @@ impl History {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
             if queries::owns(target, replica_sets, kind, owner) {
                 let name = label(series, "pod");
-                let own = pods
+                let pods_of_name = pods
                     .entry(name)
                     .or_insert_with(|| namesakes(name, created.get(name)));
-                share(own, &series.points, |pod, points| pod.seen.add(points));
+                share(pods_of_name, &series.points, |pod, points| {
+                    pod.seen.add(points)
+                });
             }
             history.scrapes.add(&series.points);
         }
@@ -209,8 +212,12 @@ impl History {
                 share(own, &series.points, |pod, points| pod.add(series, points));
             }
         }
-        let pods = pods.into_values().flatten().map(|(_, pod)| pod);
-        history.pods = pods.filter(|pod| !pod.seen.is_empty()).collect();
+        history.pods = pods
+            .into_values()
+            .flatten()
+            .map(|(_, pod)| pod)
+            .filter(|pod| !pod.seen.is_empty())
+            .collect();
         let desired = queries::replicas(target).map(|own| own.desired);
         for series in all(Sampled::Target) {
             match name(series) {
@@ -226,12 +233,12 @@ impl History {
         }
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
-            let own = if exported.is_empty() {
+            let hpa_namespace = if exported.is_empty() {
                 label(series, "namespace")
             } else {
                 exported
             };
-            if own == hpa.namespace && name(series) == CONTROLLER_DESIRED {
+            if hpa_namespace == hpa.namespace && name(series) == CONTROLLER_DESIRED {
                 history.desired.add(&series.points);
             }
         }
@@ -331,32 +338,30 @@ impl PodHistory {
 /// Returns the pods of a name, each with the time from which on samples of the name are its own. `created` is
 /// when they were created, with the first sample that says so: labels with the uid may have been dropped.
 fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
-    let created: Vec<(i64, i64)> = created
-        .into_iter()
-        .flatten()
-        .map(|(a, b)| (*a, *b))
-        .collect();
-    let pod = |created, replaced| PodHistory {
-        name: name.into(),
-        created,
-        replaced,
-        ..PodHistory::default()
-    };
-    if created.is_empty() {
-        return vec![(i64::MIN, pod(None, None))];
-    }
-    let each = created.iter().enumerate().map(|(place, (second, seen))| {
-        let since = if place == 0 {
+    let mut pods = Vec::new();
+    let mut creations = created.into_iter().flatten().peekable();
+    while let Some((second, seen)) = creations.next() {
+        let since = if pods.is_empty() {
             i64::MIN
         } else {
             (second * 1000).min(*seen)
         };
-        (
-            since,
-            pod(Some(*second), created.get(place + 1).map(|(next, _)| *next)),
-        )
-    });
-    each.collect()
+        let pod = PodHistory {
+            name: name.into(),
+            created: Some(*second),
+            replaced: creations.peek().map(|(next, _)| **next),
+            ..PodHistory::default()
+        };
+        pods.push((since, pod));
+    }
+    if pods.is_empty() {
+        let pod = PodHistory {
+            name: name.into(),
+            ..PodHistory::default()
+        };
+        pods.push((i64::MIN, pod));
+    }
+    pods
 }
 
 /// Gives each pod of a name its own points.

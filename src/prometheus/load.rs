@@ -54,6 +54,11 @@ pub fn assemble(
     answered: &[Answered],
     source: &str,
 ) -> Result<Load, Error> {
+    let recording = Recording {
+        metrics,
+        grid,
+        answered,
+    };
     let mut load = Load {
         source: source.to_owned(),
         ..Load::default()
@@ -66,63 +71,25 @@ pub fn assemble(
         });
     }
     load.notes = warnings(answered.iter().map(|own| &own.answer));
-    let of = |purpose| answered.iter().find(|own| own.question.purpose == purpose);
-    let column = |purpose| of(purpose).map_or(Ok(Vec::new()), |own| single(own, grid));
-    let mut cells: Vec<Vec<Option<String>>> = Vec::new();
-    for (place, spec) in metrics.iter().enumerate() {
-        let Some(own) = of(Purpose::Metric(place)) else {
-            continue;
-        };
-        load.columns.push(spec.flag_name(metrics));
-        let values = single(own, grid)?;
-        if values.iter().all(Option::is_none) {
-            return Err(no_samples(own, grid));
-        }
-        let cell = |(place, value): (usize, &Option<f64>)| match value {
-            None => Ok(None),
-            Some(value) => amount(spec, *value).map(Some).map_err(|why| {
-                let (of, time) = (&own.question.of, grid.time(place));
-                Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
-            }),
-        };
-        cells.push(
-            values
-                .iter()
-                .enumerate()
-                .map(cell)
-                .collect::<Result<_, _>>()?,
-        );
-    }
-    let (replicas, ready) = (column(Purpose::Replicas)?, column(Purpose::Ready)?);
-    for (name, values) in [("replicas", &replicas), ("ready", &ready)] {
-        let whole =
-            |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
-        let mut known = values
-            .iter()
-            .enumerate()
-            .filter_map(|(at, it)| Some((at, (*it)?)));
-        if let Some((at, value)) = known.find(|(_, value)| !whole(*value)) {
-            let time = grid.time(at);
-            return Err(Error::failed(format!(
-                "the query for {name} gives {value} at {time}: it is not a number of pods"
-            )));
-        }
-    }
+    load.columns.push("time".to_owned());
+    let mut cells = recording.cells(&mut load.columns)?;
+    let replicas = recording.column(Purpose::Replicas)?;
+    let ready = recording.column(Purpose::Ready)?;
+    pods_only("replicas", &replicas, grid)?;
+    pods_only("ready", &ready, grid)?;
     // At 0 the controller does nothing until someone else scales up.
     let zero = |row: usize| replicas.get(row).copied().flatten() == Some(0.0);
-    let awake = (0..replicas.len()).find(|row| !zero(*row) && replicas[*row].is_some());
-    let awake = awake.filter(|_| {
-        let first = replicas.iter().position(Option::is_some);
-        first.is_some_and(zero)
-    });
-    let has = |row: usize| {
-        awake.is_none_or(|awake| row >= awake) && cells.iter().any(|column| column[row].is_some())
+    let awake = (0..replicas.len())
+        .find(|row| !zero(*row) && replicas[*row].is_some())
+        .filter(|_| {
+            let first = replicas.iter().position(Option::is_some);
+            first.is_some_and(zero)
+        });
+    let has = |row: &usize| {
+        awake.is_none_or(|awake| *row >= awake) && cells.iter().any(|column| column[*row].is_some())
     };
-    let rows: Vec<usize> = (0..usize::try_from(grid.count).unwrap_or_default()).collect();
-    let (Some(&first), Some(&last)) = (
-        rows.iter().find(|row| has(**row)),
-        rows.iter().rfind(|row| has(**row)),
-    ) else {
+    let rows = 0..grid.len();
+    let (Some(first), Some(last)) = (rows.clone().find(has), rows.clone().rfind(has)) else {
         return Err(Error::usage("there is no metric to ask Prometheus for")
             .hint("name a query with --query METRIC=PROMQL"));
     };
@@ -141,39 +108,131 @@ pub fn assemble(
             load.notes.push(LoadNote::NotRecorded(part));
         }
     }
-    let mut marks = Marks {
-        step: grid.step,
-        texts: BTreeMap::new(),
-    };
-    // Where outdated pods stay as they are, none is replaced.
-    marks.last(&column(Purpose::Outdated)?, true, |_| "rollout".to_owned());
-    marks.last(&column(Purpose::Restarts)?, false, |count| match count {
-        count if count < 1.5 => "1 restart".to_owned(),
-        count => format!("{count} restarts"),
-    });
-    let zeros: Column = replicas
-        .iter()
-        .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
-        .collect();
-    marks.last(&zeros, false, |_| "0 replicas".to_owned());
-    marks.rises(&column(Purpose::Template)?, "rollout");
-    marks.by_hand(&replicas, &column(Purpose::Desired)?);
-    let mut targets: Vec<(String, Vec<Option<String>>)> = Vec::new();
-    let fields = vec![
-        ("minReplicas".to_owned(), column(Purpose::MinReplicas)?),
-        ("maxReplicas".to_owned(), column(Purpose::MaxReplicas)?),
-    ];
-    if let Some(own) = of(Purpose::Targets) {
+    let mut marks = recording.marks(&replicas)?;
+    for (field, values) in recording.fields()? {
+        load.notes.extend(marks.changes(&field, &values, grid));
+    }
+    recording.measure(&mut load)?;
+    let has_marks = marks.texts.range(first..=last).next().is_some();
+    let (names, counts): (Vec<&str>, Vec<Column>) = [("replicas", replicas), ("ready", ready)]
+        .into_iter()
+        .filter(|(_, values)| values.iter().any(Option::is_some))
+        .unzip();
+    load.columns.extend(names.into_iter().map(str::to_owned));
+    load.columns.extend(has_marks.then(|| "spec".to_owned()));
+    for row in first..=last {
+        let values = cells
+            .iter_mut()
+            .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
+        let pods = counts
+            .iter()
+            .map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
+        let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
+        load.rows.push(
+            std::iter::once(grid.time(row).to_string())
+                .chain(values)
+                .chain(pods)
+                .chain(mark),
+        );
+    }
+    Ok(load)
+}
+
+/// What was recorded of some metrics and their pods.
+struct Recording<'r> {
+    metrics: &'r [MetricSpec],
+    grid: Grid,
+    answered: &'r [Answered],
+}
+
+impl Recording<'_> {
+    fn of(&self, purpose: Purpose) -> Option<&Answered> {
+        self.answered
+            .iter()
+            .find(|own| own.question.purpose == purpose)
+    }
+
+    /// The values of what was asked for; none if it was not.
+    fn column(&self, purpose: Purpose) -> Result<Column, Error> {
+        self.of(purpose)
+            .map_or(Ok(Vec::new()), |own| single(own, self.grid))
+    }
+
+    /// The values of the metrics that were asked for, as a metrics API would say them, with their names in `columns`.
+    fn cells(&self, columns: &mut Vec<String>) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let mut cells = Vec::new();
+        for (place, spec) in self.metrics.iter().enumerate() {
+            let Some(own) = self.of(Purpose::Metric(place)) else {
+                continue;
+            };
+            columns.push(spec.flag_name(self.metrics));
+            let values = single(own, self.grid)?;
+            if values.iter().all(Option::is_none) {
+                return Err(no_samples(own, self.grid));
+            }
+            let mut column = vec![None; values.len()];
+            for (row, value) in known(&values) {
+                column[row] = Some(amount(spec, *value).map_err(|why| {
+                    let (of, time) = (&own.question.of, self.grid.time(row));
+                    Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+                })?);
+            }
+            cells.push(column);
+        }
+        Ok(cells)
+    }
+
+    /// What changed other than the load and the HPA's spec.
+    fn marks(&self, replicas: &Column) -> Result<Marks, Error> {
+        let mut marks = Marks {
+            step: self.grid.step,
+            texts: BTreeMap::new(),
+        };
+        // Where outdated pods stay as they are, none is replaced.
+        marks.last(&self.column(Purpose::Outdated)?, true, |_| {
+            "rollout".to_owned()
+        });
+        marks.last(
+            &self.column(Purpose::Restarts)?,
+            false,
+            |count| match count {
+                count if count < 1.5 => "1 restart".to_owned(),
+                count => format!("{count} restarts"),
+            },
+        );
+        let zeros: Column = replicas
+            .iter()
+            .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
+            .collect();
+        marks.last(&zeros, false, |_| "0 replicas".to_owned());
+        marks.rises(&self.column(Purpose::Template)?, "rollout");
+        marks.by_hand(replicas, &self.column(Purpose::Desired)?);
+        Ok(marks)
+    }
+
+    /// Fields of the HPA's spec, as they were at each time.
+    fn fields(&self) -> Result<Vec<(String, Vec<Option<String>>)>, Error> {
+        let mut fields = Vec::new();
+        for (field, purpose) in [
+            ("minReplicas", Purpose::MinReplicas),
+            ("maxReplicas", Purpose::MaxReplicas),
+        ] {
+            let values = self.column(purpose)?.into_iter();
+            let texts = values.map(|it| it.map(|it| it.to_string()));
+            fields.push((field.to_owned(), texts.collect()));
+        }
+        let Some(own) = self.of(Purpose::Targets) else {
+            return Ok(fields);
+        };
         let mut types: BTreeMap<&str, Vec<(&str, Column)>> = BTreeMap::new();
         for series in &own.answer.series {
             let label = |name: &str| series.labels.get(name).unwrap_or_default();
-            let of_type = (label("metric_target_type"), values(series, own, grid)?);
+            let of_type = (label("metric_target_type"), values(series, own, self.grid)?);
             types.entry(label("metric_name")).or_default().push(of_type);
         }
         for (name, own) in types {
-            let field = format!("target of {name}");
             // A target of another type is another series.
-            let texts = (0..rows.len()).map(|row| {
+            let texts = (0..self.grid.len()).map(|row| {
                 let (type_, value) = own
                     .iter()
                     .find_map(|(type_, it)| Some((*type_, it[row]?)))?;
@@ -183,84 +242,70 @@ pub fn assemble(
                     type_ => format!("{value} ({type_})"),
                 })
             });
-            targets.push((field, texts.collect()));
+            fields.push((format!("target of {name}"), texts.collect()));
+        }
+        Ok(fields)
+    }
+
+    /// Adds what was measured of the pods besides the load.
+    fn measure(&self, load: &mut Load) -> Result<(), Error> {
+        if let Some(own) = self.of(Purpose::Unmeasured) {
+            let counts = single(own, own.grid)?;
+            let lost = counts
+                .iter()
+                .flatten()
+                .filter(|count| **count > 0.0)
+                .count();
+            let share = lost as f64 / counts.len().max(1) as f64;
+            load.notes
+                .extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
+        }
+        if let Some(own) = self.of(Purpose::Started)
+            && let Some((pods, took)) = started(&own.answer)
+        {
+            load.ready_after = Some(GoDuration(took));
+            load.notes.push(LoadNote::Started {
+                pods,
+                took: GoDuration(took),
+            });
+        }
+        if let Some(own) = self.of(Purpose::Measured)
+            && let Some((pods, took)) = started(&own.answer)
+        {
+            load.metrics_after = Some(GoDuration(took.plus(API)));
+            load.notes.push(LoadNote::Measured {
+                pods,
+                took: GoDuration(took),
+            });
+        }
+        for (place, spec) in self.metrics.iter().enumerate() {
+            if let Some(own) = self.of(Purpose::Requests(place)) {
+                let values = single(own, own.grid)?;
+                load.notes.extend(requests(spec, self.metrics, &values));
+            }
+        }
+        if let Some(own) = self.of(Purpose::Throttled) {
+            let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
+            let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+            load.notes
+                .extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that values are numbers of pods.
+fn pods_only(name: &str, values: &Column, grid: Grid) -> Result<(), Error> {
+    let whole = |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
+    match known(values).into_iter().find(|(_, value)| !whole(**value)) {
+        None => Ok(()),
+        Some((row, value)) => {
+            let time = grid.time(row);
+            Err(Error::failed(format!(
+                "the query for {name} gives {value} at {time}: it is not a number of pods"
+            )))
         }
     }
-    let texts = |(field, values): (String, Column)| {
-        (
-            field,
-            values
-                .into_iter()
-                .map(|it| it.map(|it| it.to_string()))
-                .collect::<Vec<_>>(),
-        )
-    };
-    for (field, values) in fields.into_iter().map(texts).chain(targets) {
-        load.notes.extend(marks.changes(&field, &values, grid));
-    }
-    if let Some(own) = of(Purpose::Unmeasured) {
-        let known = single(own, own.grid)?;
-        let lost = known.iter().flatten().filter(|count| **count > 0.0).count();
-        let share = lost as f64 / known.len().max(1) as f64;
-        load.notes
-            .extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
-    }
-    if let Some(own) = of(Purpose::Started)
-        && let Some((pods, took)) = started(&own.answer)
-    {
-        load.ready_after = Some(GoDuration(took));
-        load.notes.push(LoadNote::Started {
-            pods,
-            took: GoDuration(took),
-        });
-    }
-    if let Some(own) = of(Purpose::Measured)
-        && let Some((pods, took)) = started(&own.answer)
-    {
-        load.metrics_after = Some(GoDuration(took.plus(API)));
-        load.notes.push(LoadNote::Measured {
-            pods,
-            took: GoDuration(took),
-        });
-    }
-    for (place, spec) in metrics.iter().enumerate() {
-        let Some(own) = of(Purpose::Requests(place)) else {
-            continue;
-        };
-        load.notes
-            .extend(requests(spec, metrics, &single(own, own.grid)?));
-    }
-    if let Some(own) = of(Purpose::Throttled) {
-        let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
-        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        load.notes
-            .extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
-    }
-    load.columns.insert(0, "time".to_owned());
-    let has_marks = marks.texts.range(first..=last).next().is_some();
-    let counts = [("replicas", replicas), ("ready", ready)];
-    let counts = counts
-        .into_iter()
-        .filter(|(_, values)| values.iter().any(Option::is_some));
-    let (names, counts): (Vec<&str>, Vec<Column>) = counts.unzip();
-    load.columns.extend(names.into_iter().map(str::to_owned));
-    load.columns.extend(has_marks.then(|| "spec".to_owned()));
-    for row in first..=last {
-        let values = cells
-            .iter_mut()
-            .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
-        let counts = counts
-            .iter()
-            .map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
-        let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
-        load.rows.push(
-            std::iter::once(grid.time(row).to_string())
-                .chain(values)
-                .chain(counts)
-                .chain(mark),
-        );
-    }
-    Ok(load)
 }
 
 /// How many warnings of the server are listed.
@@ -268,14 +313,14 @@ const LISTED: usize = 3;
 
 /// What the server warns of, each once.
 pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadNote> {
-    let mut all: Vec<&String> = Vec::new();
+    let mut unique: Vec<&String> = Vec::new();
     for warning in answers.flat_map(|answer| &answer.warnings) {
-        if !all.contains(&warning) {
-            all.push(warning);
+        if !unique.contains(&warning) {
+            unique.push(warning);
         }
     }
-    let more = all.len().saturating_sub(LISTED);
-    let shown = all
+    let more = unique.len().saturating_sub(LISTED);
+    let shown = unique
         .into_iter()
         .take(LISTED)
         .map(|text| LoadNote::Warning(text.clone()));
@@ -325,13 +370,6 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         let key = ["__name__", "pod", "container"].map(|label| series.labels.get(label));
         containers.entry(key).or_default().push(series);
     }
-    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
-    let meet = |one: &Series, other: &Series| {
-        let (Some(one), Some(other)) = (span(one), span(other)) else {
-            return false;
-        };
-        one.0 < other.1 && other.0 < one.1
-    };
     containers
         .values()
         .flat_map(|all| all.windows(2))
@@ -350,6 +388,15 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
                 values,
             })
         })
+}
+
+/// Whether there were samples of both series at the same time.
+fn meet(one: &Series, other: &Series) -> bool {
+    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
+    let (Some((start, end)), Some((other_start, other_end))) = (span(one), span(other)) else {
+        return false;
+    };
+    start < other_end && other_start < end
 }
 
 /// Labels by which servers that scrape the same commonly tell their series apart.
@@ -400,10 +447,11 @@ fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec
             }
         }
     }
-    let labels = labels
+    labels
         .into_iter()
-        .map(|(label, (values, _))| (label, values));
-    labels.filter(|(_, values)| values.len() > 1).collect()
+        .map(|(label, (values, _))| (label, values))
+        .filter(|(_, values)| values.len() > 1)
+        .collect()
 }
 
 fn owned(values: &[&str]) -> Vec<String> {
@@ -431,14 +479,14 @@ fn no_samples(own: &Answered, grid: Grid) -> Error {
 /// The values of the only series of an answer; all missing if it has no series.
 fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
     match &own.answer.series[..] {
-        [] => Ok(vec![None; usize::try_from(grid.count).unwrap_or_default()]),
+        [] => Ok(vec![None; grid.len()]),
         [series] => values(series, own, grid),
         more => Err(not_one(&own.question.of, more)),
     }
 }
 
 fn values(series: &Series, own: &Answered, grid: Grid) -> Result<Column, Error> {
-    let mut values = vec![None; usize::try_from(grid.count).unwrap_or_default()];
+    let mut values = vec![None; grid.len()];
     for (millis, value) in &series.points {
         let place = grid.place(*millis).ok_or_else(|| {
             Error::failed(format!(
@@ -497,11 +545,11 @@ struct Marks {
 
 impl Marks {
     fn add(&mut self, row: usize, text: &str) {
-        let own = self.texts.entry(row).or_default();
-        if own.split("; ").all(|other| other != text) {
-            let separator = if own.is_empty() { "" } else { "; " };
-            *own += separator;
-            *own += text;
+        let marked = self.texts.entry(row).or_default();
+        if marked.split("; ").all(|other| other != text) {
+            let separator = if marked.is_empty() { "" } else { "; " };
+            *marked += separator;
+            *marked += text;
         }
     }
 
@@ -535,10 +583,7 @@ impl Marks {
     /// Marks where the replicas became others than the HPA desired. If it desires them one sample later, it
     /// was scraped between two of its writes.
     fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
-        let differs = |row: usize| {
-            let (own, other) = (replicas.get(row).copied()??, desired.get(row).copied()??);
-            (own != other).then_some(own)
-        };
+        let differs = |row| differing_at(row, replicas, desired);
         for row in 1..replicas.len() {
             let count = differs(row).filter(|count| *count > 0.0 && differs(row - 1).is_none());
             let Some(count) = count else { continue };
@@ -569,14 +614,24 @@ impl Marks {
     }
 }
 
-/// The values that are known, each with its row and the one before.
-fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
-    let known = values
+/// The replicas in a row, if they are known to differ from those desired.
+fn differing_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -> Option<f64> {
+    let (own, other) = (replicas.get(row).copied()??, desired.get(row).copied()??);
+    (own != other).then_some(own)
+}
+
+/// The values that are known, each with its row.
+fn known<T>(values: &[Option<T>]) -> Vec<(usize, &T)> {
+    values
         .iter()
         .enumerate()
-        .filter_map(|(row, value)| Some((row, value.as_ref()?)));
-    let known: Vec<(usize, &T)> = known.collect();
-    known
+        .filter_map(|(row, value)| Some((row, value.as_ref()?)))
+        .collect()
+}
+
+/// The values that are known, each with its row and the one before.
+fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
+    known(values)
         .windows(2)
         .map(|pair| (pair[1].0, pair[0].1, pair[1].1))
         .collect()
@@ -584,14 +639,16 @@ fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
 
 /// Of how many new pods it is known when they became ready, and the median of how long that took.
 fn started(answer: &QueryAnswer) -> Option<(usize, SignedDuration)> {
-    let least = |series: &Series| {
-        let times = series.points.iter().map(|(_, value)| *value);
+    let mut times: Vec<f64> = answer
+        .series
+        .iter()
         // One that lost its readiness again shows the last time.
-        times
-            .min_by(f64::total_cmp)
-            .filter(|value| (0.0..1e6).contains(value))
-    };
-    let mut times: Vec<f64> = answer.series.iter().filter_map(least).collect();
+        .filter_map(|series| {
+            let times = series.points.iter().map(|(_, value)| *value);
+            times.min_by(f64::total_cmp)
+        })
+        .filter(|time| (0.0..1e6).contains(time))
+        .collect();
     times.sort_unstable_by(f64::total_cmp);
     let median = times.get(times.len() / 2)?;
     Some((

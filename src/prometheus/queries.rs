@@ -211,7 +211,7 @@ impl LoadRequest<'_> {
         let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
         let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
-        let mut all = vec![
+        let mut samples = vec![
             (Sampled::Pods, "the pods", pods),
             (Sampled::Usage, "usage", usage),
             (
@@ -227,28 +227,30 @@ impl LoadRequest<'_> {
         ];
         if let Some(own) = replicas(&self.hpa.spec.scale_target_ref) {
             let names = format!("{}|{}", own.desired, own.status);
-            all.push((
+            samples.push((
                 Sampled::Target,
                 "replicas",
                 named(self.of_target(""), &names),
             ));
         }
-        all
+        samples
+    }
+
+    /// Returns a question, with the query that was stated for it, if one was.
+    fn question(&self, purpose: Purpose, of: &str, query: String) -> Question {
+        let stated = self.stated.iter().find(|(own, _)| *own == purpose);
+        Question {
+            purpose,
+            of: of.to_owned(),
+            query: stated.map_or(query, |(_, stated)| stated.clone()),
+        }
     }
 
     /// Everything that is asked for, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
         let state = scraped.state_window();
-        let mut all: Vec<Question> = Vec::new();
-        let mut ask = |purpose, of: &str, query: String| {
-            let stated = self.stated.iter().find(|(own, _)| *own == purpose);
-            let query = stated.map_or(query, |(_, stated)| stated.clone());
-            all.push(Question {
-                purpose,
-                of: of.to_owned(),
-                query,
-            });
-        };
+        let mut questions: Vec<Question> = Vec::new();
+        let mut ask = |purpose, of: &str, query| questions.push(self.question(purpose, of, query));
         for (place, spec) in self.metrics.iter().enumerate() {
             let purpose = Purpose::Metric(place);
             let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
@@ -265,12 +267,7 @@ impl LoadRequest<'_> {
         let (desired, ready) = self.record(state);
         ask(Purpose::Replicas, "replicas", desired);
         ask(Purpose::Ready, "ready", ready);
-        let hpa_series = |name: &str| {
-            fresh(
-                &self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")),
-                state,
-            )
-        };
+        let hpa_series = |name: &str| fresh(&self.of_hpa(name), state);
         // The controller's own word is scraped where its target's namespace may hide the HPA's.
         let Hpa {
             name, namespace, ..
@@ -282,7 +279,7 @@ impl LoadRequest<'_> {
             );
             format!("max({})", fresh(&series, state))
         });
-        let desired = hpa_series("status_desired_replicas");
+        let desired = hpa_series("kube_horizontalpodautoscaler_status_desired_replicas");
         ask(
             Purpose::Desired,
             "replicas by hand",
@@ -291,19 +288,22 @@ impl LoadRequest<'_> {
         ask(
             Purpose::MinReplicas,
             "minReplicas",
-            format!("max({})", hpa_series("spec_min_replicas")),
+            format!(
+                "max({})",
+                hpa_series("kube_horizontalpodautoscaler_spec_min_replicas")
+            ),
         );
         ask(
             Purpose::MaxReplicas,
             "maxReplicas",
-            format!("max({})", hpa_series("spec_max_replicas")),
+            format!("max({})", hpa_series(MAX_REPLICAS)),
         );
         ask(
             Purpose::Targets,
             "targets",
             format!(
                 "max by (metric_name, metric_target_type) ({})",
-                hpa_series("spec_target_metric")
+                hpa_series("kube_horizontalpodautoscaler_spec_target_metric")
             ),
         );
         let target = &hpa.spec.scale_target_ref;
@@ -411,7 +411,7 @@ impl LoadRequest<'_> {
             );
             ask(Purpose::Throttled, "throttling", query);
         }
-        all
+        questions
     }
 
     /// What the pods use together; none for what neither cAdvisor nor kube-state-metrics knows.
@@ -528,20 +528,16 @@ impl LoadRequest<'_> {
     /// The same with a function of each series.
     fn pods_as(&self, of: impl Fn(String) -> String) -> String {
         let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
-        let direct = || {
-            of(self.of_pods(
-                "kube_pod_owner",
-                &[("owner_kind", kind), ("owner_name", name)],
-            ))
-        };
-        let through = || {
-            let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
-            of(with(owned, "owner_name", &self.replica_sets()))
-        };
+        let direct = of(self.of_pods(
+            "kube_pod_owner",
+            &[("owner_kind", kind), ("owner_name", name)],
+        ));
+        let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
+        let through = of(with(owned, "owner_name", &self.replica_sets()));
         match workload(&self.hpa.spec.scale_target_ref) {
-            WorkloadKind::Deployment => through(),
-            WorkloadKind::Other => format!("({} or {})", direct(), through()),
-            _ => direct(),
+            WorkloadKind::Deployment => through,
+            WorkloadKind::Other => format!("({direct} or {through})"),
+            _ => direct,
         }
     }
 
@@ -549,17 +545,16 @@ impl LoadRequest<'_> {
     /// because servers and proxies limit the length of a query; a plain list is faster for servers to match.
     fn replica_sets(&self) -> String {
         const MANY: usize = 50;
-        let all = self.replica_sets;
-        let begin_with = |start: &str| all.iter().all(|name| name.starts_with(start));
-        let starts = all
+        let sets = self.replica_sets;
+        let begin_with = |start: &str| sets.iter().all(|name| name.starts_with(start));
+        let shared = sets
             .first()
             .into_iter()
-            .flat_map(|first| first.char_indices().rev().map(|(end, _)| &first[..end]));
-        let shared = starts
-            .filter(|_| all.len() > MANY)
-            .find(|start| begin_with(start));
-        let shared = shared.unwrap_or_default();
-        let names: Vec<String> = all
+            .flat_map(|first| first.char_indices().rev().map(|(end, _)| &first[..end]))
+            .filter(|_| sets.len() > MANY)
+            .find(|start| begin_with(start))
+            .unwrap_or_default();
+        let names: Vec<String> = sets
             .iter()
             .map(|name| literal(&name[shared.len()..]))
             .collect();
@@ -651,11 +646,11 @@ fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
 
 /// `name{label="value"}`.
 fn selector(name: &str, labels: &[(&str, &str)]) -> String {
-    let labels: Vec<String> = labels
+    let matchers: Vec<String> = labels
         .iter()
         .map(|(label, value)| format!("{label}={}", quote(value)))
         .collect();
-    format!("{name}{{{}}}", labels.join(","))
+    format!("{name}{{{}}}", matchers.join(","))
 }
 
 /// The same series with one more condition.
@@ -754,13 +749,10 @@ pub fn interval(scrapes: f64) -> Option<i64> {
         return None;
     }
     let (least, most) = (SPAN / (scrapes + 1.0), SPAN / (scrapes - 1.0));
-    let round = |unit: i64| {
-        let up = (least / unit as f64).floor() as i64 * unit + unit;
-        ((up as f64) <= most).then_some(up)
-    };
     [60, 30, 15, 10, 5, 1]
         .into_iter()
-        .find_map(round)
+        .map(|unit| (least / unit as f64).floor() as i64 * unit + unit)
+        .find(|round| (*round as f64) <= most)
         .or(Some((SPAN / scrapes).round() as i64))
 }
 

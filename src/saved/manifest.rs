@@ -10,7 +10,7 @@ use crate::apiserver::convert::{
     HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
 };
 use crate::apiserver::metadata::ObjectMeta;
-use crate::apiserver::validate;
+use crate::apiserver::validate::{self, Cause};
 use crate::args::Validate;
 use crate::error::Error;
 use crate::keda::{self, KedaHpa, Refused};
@@ -38,32 +38,33 @@ impl WorkloadManifest {
         objects: impl Iterator<Item = (&'o Workload, &'o Option<Undecoded>)>,
         validate: Validate,
     ) -> Vec<Self> {
-        let read = |(object, whole): (&Workload, &Option<Undecoded>)| {
-            let mut object = object.clone();
-            if object.template_of.is_some() {
+        let mut all = Vec::new();
+        for (object, whole) in objects {
+            let Some(whole) = whole else { continue };
+            let mut written = object.clone();
+            if written.template_of.is_some() {
                 // It is judged as it is written.
-                object.template = None;
+                written.template = None;
             }
-            Some(Self::read(object, whole.as_ref()?, validate))
-        };
-        let mut all: Vec<Self> = objects.filter_map(read).collect();
+            all.push(Self::read(written, whole, validate));
+        }
         for place in 0..all.len() {
             let rollout = &all[place].object;
             if rollout.template_of.is_none() {
                 continue;
             }
-            let of = all
+            let referenced = all
                 .iter()
                 .find(|it| it.object.is_template_of(rollout))
                 .cloned();
-            let Some(of) = of.filter(|it| it.object.template.is_some()) else {
+            let Some(referenced) = referenced.filter(|it| it.object.template.is_some()) else {
                 continue;
             };
-            let own = &mut all[place];
-            own.object.resolve(&of.object);
-            own.bare_cores = of.bare_cores;
-            own.notes = own.notes.clone().and_then(|mut notes| {
-                notes.extend(of.notes?);
+            let manifest = &mut all[place];
+            manifest.object.resolve(&referenced.object);
+            manifest.bare_cores = referenced.bare_cores;
+            manifest.notes = manifest.notes.clone().and_then(|mut notes| {
+                notes.extend(referenced.notes?);
                 Ok(notes)
             });
         }
@@ -71,46 +72,46 @@ impl WorkloadManifest {
     }
 
     fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
-        let Undecoded { origin, json, .. } = whole;
-        let place = format!("{origin}: {}", object.reference());
-        let mut bare_cores = Vec::new();
-        let mut read = || {
-            let whole: Json =
-                decode(json.expose()).map_err(|e| Error::usage(format!("{place}: {e}")))?;
-            let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
-            let mut notes = ignored(&unknown, &place, validate)?;
-            let served = match &*object.group {
-                "argoproj.io" => "argoproj.io/v1alpha1",
-                "apps" => "apps/v1",
-                _ => "v1",
-            };
-            let stated = whole["apiVersion"].as_str().unwrap_or_default();
-            if stated != served && !is_admitted(&whole) {
-                let hint = format!("write it in {served}");
-                notes.push(not_served(
-                    &place,
-                    &object.kind,
-                    stated,
-                    served,
-                    &hint,
-                    validate,
-                )?);
-            }
-            bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
-            let causes = validate::workload(&object, &whole);
-            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-            if causes.is_empty() {
-                Ok(notes)
-            } else {
-                Err(Error::usage(format!("{place}: {}", causes.join("; "))).hint(REJECTED))
-            }
-        };
-        let notes = read();
-        Self {
-            notes,
-            bare_cores,
-            origin: origin.clone(),
+        let mut manifest = Self {
+            notes: Ok(Vec::new()),
+            bare_cores: Vec::new(),
+            origin: whole.origin.clone(),
             object,
+        };
+        manifest.notes = manifest.judge(whole.json.expose(), validate);
+        manifest
+    }
+
+    /// Returns what is to be said of it, and notes its bare cores if it gets that far.
+    fn judge(&mut self, json: &str, validate: Validate) -> Result<Vec<Note>, Error> {
+        let object = &self.object;
+        let place = format!("{}: {}", self.origin, object.reference());
+        let whole: Json = decode(json).map_err(|e| Error::usage(format!("{place}: {e}")))?;
+        let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
+        let mut notes = ignored(&unknown, &place, validate)?;
+        let served = match &*object.group {
+            "argoproj.io" => "argoproj.io/v1alpha1",
+            "apps" => "apps/v1",
+            _ => "v1",
+        };
+        let stated = whole["apiVersion"].as_str().unwrap_or_default();
+        if stated != served && !is_admitted(&whole) {
+            let hint = format!("write it in {served}");
+            notes.push(not_served(
+                &place,
+                &object.kind,
+                stated,
+                served,
+                &hint,
+                validate,
+            )?);
+        }
+        self.bare_cores = bare_cores(&whole["spec"]["template"]["spec"]);
+        let causes = messages(&validate::workload(object, &whole));
+        if causes.is_empty() {
+            Ok(notes)
+        } else {
+            Err(Error::usage(format!("{place}: {causes}")).hint(REJECTED))
         }
     }
 
@@ -125,23 +126,31 @@ impl WorkloadManifest {
 }
 
 /// The containers of a pod's spec whose cores have no unit, and none if those of the pod as a whole have none.
-fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
-    let is_bare = |resources: &Json| {
-        let request = &resources["requests"]["cpu"];
-        let cores = if request.is_null() {
-            &resources["limits"]["cpu"]
-        } else {
-            request
-        };
-        let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
-        cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
-    };
+fn bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
     let lists = ["containers", "initContainers"].into_iter();
-    let all = lists.flat_map(|list| spec[list].as_array().into_iter().flatten());
-    let bare = all.filter(|own| is_bare(&own["resources"]));
-    let bare = bare.filter_map(|own| Some(Some(own["name"].as_str()?.into())));
-    bare.chain(is_bare(&spec["resources"]).then_some(None))
+    lists
+        .flat_map(|list| spec[list].as_array().into_iter().flatten())
+        .filter(|container| has_bare_cores(&container["resources"]))
+        .filter_map(|container| Some(Some(container["name"].as_str()?.into())))
+        .chain(has_bare_cores(&spec["resources"]).then_some(None))
         .collect()
+}
+
+/// Whether the requested cores, or else their limit, are a number without a unit.
+fn has_bare_cores(resources: &Json) -> bool {
+    let request = &resources["requests"]["cpu"];
+    let cores = if request.is_null() {
+        &resources["limits"]["cpu"]
+    } else {
+        request
+    };
+    let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
+}
+
+fn messages(causes: &[Cause]) -> String {
+    let messages: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    messages.join("; ")
 }
 
 /// Whether an API server has accepted an object.
@@ -225,18 +234,17 @@ pub(crate) fn hpa_of_keda(
     let Undecoded { origin, json, .. } = object;
     let whole: Json = decode(json.expose()).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
     let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
-    let unknown = ignored(&unknown, origin, validate)?;
+    let notes = ignored(&unknown, origin, validate)?;
     let mut made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
     let causes = if is_admitted(&whole) {
         Vec::new()
     } else {
         validate::of_metadata(&ObjectMeta::stated(&whole["metadata"]))
     };
-    let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
     if !causes.is_empty() {
-        return Err(Error::usage(format!("{origin}: {}", causes.join("; "))).hint(REJECTED));
+        return Err(Error::usage(format!("{origin}: {}", messages(&causes))).hint(REJECTED));
     }
-    made.notes.extend(unknown);
+    made.notes.extend(notes);
     Ok(made)
 }
 
@@ -253,8 +261,8 @@ pub(crate) fn refused(refused: Refused, origin: &str) -> Error {
 fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
     match validate {
         Validate::Strict if !unknown.is_empty() => {
-            let unknown = unknown.messages().join("; ");
-            Err(Error::usage(format!("{origin}: {unknown}"))
+            let fields = unknown.messages().join("; ");
+            Err(Error::usage(format!("{origin}: {fields}"))
                 .hint("use --validate=warn to drop the field, as the API server would"))
         }
         Validate::Strict | Validate::Ignore => Ok(Vec::new()),

@@ -18,7 +18,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{ScaledObject, Surroundings};
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::value;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
 
@@ -73,9 +73,12 @@ fn is_of_input(note: &Note) -> bool {
 fn no_values(snapshot: &Snapshot) -> Option<Note> {
     let Snapshot { hpa, metrics, .. } = snapshot;
     let all = &hpa.spec.metrics;
-    let unknown = all.iter().zip(metrics);
-    let unknown = unknown.filter(|(_, answer)| answer.is_missing());
-    let unknown: Vec<&MetricSpec> = unknown.map(|(spec, _)| spec).collect();
+    let unknown: Vec<&MetricSpec> = all
+        .iter()
+        .zip(metrics)
+        .filter(|(_, answer)| answer.is_missing())
+        .map(|(spec, _)| spec)
+        .collect();
     let labels: Vec<String> = unknown.iter().map(|own| own.label(all)).collect();
     let text = format!(
         "the input has no value of {}; state it, such as {}",
@@ -91,22 +94,27 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
         return None;
     }
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let others = snapshot.other_hpas.iter().map(|other| &other.hpa);
-    let rivals = others.chain(&surroundings.rivals);
-    let rivals: Vec<&Hpa> = rivals
+    let rivals: Vec<&Hpa> = snapshot
+        .other_hpas
+        .iter()
+        .map(|other| &other.hpa)
+        .chain(&surroundings.rivals)
         .filter(|other| other.spec.scale_target_ref.is_same(target))
         .collect();
-    let is_known = |object: &&ScaledObject| {
-        let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
-        hpas.any(|hpa| object.creates(hpa))
-    };
-    let scaled_objects = surroundings.scaled_objects.iter();
-    let scaled_objects =
-        scaled_objects.filter(|own| own.scales(target) && own.paused_by().is_none());
-    let scaled_objects = scaled_objects.filter(|own| !is_known(own));
-    let rivals = rivals.iter().map(|hpa| format!("HPA {}", hpa.name));
-    let of_keda = scaled_objects.map(|own| format!("ScaledObject {}", own.metadata.name));
-    let others: Vec<String> = rivals.chain(of_keda).collect();
+    let of_keda = surroundings
+        .scaled_objects
+        .iter()
+        .filter(|object| object.scales(target) && object.paused_by().is_none())
+        .filter(|object| {
+            let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
+            !hpas.any(|hpa| object.creates(hpa))
+        })
+        .map(|object| format!("ScaledObject {}", object.metadata.name));
+    let others: Vec<String> = rivals
+        .iter()
+        .map(|hpa| format!("HPA {}", hpa.name))
+        .chain(of_keda)
+        .collect();
     let scale = match others.len() {
         0 => return None,
         1 => "scales",
@@ -125,8 +133,9 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
 fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let controller = &snapshot.controller;
     let behavior = snapshot.hpa.spec.behavior.iter();
-    let behavior = behavior.filter(|_| !controller.gates.configurable_tolerance);
-    let rules = behavior.flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
+    let rules = behavior
+        .filter(|_| !controller.gates.configurable_tolerance)
+        .flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
     let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
     set.map(|(direction, _)| {
         let text = format!(
@@ -172,8 +181,8 @@ fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
             } else {
                 format!("Scale of the {kind}")
             };
-            let assume = assume.map_or_else(String::new, |assume| format!("; {assume}"));
-            format!("{lacking}: add the {document}; {save}{assume}")
+            let alternative = assume.map_or_else(String::new, |assume| format!("; {assume}"));
+            format!("{lacking}: add the {document}; {save}{alternative}")
         }
     };
     Some(Note::about(Subject::InputLacks, text))
@@ -185,8 +194,12 @@ fn no_condition(snapshot: &Snapshot) -> Option<Note> {
     let is_one = |pod: &&Shared<Pod>| {
         pod.phase == Phase::Running && pod.ready.is_none() && selector.matches(&pod.labels)
     };
-    let pods = snapshot.pods.iter().filter(is_one);
-    let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
+    let pods: Vec<String> = snapshot
+        .pods
+        .iter()
+        .filter(is_one)
+        .map(|pod| pod.name.to_string())
+        .collect();
     let counts = match pods.len() {
         0 => return None,
         1 => "states no condition Ready and counts",
@@ -202,16 +215,16 @@ fn no_condition(snapshot: &Snapshot) -> Option<Note> {
 fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
     let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
-    let pods = snapshot
+    let pods: Vec<&Shared<Pod>> = snapshot
         .pods
         .iter()
-        .filter(|pod| !pod.containers.is_empty() && is_own(pod));
-    let pods: Vec<&Shared<Pod>> = pods.collect();
-    let names = pods
+        .filter(|pod| !pod.containers.is_empty() && is_own(pod))
+        .collect();
+    let names: BTreeSet<&str> = pods
         .iter()
-        .flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
-    let names: BTreeSet<&str> = names.collect();
-    let names: Vec<String> = names.into_iter().map(go::quote).collect();
+        .flat_map(|pod| pod.containers.iter().map(|container| &*container.name))
+        .collect();
+    let quoted: Vec<String> = names.into_iter().map(go::quote).collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let containers = metrics.filter_map(|(i, metric)| Some((i, metric.container()?)));
     containers
@@ -222,7 +235,7 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
             let text = format!(
                 "spec.metrics[{index}]: no pod of the target has a container {}: they have {}",
                 go::quote(container),
-                names.join(", ")
+                quoted.join(", ")
             );
             Note::about(Subject::NoSuchContainer { index }, text)
         })
@@ -232,35 +245,6 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
 /// Notes values that are stale, and those whose age is unknown: the controller uses them as they are.
 fn stale(snapshot: &Snapshot) -> Vec<Note> {
     let mut notes = Vec::new();
-    let mut tell = |metric: Option<&str>, samples: Vec<(Timestamp, SignedDuration)>| {
-        let total = samples.len();
-        let values = metric.map_or_else(
-            || "the metrics".to_owned(),
-            |name| format!("the values of {name}"),
-        );
-        let untimed = samples
-            .iter()
-            .filter(|(timestamp, _)| *timestamp == ZERO_TIME)
-            .count();
-        if untimed > 0 {
-            notes.push(Note::new(format!(
-                "{values} of {untimed} of {total} pods state no timestamp, so their age is unknown"
-            )));
-        }
-        let stale = samples
-            .iter()
-            .filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
-        let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
-        if let Some(oldest) = ages.clone().max() {
-            let text = format!(
-                "{values} of {} of {total} pods are older than a minute and twice their window (up to {})",
-                ages.count(),
-                age(oldest)
-            );
-            let metric = metric.map(str::to_owned);
-            notes.push(Note::about(Subject::StaleValues { metric }, text));
-        }
-    };
     if snapshot
         .hpa
         .spec
@@ -272,13 +256,52 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
             .pod_metrics
             .iter()
             .map(|item| (item.timestamp, item.window));
-        tell(None, usage.collect());
+        notes.extend(stale_samples(snapshot, None, usage.collect()));
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
         if let (MetricAnswer::Pods(values), (_, Some(name))) = (answer, asked(spec)) {
-            let values = values.iter().map(|value| (value.timestamp, value.window));
-            tell(Some(name), values.collect());
+            let samples = values.iter().map(|value| (value.timestamp, value.window));
+            notes.extend(stale_samples(snapshot, Some(name), samples.collect()));
         }
+    }
+    notes
+}
+
+/// Notes what is stale of a metric's samples, or those of the resource metrics API.
+fn stale_samples(
+    snapshot: &Snapshot,
+    metric: Option<&str>,
+    samples: Vec<(Timestamp, SignedDuration)>,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let total = samples.len();
+    let values = metric.map_or_else(
+        || "the metrics".to_owned(),
+        |name| format!("the values of {name}"),
+    );
+    let untimed = samples
+        .iter()
+        .filter(|(timestamp, _)| *timestamp == ZERO_TIME)
+        .count();
+    if untimed > 0 {
+        notes.push(Note::new(format!(
+            "{values} of {untimed} of {total} pods state no timestamp, so their age is unknown"
+        )));
+    }
+    let stale = samples
+        .iter()
+        .filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
+    let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
+    if let Some(oldest) = ages.clone().max() {
+        let text = format!(
+            "{values} of {} of {total} pods are older than a minute and twice their window (up to {})",
+            ages.count(),
+            age(oldest)
+        );
+        let subject = Subject::StaleValues {
+            metric: metric.map(str::to_owned),
+        };
+        notes.push(Note::about(subject, text));
     }
     notes
 }
@@ -308,15 +331,14 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         })
         .collect();
     let save = (!lacking.is_empty()).then(|| save_command(hpa, &input.flags_of_candidate()));
-    let lacking = lacking.into_iter().map(|(documents, path)| {
+    let each = lacking.into_iter().map(|(documents, path)| {
         let command = command(documents, path.as_deref(), namespace);
         format!(
             "the input has no {}; `{command}` prints what is missing",
             documents.kind()
         )
     });
-    let texts = lacking.chain(save);
-    texts
+    each.chain(save)
         .map(|text| Note::about(Subject::InputLacks, text))
         .collect()
 }
@@ -386,18 +408,19 @@ pub(crate) fn value_flags<'m>(
     metrics: impl IntoIterator<Item = &'m MetricSpec>,
     hpa: &Hpa,
 ) -> String {
-    let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
-    let is_of_container = |resource: &str| {
-        metrics
-            .iter()
-            .any(|other| other.container().is_some() && other.name() == resource)
-    };
-    let is_needed = |spec: &&&MetricSpec| {
-        !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
-    };
-    let flags: Vec<String> = metrics
+    let specs: Vec<&MetricSpec> = metrics.into_iter().collect();
+    let of_containers: Vec<&str> = specs
         .iter()
-        .filter(is_needed)
+        .filter(|spec| spec.container().is_some())
+        .map(|spec| spec.name())
+        .collect();
+    let flags: Vec<String> = specs
+        .iter()
+        .filter(|spec| {
+            !spec.is_resource()
+                || spec.container().is_some()
+                || !of_containers.contains(&spec.name())
+        })
         .map(|spec| value_flag(spec, hpa))
         .collect();
     flags.join(" ")

@@ -26,10 +26,7 @@ use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
-use crate::snapshot::{
-    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, ScaleError, Snapshot,
-    UnreadCause,
-};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, UnreadCause};
 use crate::version::Stage;
 
 /// The snapshots of one clock and controller, to be written as a JSON `List`, one object per line.
@@ -231,13 +228,12 @@ impl Saved<'_> {
         let mut seen = HashSet::new();
         let all = || self.inputs.iter().map(|input| &input.surroundings);
         // Of some, one HPA needs only the name and another the template.
-        let workloads = |whole: bool| {
+        for has_template in [true, false] {
             let workloads = all().flat_map(|it| it.workloads.iter());
-            workloads.filter(move |it| it.template.is_some() == whole)
-        };
-        for workload in workloads(true).chain(workloads(false)) {
-            if seen.insert((&*workload.group, &*workload.kind, key(&workload.metadata))) {
-                items.add(&workload.api_version(), &workload.kind, workload)?;
+            for workload in workloads.filter(|it| it.template.is_some() == has_template) {
+                if seen.insert((&*workload.group, &*workload.kind, key(&workload.metadata))) {
+                    items.add(&workload.api_version(), &workload.kind, workload)?;
+                }
             }
         }
         for object in all().flat_map(|it| it.scaled_objects.iter()) {
@@ -419,43 +415,45 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         surroundings,
         ..
     } = input;
-    let mut errors = Vec::new();
-    let mut add = |api, metric: Option<&str>, (message, denied, missing): Failure<'_>| {
-        let (metric, hpa) = (metric.map(str::to_owned), hpa.map(str::to_owned));
-        let message = message.to_owned();
-        let assumed = surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale);
-        let error = ApiError {
-            api,
-            metric,
-            hpa,
-            message,
-            denied,
-            missing,
-            assumed,
-        };
-        if !errors.contains(&error) {
-            errors.push(error);
-        }
-    };
+    let no_target;
+    let mut failures: Vec<(Api, Option<&str>, Failure<'_>)> = Vec::new();
     match &snapshot.scale {
-        Err(ScaleError::Mapping(message)) => add(Api::Mapping, None, (message, false, None)),
-        Err(ScaleError::Get(message)) => add(Api::Scale, None, (message, false, None)),
+        Err(ScaleError::Mapping(message)) => {
+            failures.push((Api::Mapping, None, (message, false, None)));
+        }
+        Err(ScaleError::Get(message)) => failures.push((Api::Scale, None, (message, false, None))),
         Err(ScaleError::Missing(target)) => {
-            let message = format!("the input has no {target}");
-            add(Api::Scale, None, (&message, false, Some(Documents::Scale)));
+            no_target = format!("the input has no {target}");
+            let missing = Some(Documents::Scale);
+            failures.push((Api::Scale, None, (&no_target, false, missing)));
         }
         // The target itself says so.
         Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        add(Api::ScaleUpdate, None, (message, false, None));
+        failures.push((Api::ScaleUpdate, None, (message, false, None)));
     }
     for (spec, answer) in answered(snapshot, also) {
         if let Some(failure) = failure(answer)
             && MetricRequest::of(spec).is_none()
         {
             let (api, name) = asked(spec);
-            add(api, name, failure);
+            failures.push((api, name, failure));
+        }
+    }
+    let mut errors = Vec::new();
+    for (api, metric, (message, denied, missing)) in failures {
+        let error = ApiError {
+            api,
+            metric: metric.map(str::to_owned),
+            hpa: hpa.map(str::to_owned),
+            message: message.to_owned(),
+            denied,
+            missing,
+            assumed: surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale),
+        };
+        if !errors.contains(&error) {
+            errors.push(error);
         }
     }
     errors
@@ -501,23 +499,12 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
     if snapshot.scale.is_err() {
         return answers;
     }
-    let answer = |api| ApiAnswer {
-        hpa: snapshot.hpa.key(),
-        api,
-        metric: None,
-        described_object: None,
-        pod_metrics: None,
-        values: None,
-        message: None,
-        denied: false,
-        missing: None,
-    };
     let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
         answers.push(ApiAnswer {
             pod_metrics,
-            ..answer(Api::Resource)
+            ..no_answer(snapshot, Api::Resource)
         });
     }
     for (spec, answered) in answered(snapshot, also) {
@@ -542,43 +529,56 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
             message: message.map(str::to_owned),
             denied,
             missing,
-            ..answer(asked(spec).0)
+            ..no_answer(snapshot, asked(spec).0)
         });
     }
     answers
 }
 
+fn no_answer(snapshot: &Snapshot, api: Api) -> ApiAnswer<'static> {
+    ApiAnswer {
+        hpa: snapshot.hpa.key(),
+        api,
+        metric: None,
+        described_object: None,
+        pod_metrics: None,
+        values: None,
+        message: None,
+        denied: false,
+        missing: None,
+    }
+}
+
 /// Returns the values of the custom or external metrics API.
 fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
-    let of = |value: i64| AnsweredValue {
-        value: Milli(value),
-        ..AnsweredValue::default()
-    };
     Some(match answer {
-        MetricAnswer::Pods(values) => {
-            let value = |it: &PodValue| AnsweredValue {
+        MetricAnswer::Pods(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
                 pod: Some(it.pod.clone()),
                 timestamp: Some(it.timestamp),
                 window: Some(GoDuration(it.window)),
-                ..of(it.value)
-            };
-            values.iter().map(value).collect()
-        }
-        MetricAnswer::Object(values) => {
-            let value = |it: &ObjectValue| AnsweredValue {
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
+        MetricAnswer::Object(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
                 timestamp: it.timestamp,
-                ..of(it.value)
-            };
-            values.iter().map(value).collect()
-        }
-        MetricAnswer::External(values) => {
-            let value = |it: &ExternalValue| AnsweredValue {
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
+        MetricAnswer::External(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
                 labels: Some(it.labels.clone()),
                 timestamp: it.timestamp,
-                ..of(it.value)
-            };
-            values.iter().map(value).collect()
-        }
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
         MetricAnswer::PodMetrics | MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => {
             return None;
         }

@@ -179,15 +179,13 @@ impl EventObject {
             last,
             count,
         } = event.clone();
-        let kind = kind.to_owned();
-        let api_version = String::new();
         Self {
             involved_object: ObjectReference {
-                kind,
+                kind: kind.to_owned(),
                 namespace,
                 name,
                 uid,
-                api_version,
+                api_version: String::new(),
             },
             reason,
             message,

@@ -27,12 +27,12 @@ impl CommandFlags {
 
     /// Returns those of a state that is read from files.
     pub(crate) fn of_files(files: &[String]) -> Self {
-        let files: Vec<String> = files
+        let flags: Vec<String> = files
             .iter()
             .map(|file| format!("-f {}", shell_word(file)))
             .collect();
         Self {
-            plugin: files.join(" "),
+            plugin: flags.join(" "),
             ..Self::default()
         }
     }
@@ -53,18 +53,19 @@ impl CommandFlags {
     /// Returns flags of `predict` with what is assumed besides. They replace assumptions about the same thing.
     pub fn with_assumed(&self, own: &str) -> String {
         let words: Vec<&str> = own.split(' ').collect();
-        let is_free = |(flag, value): &&(&str, String)| {
-            !words
+        let mut flags = vec![own.to_owned()];
+        flags.retain(|own| !own.is_empty());
+        for (flag, value) in &self.assumed {
+            let is_replaced = words
                 .windows(2)
-                .any(|own| own[0] == *flag && subject(own[1]) == subject(value))
-        };
-        let assumed = self.assumed.iter().filter(is_free);
-        let assumed = assumed.map(|(flag, value)| match &**value {
-            "" => (*flag).to_owned(),
-            value => format!("{flag} {value}"),
-        });
-        let own = Some(own.to_owned()).filter(|own| !own.is_empty());
-        own.into_iter().chain(assumed).collect::<Vec<_>>().join(" ")
+                .any(|own| own[0] == *flag && subject(own[1]) == subject(value));
+            match &**value {
+                _ if is_replaced => {}
+                "" => flags.push((*flag).to_owned()),
+                value => flags.push(format!("{flag} {value}")),
+            }
+        }
+        flags.join(" ")
     }
 
     /// Adds the flags to a command that begins with `kubectl`. It takes flags before its own verbs, but not before

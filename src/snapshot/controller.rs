@@ -157,18 +157,20 @@ impl Controller {
             .behavior
             .as_ref()
             .filter(|_| self.gates.configurable_tolerance);
-        // The API server writes quantities in canonical form; the float is parsed from that.
-        let own = |rules: &Option<ScalingRules>| {
-            let tolerance = rules.as_ref()?.tolerance.as_ref()?;
-            Some(tolerance.canonicalized().approximate_f64())
-        };
-        let down = behavior.and_then(|behavior| own(&behavior.scale_down));
-        let up = behavior.and_then(|behavior| own(&behavior.scale_up));
+        let down = behavior.and_then(|behavior| tolerance(behavior.scale_down.as_ref()));
+        let up = behavior.and_then(|behavior| tolerance(behavior.scale_up.as_ref()));
         Tolerances {
             down: down.unwrap_or(self.tolerance),
             up: up.unwrap_or(self.tolerance),
         }
     }
+}
+
+/// Returns the tolerance that rules state. The API server writes quantities in canonical form; the float is parsed from
+/// that.
+fn tolerance(rules: Option<&ScalingRules>) -> Option<f64> {
+    let stated = rules?.tolerance.as_ref()?;
+    Some(stated.canonicalized().approximate_f64())
 }
 
 impl Default for Controller {

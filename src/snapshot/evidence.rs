@@ -181,16 +181,11 @@ impl Event {
     /// `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions omit the old count.
     pub(crate) fn followed(&self) -> Option<(Option<i32>, i32)> {
         let (_, change) = self.message.split_once(" replica set ")?;
-        let mut words = change.split_whitespace().skip(1);
-        let mut number = |word: &str| {
-            (words.next() == Some(word))
-                .then(|| words.next()?.parse::<i32>().ok())
-                .flatten()
-        };
-        if change.contains(" from ") {
-            Some((Some(number("from")?), number("to")?))
-        } else {
-            Some((None, number("to")?))
+        let words: Vec<&str> = change.split_whitespace().skip(1).collect();
+        match words[..] {
+            ["from", old, "to", new, ..] => Some((Some(old.parse().ok()?), new.parse().ok()?)),
+            ["to", new, ..] if !words.contains(&"from") => Some((None, new.parse().ok()?)),
+            _ => None,
         }
     }
 }
@@ -201,10 +196,9 @@ impl Evidence {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
         let target = &hpa.spec.scale_target_ref;
+        let is_followed = target.kind == DEPLOYMENT;
         let of_its_target = |event: &&Event| {
-            target.kind == DEPLOYMENT
-                && event.name == target.name
-                && event.namespace == hpa.namespace
+            is_followed && event.name == target.name && event.namespace == hpa.namespace
         };
         Self {
             events: self.events.iter().filter(of_its_name).cloned().collect(),

@@ -628,13 +628,13 @@ pub struct MetricTarget {
 impl MetricTarget {
     /// Returns it with the only field that the controller compares the metric of an object with.
     pub(crate) fn of_its_type(&self) -> Self {
-        let mut own = self.clone();
+        let mut target = self.clone();
         match &*self.type_ {
-            "Value" => own.average_value = None,
-            "AverageValue" => own.value = None,
+            "Value" => target.average_value = None,
+            "AverageValue" => target.value = None,
             _ => {}
         }
-        own
+        target
     }
 }
 

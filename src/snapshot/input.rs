@@ -80,8 +80,12 @@ impl Input {
     /// Returns the flags of `predict` that have the metrics read which the input lacks, if only a candidate has one of
     /// them; empty if the HPA has them all.
     pub(crate) fn flags_of_candidate(&self) -> String {
-        let running = self.observed.iter().flat_map(|hpa| &hpa.spec.metrics);
-        let running: Vec<MetricId> = running.map(MetricSpec::id).collect();
+        let running: Vec<MetricId> = self
+            .observed
+            .iter()
+            .flat_map(|hpa| &hpa.spec.metrics)
+            .map(MetricSpec::id)
+            .collect();
         let Snapshot { hpa, metrics, .. } = &self.snapshot;
         let mut lacking = hpa
             .spec
@@ -92,9 +96,10 @@ impl Input {
         if self.observed.is_none() || lacking.all(|(spec, _)| running.contains(&spec.id())) {
             return String::new();
         }
-        let flags = self.command_flags.assumed.iter();
-        let flags = flags.filter(|(flag, _)| *flag == "--hpa" || flag.starts_with("--validate"));
-        flags
+        self.command_flags
+            .assumed
+            .iter()
+            .filter(|(flag, _)| *flag == "--hpa" || flag.starts_with("--validate"))
             .map(|(flag, value)| format!(" {flag} {value}").trim_end().to_owned())
             .collect()
     }
@@ -107,7 +112,7 @@ impl Input {
 
     /// Whether the time at which everything was read is known.
     pub fn knows_time(&self) -> bool {
-        let unknown = |basis: &Basis| {
+        !self.basis.iter().any(|basis| {
             matches!(
                 basis,
                 Basis::Clock {
@@ -115,8 +120,7 @@ impl Input {
                     ..
                 }
             )
-        };
-        !self.basis.iter().any(unknown)
+        })
     }
 
     /// Whether a time is known to be several sync periods ago.

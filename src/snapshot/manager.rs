@@ -171,14 +171,14 @@ impl ManagerSettings {
     fn set_gates(&mut self, value: &str) -> Result<(), String> {
         for entry in value.split(',').filter(|entry| !entry.is_empty()) {
             let unusable = || format!("{} is not a feature gate setting", go::quote(entry));
-            let entry = match entry.split_once(':') {
-                Some((component, entry)) if ["", "kube"].contains(&component.trim()) => entry,
+            let setting = match entry.split_once(':') {
+                Some((component, setting)) if ["", "kube"].contains(&component.trim()) => setting,
                 Some(_) => continue,
                 None => entry,
             };
-            let (gate, on) = entry.split_once('=').ok_or_else(unusable)?;
-            let on = go::parse_bool(on.trim()).ok_or_else(unusable)?;
-            let gate = gate.trim();
+            let (name, state) = setting.split_once('=').ok_or_else(unusable)?;
+            let on = go::parse_bool(state.trim()).ok_or_else(unusable)?;
+            let gate = name.trim();
             if GATES.contains(&gate) || gate == ALL_ALPHA || gate == ALL_BETA {
                 self.gates.insert(gate.to_owned(), on);
             }
@@ -231,7 +231,7 @@ const HPA_CONTROLLER: [&str; 2] = [
 
 /// Returns the version in an image's tag. A registry may have a port, and a digest may follow.
 fn version_of(image: &str) -> Option<Version> {
-    let image = image.split('@').next()?;
-    let (_, name) = image.rsplit_once('/').unwrap_or(("", image));
+    let tagged = image.split('@').next()?;
+    let (_, name) = tagged.rsplit_once('/').unwrap_or(("", tagged));
     name.split_once(':')?.1.parse().ok()
 }

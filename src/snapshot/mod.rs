@@ -105,16 +105,14 @@ impl Snapshot {
     /// the double of the replicas overflows.
     pub(crate) fn write_error(&self, replicas: i32) -> Option<String> {
         let is_refused = replicas < 0 && !self.hpa.resource_version.is_empty();
-        let refusal = || {
-            format!(
-                "Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid value: {replicas}: must be greater \
-                 than or equal to 0",
-                self.hpa.spec.scale_target_ref.name
-            )
-        };
-        self.scale_update_error
-            .clone()
-            .or_else(|| is_refused.then(refusal))
+        if self.scale_update_error.is_some() || !is_refused {
+            return self.scale_update_error.clone();
+        }
+        Some(format!(
+            "Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid value: {replicas}: must be greater \
+             than or equal to 0",
+            self.hpa.spec.scale_target_ref.name
+        ))
     }
 
     /// Whether the target has as many pods as its status counts, and all of them have the same requests.
@@ -127,12 +125,12 @@ impl Snapshot {
         else {
             return false;
         };
-        let is_counted = |pod: &&Shared<Pod>| {
-            pod.deletion_timestamp.is_none()
-                && pod.phase != Phase::Failed
-                && selector.matches(&pod.labels)
-        };
-        let pods: Vec<&Shared<Pod>> = self.pods.iter().filter(is_counted).collect();
+        let pods: Vec<&Shared<Pod>> = self
+            .pods
+            .iter()
+            .filter(|pod| pod.deletion_timestamp.is_none() && pod.phase != Phase::Failed)
+            .filter(|pod| selector.matches(&pod.labels))
+            .collect();
         usize::try_from(*status_replicas) == Ok(pods.len())
             && pods.windows(2).all(|pair| pair[0].requests_like(pair[1]))
     }
@@ -161,11 +159,10 @@ pub struct Scale {
 impl Scale {
     /// Returns the scale of a target that has reached its spec, with the selector of its pods as text.
     pub fn new(replicas: i32, selector: &str) -> Self {
-        let selector = selector.to_owned().into();
         Self {
             spec_replicas: replicas,
             status_replicas: replicas,
-            selector,
+            selector: selector.to_owned().into(),
         }
     }
 }

@@ -121,13 +121,11 @@ fn were_apart(one: &Hpa, other: &Hpa) -> bool {
     let Some(last) = hpas.into_iter().filter_map(last_comparison).max() else {
         return false;
     };
-    let is_settled = |hpa: &Hpa| {
+    hpas.into_iter().all(|hpa| {
         let changed = hpa.written.created.max(hpa.written.spec);
         changed.is_some_and(|changed| last.duration_since(changed) >= SETTLED)
-    };
-    let has_passed = |hpa: &Hpa| passed_since(hpa).is_some_and(|since| since <= last);
-    hpas.into_iter()
-        .all(|hpa| is_settled(hpa) && has_passed(hpa))
+            && passed_since(hpa).is_some_and(|since| since <= last)
+    })
 }
 
 /// Returns since when the passes of an HPA, as far as they read the scale, have found no shared pods.

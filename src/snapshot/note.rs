@@ -168,14 +168,15 @@ pub(crate) fn missing_right(notes: &[Note]) -> Option<&str> {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |origin: &&String| {
+        let Self { origin, text, .. } = self;
+        let rest = origin
+            .as_ref()
+            .and_then(|origin| text.strip_prefix(&**origin));
+        match origin {
             // It names the file, or one in the directory.
-            let rest = self.text.strip_prefix(&***origin);
-            rest.is_some_and(|rest| rest.starts_with([' ', '/']))
-        };
-        match self.origin.as_ref().filter(|origin| !names(origin)) {
-            Some(origin) => write!(f, "{origin}: {}", self.text),
-            None => f.write_str(&self.text),
+            _ if rest.is_some_and(|rest| rest.starts_with([' ', '/'])) => f.write_str(text),
+            Some(origin) => write!(f, "{origin}: {text}"),
+            None => f.write_str(text),
         }
     }
 }

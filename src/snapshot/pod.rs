@@ -657,8 +657,8 @@ mod wire {
                         args,
                         image,
                     } = wire;
-                    let image = image.unwrap_or_default();
-                    if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
+                    let named = image.unwrap_or_default();
+                    if let Some(settings) = ManagerSettings::of(&name, command, args, &named) {
                         manager = Some(Box::new(settings));
                     }
                     containers.push(super::Container {
@@ -732,26 +732,29 @@ mod wire {
     impl<'de> Deserialize<'de> for Statuses {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let mut statuses = Vec::new();
-            let add = |status: ContainerStatus<'de>| {
-                let ContainerStatus {
-                    name,
-                    restart_count,
-                    state,
-                    resources,
-                } = status;
-                let waiting = state.and_then(|state| state.waiting);
-                let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
-                if restart_count != 0 || waiting.is_some() || requests.is_some() {
-                    statuses.push(super::ContainerStatus {
-                        name: name.0.into(),
+            read_each(
+                deserializer,
+                "a list of container statuses",
+                |status: ContainerStatus<'de>| {
+                    let ContainerStatus {
+                        name,
                         restart_count,
-                        waiting,
-                        requests,
-                    });
-                }
-                Ok(())
-            };
-            read_each(deserializer, "a list of container statuses", add)?;
+                        state,
+                        resources,
+                    } = status;
+                    let waiting = state.and_then(|state| state.waiting);
+                    let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
+                    if restart_count != 0 || waiting.is_some() || requests.is_some() {
+                        statuses.push(super::ContainerStatus {
+                            name: name.0.into(),
+                            restart_count,
+                            waiting,
+                            requests,
+                        });
+                    }
+                    Ok(())
+                },
+            )?;
             Ok(Self(statuses))
         }
     }
@@ -781,6 +784,16 @@ mod wire {
         last_transition_time: Option<BorrowedText<'a>>,
     }
 
+    impl PodCondition<'_> {
+        fn time(&self) -> Result<Option<Timestamp>, String> {
+            let time = self.last_transition_time.as_deref().map(str::parse);
+            time.transpose().map_err(|_| {
+                let type_ = self.type_.as_deref().unwrap_or_default();
+                format!("lastTransitionTime of {type_}: {}", time::FORM)
+            })
+        }
+    }
+
     const READY: &str = "Ready";
     const RESIZE_PENDING: &str = "PodResizePending";
     const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
@@ -799,16 +812,9 @@ mod wire {
                 status,
                 reason,
                 message,
-                last_transition_time,
-            } = condition;
+                ..
+            } = &condition;
             let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
-            let time = || {
-                let time = last_transition_time.as_deref().map(str::parse);
-                time.transpose().map_err(|_| {
-                    let own = words[0].unwrap_or_default();
-                    format!("lastTransitionTime of {own}: {}", time::FORM)
-                })
-            };
             if words == UNSCHEDULABLE {
                 self.unschedulable = Some(message.as_deref().unwrap_or_default().into());
             }
@@ -819,7 +825,7 @@ mod wire {
                     status: words[1].unwrap_or_default().to_owned(),
                     reason: words[2].unwrap_or_default().to_owned(),
                     message: message.as_deref().unwrap_or_default().to_owned(),
-                    last_transition_time: time()?,
+                    last_transition_time: condition.time()?,
                     observed_generation: None,
                 });
             }
@@ -830,7 +836,7 @@ mod wire {
                         Some("False") => ConditionStatus::False,
                         _ => ConditionStatus::Unknown,
                     },
-                    last_transition_time: time()?.unwrap_or(ZERO_TIME),
+                    last_transition_time: condition.time()?.unwrap_or(ZERO_TIME),
                 });
             }
             Ok(())

@@ -102,8 +102,9 @@ impl MissingRight {
                 namespace,
             } => {
                 let (name, subresource) = self.right.name();
-                let option = subresource.map(|sub| format!(" --subresource={sub}"));
-                let option = option.unwrap_or_default();
+                let option = subresource
+                    .map(|sub| format!(" --subresource={sub}"))
+                    .unwrap_or_default();
                 let (flag, role) = match namespace {
                     Some(namespace) => (format!("-n {namespace}"), "Role"),
                     None => ("-A".to_owned(), "ClusterRole"),

@@ -183,19 +183,9 @@ impl Sources<'_> {
         } = self;
         let version = &controller.version;
         for (gate, on) in &options.gates {
-            let unknown = || {
-                let settable = GATES
-                    .iter()
-                    .filter(|gate| Stage::of(gate, version).is_settable());
-                let settable: Vec<&str> = settable.copied().collect();
-                Error::usage(format!("unknown feature gate {gate}")).hint(format!(
-                    "a pass in {version} is affected by {}",
-                    settable.join(", ")
-                ))
-            };
             match Stage::of(gate, version) {
                 Stage::Off | Stage::On => {}
-                Stage::Absent | Stage::Removed => return Err(unknown()),
+                Stage::Absent | Stage::Removed => return Err(unknown(gate, version)),
                 Stage::Locked if *on => {}
                 Stage::Locked => {
                     return Err(Error::usage(format!(
@@ -211,31 +201,35 @@ impl Sources<'_> {
                 notes.push(unused(gate, version));
             }
         }
-        let stated = |gate: &str| {
-            let typed = options.gates.get(gate);
-            typed
-                .or_else(|| by_input.and_then(|stated| stated.feature_gates.get(gate)))
-                .copied()
-        };
         let set = |gate: &str| leader.and_then(|pod| pod.settings.gate(gate, version));
         // A document without a pod describes the recorded controllers, the other sources describe
         // released ones.
         let by_document =
             options.version.is_none() && self.stated_version().is_some() && leader.is_none();
         let gates = Gates::new(version, |gate| {
-            let known = stated(gate).or_else(|| set(gate));
+            let known = self.stated_gate(gate).or_else(|| set(gate));
             known.or_else(|| by_document.then(|| Stage::is_on_unstated(gate, version)))
         });
         let mut origins = Origins::new(*leader);
-        let is_known = |(gate, on): &(&'static str, bool)| {
-            let text = format!("{gate}={on}");
-            stated(gate).is_some()
-                || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
-        };
-        let known = gates.settable(version).filter(is_known).collect();
+        let known = gates
+            .settable(version)
+            .filter(|(gate, on)| {
+                let text = format!("{gate}={on}");
+                self.stated_gate(gate).is_some()
+                    || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
+            })
+            .collect();
         origins.tell(|settings, source| Basis::Gates { settings, source }, basis);
         controller.gates = gates;
         Ok(known)
+    }
+
+    /// Returns a feature gate as it was typed, or is stated by the input.
+    fn stated_gate(&self, gate: &str) -> Option<bool> {
+        let typed = self.options.gates.get(gate);
+        typed
+            .or_else(|| self.stated.as_ref()?.feature_gates.get(gate))
+            .copied()
     }
 }
 
@@ -283,10 +277,11 @@ impl<'l> Origins<'l> {
             (self.unset, SettingSource::PodDefaults(pod)),
             (self.assumed, SettingSource::Defaults),
         ];
-        let told = told
-            .into_iter()
-            .filter(|(settings, _)| !settings.is_empty());
-        basis.extend(told.map(|(settings, source)| of(settings, source)));
+        for (settings, source) in told {
+            if !settings.is_empty() {
+                basis.push(of(settings, source));
+            }
+        }
     }
 }
 
@@ -301,6 +296,17 @@ pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
         Some(gate) => Err(Error::usage(format!("unknown feature gate {gate}"))
             .hint(format!("a pass is affected by {}", GATES.join(", ")))),
     }
+}
+
+fn unknown(gate: &str, version: &Version) -> Error {
+    let settable: Vec<&str> = GATES
+        .into_iter()
+        .filter(|gate| Stage::of(gate, version).is_settable())
+        .collect();
+    Error::usage(format!("unknown feature gate {gate}")).hint(format!(
+        "a pass in {version} is affected by {}",
+        settable.join(", ")
+    ))
 }
 
 fn unused(gate: &str, version: &Version) -> Note {

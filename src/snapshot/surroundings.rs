@@ -71,8 +71,8 @@ pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n s
         (None, None) => Some(listed).filter(|name| *name != "externalmetrics"),
         (Some(kind), Some((resource, name))) => {
             // The group may follow, as in `deployments.apps`.
-            let resource = resource.split('.').next();
-            (resource == Some(names::plural(kind).as_str())).then_some(name)
+            let bare = resource.split('.').next();
+            (bare == Some(names::plural(kind).as_str())).then_some(name)
         }
         _ => None,
     }
@@ -164,16 +164,11 @@ impl fmt::Display for TargetElsewhere {
             object_namespace,
             default_namespace,
         } = self;
-        let place = |stated: &Option<String>| match stated {
+        let [of_hpa, of_object] = [hpa_namespace, object_namespace].map(|stated| match stated {
             Some(namespace) => format!("is in the namespace {namespace}"),
             None => format!("states no namespace, so it is in {default_namespace}"),
-        };
-        write!(
-            f,
-            "{hpa} {}, and {object} {}",
-            place(hpa_namespace),
-            place(object_namespace)
-        )
+        });
+        write!(f, "{hpa} {of_hpa}, and {object} {of_object}")
     }
 }
 
@@ -620,12 +615,10 @@ impl Replacement {
             return Self::Rolling;
         };
         if let Some(canary) = stated.canary.as_ref().filter(|own| !own.steps.is_empty()) {
-            let waits = |step: &CanaryStep| {
-                step.pause
-                    .as_ref()
-                    .is_some_and(|pause| pause.duration.is_none())
-            };
-            return Self::Canary(canary.steps.iter().position(waits).map(|place| place + 1));
+            let mut pauses = canary.steps.iter().map(|step| step.pause.as_ref());
+            let waits =
+                pauses.position(|pause| pause.is_some_and(|pause| pause.duration.is_none()));
+            return Self::Canary(waits.map(|place| place + 1));
         }
         if let Some(BlueGreen {
             auto_promotion_enabled,
@@ -914,8 +907,8 @@ impl ScaledObject {
 
     /// Returns the status of a condition, if it has been determined.
     pub fn condition(&self, type_: &str) -> Option<bool> {
-        let own = self.status.conditions.iter().find(|it| it.type_ == type_)?;
-        match &*own.status {
+        let condition = self.status.conditions.iter().find(|it| it.type_ == type_)?;
+        match &*condition.status {
             "True" => Some(true),
             "False" => Some(false),
             _ => None,
@@ -1104,13 +1097,14 @@ fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 fn prometheus_queries<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<usize, String>, D::Error> {
-    let triggers = serde_json::Value::deserialize(deserializer)?;
-    let triggers = triggers.as_array().into_iter().flatten().enumerate();
-    let of_prometheus = triggers.filter(|(_, trigger)| trigger["type"] == "prometheus");
-    let query =
-        |trigger: &serde_json::Value| trigger["metadata"]["query"].as_str().map(str::to_owned);
-    Ok(of_prometheus
-        .filter_map(|(place, own)| Some((place, query(own)?)))
+    let stated = serde_json::Value::deserialize(deserializer)?;
+    let triggers = stated.as_array().into_iter().flatten();
+    Ok(triggers
+        .enumerate()
+        .filter(|(_, trigger)| trigger["type"] == "prometheus")
+        .filter_map(|(place, trigger)| {
+            Some((place, trigger["metadata"]["query"].as_str()?.to_owned()))
+        })
         .collect())
 }
 
@@ -1207,10 +1201,8 @@ impl VerticalPodAutoscaler {
     /// Whether it sets the request of a container for a resource.
     pub fn controls(&self, container: &str, resource: &str) -> bool {
         let Self { spec, .. } = self;
-        let policy_of = |name: &str| {
-            let mut policies = spec.resource_policy.container_policies.iter();
-            policies.find(|policy| policy.container_name == name)
-        };
+        let policies = &spec.resource_policy.container_policies;
+        let policy_of = |name: &str| policies.iter().find(|own| own.container_name == name);
         let policy = policy_of(container).or_else(|| policy_of("*"));
         let resources = policy.and_then(|policy| policy.controlled_resources.as_ref());
         let is_controlled = match resources {

@@ -49,12 +49,13 @@ impl Written {
         };
         let by_us = managed.iter().any(ours);
         let tool = Tool::of_managed(managed);
-        let is_of_bound = |entry: &&ManagedFieldsEntry| {
-            [SpecField::MinReplicas, SpecField::MaxReplicas]
-                .iter()
-                .any(|it| entry.owns(*it))
-        };
-        let bounds = managed.iter().filter(is_of_bound).cloned().collect();
+        let bounds = managed
+            .iter()
+            .filter(|entry| {
+                entry.owns(SpecField::MinReplicas) || entry.owns(SpecField::MaxReplicas)
+            })
+            .cloned()
+            .collect();
         Self {
             created,
             spec: last_write(managed, false),

@@ -23,17 +23,16 @@ pub(crate) fn cut_lists(json: &mut [u8], field: &str) -> usize {
 /// Returns where the contents of the lists are, or nothing if one does not end.
 fn lists(json: &[u8], field: &str) -> Vec<Range<usize>> {
     let key = format!("\"{field}\":");
-    let is_of_field = |bracket: usize| {
-        let before = json[..bracket].strip_suffix(key.as_bytes());
-        before
-            .and_then(<[u8]>::last)
-            .is_some_and(|before| b"{,".contains(before))
-    };
     let mut lists: Vec<Range<usize>> = Vec::new();
     for bracket in memchr_iter(b'[', json) {
         // Others may be within one that has been found.
-        let is_within = lists.last().is_some_and(|list| bracket < list.end);
-        if !is_within && is_of_field(bracket) {
+        if lists.last().is_some_and(|list| bracket < list.end) {
+            continue;
+        }
+        let before = json[..bracket]
+            .strip_suffix(key.as_bytes())
+            .and_then(<[u8]>::last);
+        if before.is_some_and(|before| b"{,".contains(before)) {
             let start = bracket + 1;
             let Some(end) = end_of_list(json, start) else {
                 return Vec::new();

@@ -167,14 +167,14 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let elements = Elements::of_answer();
     let value = T::deserialize(Objects::new(&mut deserializer, &elements)).map_err(|error| {
-        let read = bytes_until(json, error.line(), error.column());
+        let end = bytes_until(json, error.line(), error.column());
         // An error about a value that was read as text, such as a quantity, comes after the end of the object
         // if the value is its last one.
         let ends_object = json
             .as_bytes()
-            .get(..read)
+            .get(..end)
             .is_some_and(|text| text.ends_with(b"}"));
-        let read = read - usize::from(ends_object);
+        let read = end - usize::from(ends_object);
         let path = if error.is_data() {
             FieldPath::of_error(json, read, &error.to_string()).to_string()
         } else {

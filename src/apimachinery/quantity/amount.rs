@@ -454,15 +454,12 @@ fn add_ints((a, a_scale): (i64, i32), (b, b_scale): (i64, i32)) -> Option<(i64, 
     if a == 0 {
         return Some((b, b_scale));
     }
-    let raise = |value, by| {
-        let (product, overflow) = scale_up(value, by);
-        (!overflow).then_some(product)
-    };
-    let sum = if a_scale > b_scale {
-        raise(a, a_scale.wrapping_sub(b_scale))?.checked_add(b)?
+    let ((raised, overflow), other) = if a_scale > b_scale {
+        (scale_up(a, a_scale.wrapping_sub(b_scale)), b)
     } else {
-        raise(b, b_scale.wrapping_sub(a_scale))?.checked_add(a)?
+        (scale_up(b, b_scale.wrapping_sub(a_scale)), a)
     };
+    let sum = raised.checked_add(other).filter(|_| !overflow)?;
     Some((sum, a_scale.min(b_scale)))
 }
 

@@ -100,21 +100,11 @@ fn split(text: &[u8]) -> Result<Pieces<'_>, ParseError> {
     }
 
     let mut mantissa = 0_u64;
-    let mut read_digits = |from: usize| {
-        let mut to = from;
-        while let Some(digit @ b'0'..=b'9') = at(to) {
-            mantissa = mantissa
-                .wrapping_mul(10)
-                .wrapping_add(u64::from(digit - b'0'));
-            to += 1;
-        }
-        to
-    };
-    let integer_end = read_digits(position);
+    let integer_end = read_digits(text, position, &mut mantissa);
     let integer_digits = integer_end - position;
     let (mut position, mut fraction_digits) = (integer_end, 0);
     if at(position) == Some(b'.') {
-        position = read_digits(integer_end + 1);
+        position = read_digits(text, integer_end + 1, &mut mantissa);
         fraction_digits = position - integer_end - 1;
     }
 
@@ -139,6 +129,19 @@ fn split(text: &[u8]) -> Result<Pieces<'_>, ParseError> {
         number: &text[..number_end],
         suffix: &text[number_end..],
     })
+}
+
+/// Appends the digits from a position on to the mantissa, and returns their end.
+#[inline]
+fn read_digits(text: &[u8], from: usize, mantissa: &mut u64) -> usize {
+    let mut end = from;
+    while let Some(digit @ b'0'..=b'9') = text.get(end) {
+        *mantissa = mantissa
+            .wrapping_mul(10)
+            .wrapping_add(u64::from(digit - b'0'));
+        end += 1;
+    }
+    end
 }
 
 /// Returns the exponent that a suffix means, of base 2 for [`Format::BinarySI`], else of base 10.

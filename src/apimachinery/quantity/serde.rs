@@ -56,8 +56,8 @@ impl<'de> Visitor<'de> for QuantityVisitor {
         if key.as_deref() != Some(RAW) {
             return Err(A::Error::custom(ParseError::Format));
         }
-        let json: String = map.next_value()?;
-        let json = json.trim_matches([' ', '\t', '\n', '\r']);
+        let raw: String = map.next_value()?;
+        let json = raw.trim_matches([' ', '\t', '\n', '\r']);
         if json == "null" {
             return Ok(Quantity::default());
         }

@@ -65,8 +65,8 @@ impl LabelSelector {
                 "DoesNotExist" => Operator::DoesNotExist,
                 _ => return Err(unknown_operator(operator)),
             };
-            let values = values.iter().map(|value| value.as_str().into()).collect();
-            requirements.push(validate::requirement(key, operator, values)?);
+            let allowed = values.iter().map(|value| value.as_str().into()).collect();
+            requirements.push(validate::requirement(key, operator, allowed)?);
         }
         Ok(Selector::new(requirements))
     }
@@ -92,10 +92,9 @@ impl LabelSelector {
                 Operator::LessThan => return Err(unsupported_operator("lt")),
                 Operator::NotEquals => return Err(unknown_operator("!=")),
             };
-            let operator = operator.to_owned();
             converted.match_expressions.push(LabelSelectorRequirement {
                 key,
-                operator,
+                operator: operator.to_owned(),
                 values,
             });
         }
@@ -123,10 +122,10 @@ impl LabelSelector {
             values,
         } in match_expressions
         {
-            let values = values.join(" ");
             let _ = write!(
                 text,
-                "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},"
+                "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{}],}},",
+                values.join(" ")
             );
         }
         text.push_str("},}");

@@ -29,16 +29,16 @@ impl Selectors {
         let mut by_label: HashMap<_, Vec<usize>> = HashMap::new();
         let mut others = Vec::new();
         for (place, selector) in all.iter().enumerate() {
-            let common = |it: &&Requirement| -> usize {
-                it.required()
-                    .iter()
-                    .map(|value| required[&(&*it.key, &**value)])
-                    .sum()
-            };
-            let requirements = selector.requirements.iter();
-            let rarest = requirements
-                .filter(|it| !it.required().is_empty())
-                .min_by_key(common);
+            let rarest = selector
+                .requirements
+                .iter()
+                .filter(|requirement| !requirement.required().is_empty())
+                .min_by_key(|requirement| -> usize {
+                    let values = requirement.required().iter();
+                    values
+                        .map(|value| required[&(&*requirement.key, &**value)])
+                        .sum()
+                });
             match rarest {
                 None => others.push(place),
                 Some(rarest) => {

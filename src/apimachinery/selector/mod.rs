@@ -85,14 +85,16 @@ impl Selector {
 
     /// Returns labels with the required values. They need not match, because others may be excluded.
     pub(crate) fn example(&self) -> Labels {
-        let pair = |requirement: &Requirement| match requirement.operator {
-            Operator::In | Operator::Equals | Operator::DoubleEquals => {
-                Some((requirement.key.clone(), requirement.values.first()?.clone()))
-            }
-            Operator::Exists => Some((requirement.key.clone(), "".into())),
-            _ => None,
-        };
-        self.requirements.iter().filter_map(pair).collect()
+        self.requirements
+            .iter()
+            .filter_map(|requirement| match requirement.operator {
+                Operator::In | Operator::Equals | Operator::DoubleEquals => {
+                    Some((requirement.key.clone(), requirement.values.first()?.clone()))
+                }
+                Operator::Exists => Some((requirement.key.clone(), "".into())),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Returns what the scale client makes of a scale's selector: it parses the text with
@@ -148,9 +150,9 @@ impl fmt::Display for Selector {
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = &self.key;
-        let mut values: Vec<&str> = self.values.iter().map(AsRef::as_ref).collect();
-        values.sort_unstable();
-        let values = values.join(",");
+        let mut sorted: Vec<&str> = self.values.iter().map(AsRef::as_ref).collect();
+        sorted.sort_unstable();
+        let values = sorted.join(",");
         match self.operator {
             Operator::In => write!(f, "{key} in ({values})"),
             Operator::NotIn => write!(f, "{key} notin ({values})"),

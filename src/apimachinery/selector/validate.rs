@@ -90,6 +90,6 @@ fn json(values: &[Box<str>]) -> String {
     if values.is_empty() {
         return "null".into();
     }
-    let values: Vec<String> = values.iter().map(|value| json_string(value)).collect();
-    format!("[{}]", values.join(","))
+    let quoted: Vec<String> = values.iter().map(|value| json_string(value)).collect();
+    format!("[{}]", quoted.join(","))
 }

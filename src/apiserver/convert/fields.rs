@@ -442,12 +442,8 @@ fn of_object(
     fields: &[(&str, ValueShape)],
     unknown: &mut UnknownFields,
 ) {
-    let at = |name: &str| match path {
-        "" => name.to_owned(),
-        path => format!("{path}.{name}"),
-    };
     for (name, value) in value.as_object().into_iter().flatten() {
-        let path = at(name);
+        let field = field_path(path, name);
         let (any, fields) = match fields.iter().find(|(known, _)| known == name) {
             Some((_, Any)) => continue,
             Some((_, Fields(fields))) => (&[][..], *fields),
@@ -458,18 +454,28 @@ fn of_object(
                     .iter()
                     .map(|(known, _)| *known)
                     .chain(any.iter().copied());
-                unknown.add(&path, || meant(name, known).map(at));
+                unknown.add(&field, || {
+                    meant(name, known).map(|meant| field_path(path, meant))
+                });
                 continue;
             }
         };
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    of_object(&format!("{path}[{index}]"), item, any, fields, unknown);
+                    of_object(&format!("{field}[{index}]"), item, any, fields, unknown);
                 }
             }
-            value => of_object(&path, value, any, fields, unknown),
+            value => of_object(&field, value, any, fields, unknown),
         }
+    }
+}
+
+/// Returns the path of a field of the object at a path.
+fn field_path(object: &str, name: &str) -> String {
+    match object {
+        "" => name.to_owned(),
+        object => format!("{object}.{name}"),
     }
 }
 

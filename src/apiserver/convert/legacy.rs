@@ -142,6 +142,24 @@ fn either(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
 }
 
+/// A value, which v1 and v2beta1 require, and its average per pod.
+fn value(value: Option<Quantity>, average_value: Option<Quantity>) -> MetricValueStatus {
+    MetricValueStatus {
+        value: Some(or_zero(value)),
+        average_value,
+        average_utilization: None,
+    }
+}
+
+/// An average per pod, which v1 and v2beta1 require, and the percentage that it is of the requests.
+fn average(percentage: Option<i32>, value: Option<Quantity>) -> MetricValueStatus {
+    MetricValueStatus {
+        value: None,
+        average_value: Some(or_zero(value)),
+        average_utilization: percentage,
+    }
+}
+
 fn or_zero(quantity: Option<Quantity>) -> Quantity {
     quantity.unwrap_or_default()
 }
@@ -205,16 +223,6 @@ struct ExternalMetricStatus {
 impl MetricStatus {
     /// Converts a status of a v1 annotation or of v2beta1.
     pub(crate) fn convert(self) -> hpa::MetricStatus {
-        let average = |percentage, value| MetricValueStatus {
-            value: None,
-            average_value: Some(or_zero(value)),
-            average_utilization: percentage,
-        };
-        let value = |value, average_value| MetricValueStatus {
-            value: Some(or_zero(value)),
-            average_value,
-            average_utilization: None,
-        };
         hpa::MetricStatus {
             type_: self.type_,
             object: self.object.map(|status| hpa::ObjectMetricStatus {

@@ -284,16 +284,16 @@ fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
     if let Some(metrics) = read_annotation::<Vec<legacy::MetricSpec>>(annotations, "metrics", notes)
     {
         // The percentage of the spec, if there is one, comes last.
-        let metrics = metrics.into_iter().map(legacy::MetricSpec::convert);
-        hpa.spec.metrics.splice(..0, metrics);
+        let converted = metrics.into_iter().map(legacy::MetricSpec::convert);
+        hpa.spec.metrics.splice(..0, converted);
     }
     hpa.spec.behavior = read_annotation(annotations, "behavior", notes)
         .filter(|behavior| *behavior != Behavior::default());
     let statuses =
         read_annotation::<Vec<legacy::MetricStatus>>(annotations, "current-metrics", notes);
     if let Some(statuses) = statuses {
-        let statuses = statuses.into_iter().map(legacy::MetricStatus::convert);
-        hpa.status.current_metrics = Some(statuses.collect());
+        let converted = statuses.into_iter().map(legacy::MetricStatus::convert);
+        hpa.status.current_metrics = Some(converted.collect());
     }
     if let Some(conditions) = read_annotation(annotations, "conditions", notes) {
         hpa.status.conditions = conditions;
@@ -316,25 +316,25 @@ fn v1_spec(spec: V1Spec) -> HpaSpec {
 }
 
 fn v1_status(status: V1Status) -> HpaStatus {
-    let cpu = |percentage| MetricStatus {
-        type_: "Resource".to_owned(),
-        resource: Some(ResourceMetricStatus {
-            name: "cpu".to_owned(),
-            current: MetricValueStatus {
-                average_utilization: Some(percentage),
-                ..MetricValueStatus::default()
-            },
-        }),
-        ..MetricStatus::default()
-    };
+    let cpu = status
+        .current_cpu_utilization_percentage
+        .map(|percentage| MetricStatus {
+            type_: "Resource".to_owned(),
+            resource: Some(ResourceMetricStatus {
+                name: "cpu".to_owned(),
+                current: MetricValueStatus {
+                    average_utilization: Some(percentage),
+                    ..MetricValueStatus::default()
+                },
+            }),
+            ..MetricStatus::default()
+        });
     HpaStatus {
         observed_generation: status.observed_generation,
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
-        current_metrics: status
-            .current_cpu_utilization_percentage
-            .map(|value| vec![cpu(value)]),
+        current_metrics: cpu.map(|cpu| vec![cpu]),
         conditions: Vec::new(),
     }
 }
@@ -362,7 +362,14 @@ struct V2beta1Status {
 
 /// `Convert_v2beta1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v2beta1(object: VersionedHpa<V2beta1Spec, V2beta1Status>) -> HpaObject {
-    let spec = |spec: V2beta1Spec| HpaSpec {
+    let mut hpa = object.convert(HpaVersion::V2beta1, v2beta1_spec, v2beta1_status);
+    hpa.spec.behavior = read_annotation(&hpa.metadata.annotations, "behavior", &mut hpa.notes)
+        .filter(|behavior| *behavior != Behavior::default());
+    hpa
+}
+
+fn v2beta1_spec(spec: V2beta1Spec) -> HpaSpec {
+    HpaSpec {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
@@ -372,8 +379,11 @@ fn from_v2beta1(object: VersionedHpa<V2beta1Spec, V2beta1Status>) -> HpaObject {
             .map(legacy::MetricSpec::convert)
             .collect(),
         behavior: None,
-    };
-    let status = |status: V2beta1Status| HpaStatus {
+    }
+}
+
+fn v2beta1_status(status: V2beta1Status) -> HpaStatus {
+    HpaStatus {
         observed_generation: status.observed_generation,
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
@@ -385,11 +395,7 @@ fn from_v2beta1(object: VersionedHpa<V2beta1Spec, V2beta1Status>) -> HpaObject {
                 .collect()
         }),
         conditions: status.conditions,
-    };
-    let mut hpa = object.convert(HpaVersion::V2beta1, spec, status);
-    hpa.spec.behavior = read_annotation(&hpa.metadata.annotations, "behavior", &mut hpa.notes)
-        .filter(|behavior| *behavior != Behavior::default());
-    hpa
+    }
 }
 
 /// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.

@@ -116,13 +116,13 @@ impl FaultPath {
 
     pub(crate) fn not_supported(&self, value: &str, supported: &[&str]) -> Cause {
         let value = Shown::Json(value);
-        let supported: Vec<String> = supported
+        let names: Vec<String> = supported
             .iter()
             .map(|name| Shown::Text(name).to_string())
             .collect();
-        let supported = supported.join(", ");
         self.cause(format!(
-            "Unsupported value: {value}: supported values: {supported}"
+            "Unsupported value: {value}: supported values: {}",
+            names.join(", ")
         ))
     }
 

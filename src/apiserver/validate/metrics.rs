@@ -43,10 +43,8 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
         container_resource,
     } = metric;
     let mut causes = Vec::new();
-    let unsupported = || {
-        path.child("type")
-            .not_supported(type_, &METRIC_SOURCE_TYPES)
-    };
+    let of_type = path.child("type");
+    let unsupported = || of_type.not_supported(type_, &METRIC_SOURCE_TYPES);
     let expected = match type_.as_str() {
         "ContainerResource" => Some("containerResource"),
         "External" => Some("external"),
@@ -56,55 +54,44 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
         _ => None,
     };
     if type_.is_empty() {
-        causes.push(
-            path.child("type")
-                .required("must specify a metric source type"),
-        );
+        causes.push(of_type.required("must specify a metric source type"));
     }
     if expected.is_none() {
         causes.push(unsupported());
     }
 
-    let mut present = Vec::new();
-    // Upstream only checks the first source that is present, whatever the type says.
-    let mut judge = |field: &'static str, judged: Option<Vec<Cause>>| {
-        if let Some(judged) = judged {
-            if present.is_empty() {
-                causes.extend(judged);
-            }
-            present.push(field);
-        }
-    };
     let at = |field| path.child(field);
-    judge(
-        "object",
+    let [object, external, pods, resource, container_resource] = [
         object
             .as_ref()
             .map(|source| validate_object(source, rules, &at("object"))),
-    );
-    judge(
-        "external",
         external
             .as_ref()
             .map(|source| validate_external(source, &at("external"))),
-    );
-    judge(
-        "pods",
         pods.as_ref()
             .map(|source| validate_pods(source, &at("pods"))),
-    );
-    judge(
-        "resource",
         resource
             .as_ref()
             .map(|source| validate_resource(source, &at("resource"))),
-    );
-    judge(
-        "containerResource",
         container_resource
             .as_ref()
             .map(|source| validate_container_resource(source, &at("containerResource"))),
-    );
+    ];
+    let mut present = Vec::new();
+    for (field, judged) in [
+        ("object", object),
+        ("external", external),
+        ("pods", pods),
+        ("resource", resource),
+        ("containerResource", container_resource),
+    ] {
+        let Some(judged) = judged else { continue };
+        // Upstream only checks the first source that is present, whatever the type says.
+        if present.is_empty() {
+            causes.extend(judged);
+        }
+        present.push(field);
+    }
 
     match expected {
         Some(field) if !present.contains(&field) => {
@@ -186,14 +173,17 @@ fn validate_resource(source: &ResourceMetricSource, path: &FaultPath) -> Vec<Cau
 
 /// Returns what is wrong with the name of a resource of containers, at a path.
 pub(super) fn container_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
-    let wrong = names::container_resource(resource);
-    let cause = |wrong: &names::ContainerResourceError| match wrong {
-        names::ContainerResourceError::Format(detail) => {
-            path.invalid(Shown::Text(resource), detail)
-        }
-        names::ContainerResourceError::Kind(detail) => path.invalid(Shown::Json(resource), detail),
-    };
-    wrong.iter().map(cause).collect()
+    names::container_resource(resource)
+        .iter()
+        .map(|wrong| match wrong {
+            names::ContainerResourceError::Format(detail) => {
+                path.invalid(Shown::Text(resource), detail)
+            }
+            names::ContainerResourceError::Kind(detail) => {
+                path.invalid(Shown::Json(resource), detail)
+            }
+        })
+        .collect()
 }
 
 fn validate_container_resource(

@@ -83,10 +83,10 @@ fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec
         scale_down,
     }) = &spec.behavior
     {
-        let path = path.child("behavior");
+        let behavior = path.child("behavior");
         for (rules, direction) in [(scale_up, "scaleUp"), (scale_down, "scaleDown")] {
             if let Some(rules) = rules {
-                causes.extend(validate_rules(rules, &path.child(direction)));
+                causes.extend(validate_rules(rules, &behavior.child(direction)));
             }
         }
     }

@@ -39,17 +39,17 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         return causes;
     };
     causes.extend(selector(workload));
-    let path = path.child("template");
-    let spec = &whole["spec"]["template"];
+    let at = path.child("template");
+    let stated = &whole["spec"]["template"];
     if !is_admitted {
-        let stated = ObjectMeta::stated(&spec["metadata"]);
-        causes.extend(metadata::validate_maps(&stated, &path));
+        let metadata = ObjectMeta::stated(&stated["metadata"]);
+        causes.extend(metadata::validate_maps(&metadata, &at));
     }
     causes.extend(validate_pod(
         template,
-        &spec["spec"],
+        &stated["spec"],
         is_admitted,
-        &path.child("spec"),
+        &at.child("spec"),
     ));
     causes
 }
@@ -67,35 +67,36 @@ fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
     else {
         return Vec::new();
     };
-    let path = path.child(if is_stateful {
+    let strategy = path.child(if is_stateful {
         "updateStrategy"
     } else {
         "strategy"
     });
-    let own = path.child("rollingUpdate");
+    let rolling = strategy.child("rollingUpdate");
     match (&**type_, is_stateful) {
         ("" | "RollingUpdate", _) => {}
         ("OnDelete", true) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
             let limits = rolling_update.iter().map(|it| json!(it).to_string());
             return limits
-                .map(|it| own.invalid(Shown::Raw(&it), detail))
+                .map(|it| rolling.invalid(Shown::Raw(&it), detail))
                 .collect();
         }
         ("Recreate", false) => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
             return rolling_update
                 .iter()
-                .map(|_| own.forbidden(detail))
+                .map(|_| rolling.forbidden(detail))
                 .collect();
         }
         (other, true) => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            return vec![path.child("type").invalid(Shown::Text(other), detail)];
+            return vec![strategy.child("type").invalid(Shown::Text(other), detail)];
         }
         (other, false) => {
             return vec![
-                path.child("type")
+                strategy
+                    .child("type")
                     .not_supported(other, &["Recreate", "RollingUpdate"]),
             ];
         }
@@ -111,31 +112,24 @@ fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(partition) = partition.filter(|own| is_stateful && *own < 0) {
         let shown = Shown::Number(partition.into());
-        causes.push(own.child("partition").invalid(shown, NOT_NEGATIVE));
+        causes.push(rolling.child("partition").invalid(shown, NOT_NEGATIVE));
     }
-    let unavailable = own.child("maxUnavailable");
+    let unavailable = rolling.child("maxUnavailable");
     causes.extend(
         max_unavailable
             .iter()
             .flat_map(|it| validate_limit(it, &unavailable)),
     );
     if !is_stateful {
-        let surge = own.child("maxSurge");
+        let surge = rolling.child("maxSurge");
         causes.extend(max_surge.iter().flat_map(|it| validate_limit(it, &surge)));
     }
-    let is_zero = |limit: &Option<IntOrString>| match limit {
-        Some(IntOrString::Int(pods)) => *pods == 0,
-        Some(IntOrString::String(text)) => percent(text) == Some(0),
-        None => false,
-    };
-    if let Some(limit) = max_unavailable
-        .as_ref()
-        .filter(|_| is_zero(max_unavailable))
-    {
+    if let Some(limit) = max_unavailable.as_ref().filter(|limit| is_zero(limit)) {
         let detail = if is_stateful {
             Some("cannot be 0")
         } else {
-            is_zero(max_surge).then_some("may not be 0 when `maxSurge` is 0")
+            let is_other_zero = max_surge.as_ref().is_some_and(is_zero);
+            is_other_zero.then_some("may not be 0 when `maxSurge` is 0")
         };
         let shown = json!(limit).to_string();
         causes.extend(detail.map(|detail| unavailable.invalid(Shown::Raw(&shown), detail)));
@@ -160,6 +154,14 @@ fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
             Some(path.invalid(Shown::Json(text), detail))
         }
         _ => None,
+    }
+}
+
+/// Whether it is no pods, stated either way.
+fn is_zero(limit: &IntOrString) -> bool {
+    match limit {
+        IntOrString::Int(pods) => *pods == 0,
+        IntOrString::String(text) => percent(text) == Some(0),
     }
 }
 
@@ -198,9 +200,9 @@ fn selector(workload: &Workload) -> Vec<Cause> {
     };
     if let Some(template) = workload.template.as_deref().filter(|_| !matches) {
         let labels = json!(template.labels).to_string();
-        let path = path.child("template").child("metadata").child("labels");
+        let at = path.child("template").child("metadata").child("labels");
         let detail = "`selector` does not match template `labels`";
-        causes.push(path.invalid(Shown::Raw(&labels), detail));
+        causes.push(at.invalid(Shown::Raw(&labels), detail));
     }
     causes
 }
@@ -227,8 +229,8 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
     ];
     for (field, list) in lists {
         for (place, container) in list.iter().enumerate() {
-            let path = path.child(field).index(place);
-            let name = path.child("name");
+            let at = path.child(field).index(place);
+            let name = at.child("name");
             match &*container.name {
                 "" => causes.push(name.required("")),
                 own if known.contains(&own) => causes.push(name.duplicate(own)),
@@ -240,11 +242,14 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
             }
             let image = spec[field][place]["image"].as_str();
             if !is_admitted && image.is_none_or(str::is_empty) {
-                causes.push(path.child("image").required(""));
+                causes.push(at.child("image").required(""));
             }
-            let own = (&container.requests, &container.limits);
-            let path = path.child("resources");
-            causes.extend(validate_resources(own, container_resource, &path));
+            let amounts = (&container.requests, &container.limits);
+            causes.extend(validate_resources(
+                amounts,
+                container_resource,
+                &at.child("resources"),
+            ));
         }
     }
     causes
@@ -263,8 +268,8 @@ fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
                 "must be greater than or equal to aggregate container requests of {}",
                 shown(resource, &sum)
             );
-            let path = path.child("requests").key(resource);
-            causes.push(path.invalid(Shown::Json(&shown(resource, request)), &detail));
+            let at = path.child("requests").key(resource);
+            causes.push(at.invalid(Shown::Json(&shown(resource, request)), &detail));
         }
     }
     for (place, container) in template.containers.iter().enumerate() {
@@ -273,12 +278,12 @@ fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
                 let whole = shown(resource, whole);
                 let detail = format!("must be less than or equal to pod limits of {whole}");
                 // Upstream builds it on the path of the pod's resources.
-                let path = path
+                let at = path
                     .child("containers")
                     .index(place)
                     .key(resource)
                     .child("limits");
-                causes.push(path.invalid(Shown::Json(&shown(resource, limit)), &detail));
+                causes.push(at.invalid(Shown::Json(&shown(resource, limit)), &detail));
             }
         }
     }
@@ -309,9 +314,9 @@ fn validate_resources(
     let mut causes = Vec::new();
     for (list, amounts) in [("limits", limits), ("requests", requests)] {
         for (resource, amount) in &amounts.0 {
-            let path = path.child(list).key(resource);
-            causes.extend(name(resource, &path));
-            causes.extend(validate_amount(resource, amount, &path));
+            let at = path.child(list).key(resource);
+            causes.extend(name(resource, &at));
+            causes.extend(validate_amount(resource, amount, &at));
         }
     }
     for (resource, request) in &requests.0 {
@@ -335,11 +340,9 @@ fn validate_resources(
         let shown = shown(resource, request);
         causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
     }
-    let has = |is_it: fn(&str) -> bool| {
-        let mut all = requests.0.iter().chain(&limits.0);
-        all.any(|(resource, _)| is_it(resource))
-    };
-    if has(is_huge_pages) && !has(|resource| ["cpu", "memory"].contains(&resource)) {
+    let has = |resource: &str| requests.get(resource).or(limits.get(resource)).is_some();
+    let mut amounts = requests.0.iter().chain(&limits.0);
+    if amounts.any(|(resource, _)| is_huge_pages(resource)) && !has("cpu") && !has("memory") {
         causes.push(path.forbidden("HugePages require cpu or memory"));
     }
     causes
@@ -356,9 +359,10 @@ fn validate_amount(resource: &str, amount: &Amount, path: &FaultPath) -> Vec<Cau
         causes.push(path.invalid(Shown::Json(&shown), "must be an integer"));
     }
     if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
-        let size = Quantity::parse(size).ok();
-        let size = size.filter(|size| size.milli_value() % 1000 == 0);
-        let size = size.map_or(0, |size| size.amount().value());
+        let size = Quantity::parse(size)
+            .ok()
+            .filter(|size| size.milli_value() % 1000 == 0)
+            .map_or(0, |size| size.amount().value());
         if size <= 0 || amount.value() % size != 0 {
             let detail = format!("{shown} is not positive integer multiple of {resource}");
             causes.push(path.invalid(Shown::Json(&shown), &detail));

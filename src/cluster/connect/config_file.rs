@@ -126,12 +126,12 @@ impl Kubeconfig {
                 auth_provider,
                 ..
             } = own;
-            let program = exec.as_ref().map_or("", |exec| &*exec.command);
-            let program = if is_path(program) { program } else { "" };
+            let command = exec.as_ref().map_or("", |exec| &*exec.command);
+            let program = if is_path(command) { command } else { "" };
             let authority = auth_provider
                 .as_ref()
-                .and_then(|it| it.config.get(OIDC_AUTHORITY));
-            let authority = authority.map_or("", Secret::expose);
+                .and_then(|it| it.config.get(OIDC_AUTHORITY))
+                .map_or("", Secret::expose);
             [
                 &**client_certificate,
                 client_key,
@@ -186,29 +186,21 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
 /// Returns the first document of a text.
 pub(crate) fn document(text: &str) -> Result<Value, String> {
     let documents: Vec<Value> =
-        serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(|e| {
-            let e = e.without_snippet();
-            match e.location() {
+        serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(
+            |e| match e.without_snippet().location() {
                 Some(place) => format!("line {}: not readable as YAML", place.line()),
                 None => "not readable as YAML".to_owned(),
-            }
-        })?;
+            },
+        )?;
     Ok(documents.into_iter().next().unwrap_or_default())
 }
 
 /// Reads a value as a type; the error says where the type is wrong, without the value.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T, String> {
-    let wrong = |path: &str| match path {
-        "" => "it is not an object".to_owned(),
-        path => format!("the value of {path} has the wrong type"),
-    };
-    json::decode(&value.to_string()).map_err(|e| {
-        let dot = if place.is_empty() || e.path.is_empty() {
-            ""
-        } else {
-            "."
-        };
-        wrong(&format!("{place}{dot}{}", e.path))
+    json::decode(&value.to_string()).map_err(|e| match (place, &*e.path) {
+        ("", "") => "it is not an object".to_owned(),
+        ("", path) | (path, "") => format!("the value of {path} has the wrong type"),
+        (place, path) => format!("the value of {place}.{path} has the wrong type"),
     })
 }
 
@@ -236,22 +228,23 @@ fn is_path(command: &str) -> bool {
 
 /// Follows `clientcmd.ResolveLocalPaths`: resolves commands only if they are paths.
 fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
-    let resolve = |path: &mut String| {
+    let of_clusters = config
+        .clusters
+        .values_mut()
+        .map(|cluster| &mut cluster.certificate_authority);
+    let of_users = config.users.values_mut().flat_map(|user| {
+        let command = user.exec.as_mut().map(|exec| &mut exec.command);
+        [
+            &mut user.client_certificate,
+            &mut user.client_key,
+            &mut user.token_file,
+        ]
+        .into_iter()
+        .chain(command.filter(|command| is_path(command)))
+    });
+    for path in of_clusters.chain(of_users) {
         if !path.is_empty() {
             *path = directory.join(&*path).to_string_lossy().into_owned();
-        }
-    };
-    for cluster in config.clusters.values_mut() {
-        resolve(&mut cluster.certificate_authority);
-    }
-    for user in config.users.values_mut() {
-        resolve(&mut user.client_certificate);
-        resolve(&mut user.client_key);
-        resolve(&mut user.token_file);
-        if let Some(exec) = &mut user.exec
-            && is_path(&exec.command)
-        {
-            resolve(&mut exec.command);
         }
     }
 }

@@ -113,22 +113,21 @@ pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
 
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
-    let fail = |message: String| {
-        Error::failed(format!(
-            "error loading config file \"{}\": {message}",
-            path.display()
-        ))
-    };
-    let bytes = match file::read_of_connection(path) {
-        Ok(bytes) => bytes,
+    let read = match file::read_of_connection(path) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "it is not text".to_owned()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(fail(words(&e))),
+        Err(e) => Err(words(&e)),
     };
-    let text = String::from_utf8(bytes).map_err(|_| fail("it is not text".to_owned()))?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let directory = absolute.parent().unwrap_or(Path::new(""));
-    let text = text.trim_start_matches('\u{feff}');
-    parse(text, directory).map(Some).map_err(fail)
+    read.and_then(|text| parse(text.trim_start_matches('\u{feff}'), directory))
+        .map(Some)
+        .map_err(|message| {
+            Error::failed(format!(
+                "error loading config file \"{}\": {message}",
+                path.display()
+            ))
+        })
 }
 
 /// Returns the system's message, as Go prints it.

@@ -27,29 +27,19 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
         given => given.unwrap_or(EXTENSIONS),
     };
     let names = names(command, extensions);
-    let in_directory = |directory: &Path| {
-        names
-            .iter()
-            .map(|name| directory.join(name))
-            .find(|path| is_executable(path))
-    };
     if command.contains(std::path::is_separator) {
-        let found = in_directory(Path::new(""));
-        let denied = || {
-            if Path::new(command).is_file() {
-                Unfound::Denied
-            } else {
-                Unfound::Missing
-            }
+        return match in_directory(Path::new(""), &names) {
+            Some(path) => Ok(path),
+            None if Path::new(command).is_file() => Err(Unfound::Denied),
+            None => Err(Unfound::Missing),
         };
-        return found.ok_or_else(denied);
     }
     for directory in std::env::split_paths(env.variable("PATH").unwrap_or_default()) {
         // An empty entry is the current directory to a Unix shell, and nothing to PowerShell.
         if directory.as_os_str().is_empty() && cfg!(windows) {
             continue;
         }
-        if let Some(path) = in_directory(&directory) {
+        if let Some(path) = in_directory(&directory, &names) {
             return if directory.is_absolute() {
                 Ok(path)
             } else {
@@ -60,14 +50,22 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
     Err(Unfound::Missing)
 }
 
+/// Returns the first of these files in a directory that can be executed.
+fn in_directory(directory: &Path, names: &[String]) -> Option<PathBuf> {
+    names
+        .iter()
+        .map(|name| directory.join(name))
+        .find(|path| is_executable(path))
+}
+
 /// Returns the possible file names of a command, given the extensions of executable files, separated by
 /// semicolons; only Windows has such extensions.
 fn names(command: &str, extensions: &str) -> Vec<String> {
-    let extensions: Vec<&str> = extensions.split(';').filter(|it| !it.is_empty()).collect();
+    let known: Vec<&str> = extensions.split(';').filter(|it| !it.is_empty()).collect();
     let last = command.rsplit([':', '\\', '/']).next().unwrap_or_default();
-    let own = !command.is_empty() && (extensions.is_empty() || last.contains('.'));
-    let own = own.then(|| command.to_owned());
-    let with = extensions.iter().map(|extension| {
+    let is_whole = !command.is_empty() && (known.is_empty() || last.contains('.'));
+    let own = is_whole.then(|| command.to_owned());
+    let with = known.iter().map(|extension| {
         format!(
             "{command}.{}",
             extension.trim_start_matches('.').to_ascii_lowercase()

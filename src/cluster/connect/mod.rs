@@ -224,8 +224,8 @@ pub(super) fn prepare_elsewhere(
         );
     }
     let (mut notices, mut notes) = (Vec::new(), Vec::new());
-    let proxy = proxy::choose(&server, &Secret::default(), env, &mut notices);
-    let proxy = proxy.map_err(Error::failed)?;
+    let proxy =
+        proxy::choose(&server, &Secret::default(), env, &mut notices).map_err(Error::failed)?;
     if let Some(proxy) = &proxy {
         notes.push(format!("through the proxy {proxy}"));
     }
@@ -314,10 +314,10 @@ impl ClientConfig {
         }
         let mut sent = Secrets::default();
         if let Some((scheme, credential)) = self.authorization(token)? {
-            let value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()));
-            let mut value = value.map_err(|_| {
-                Error::failed("the credentials in the kubeconfig are invalid").hint(USER)
-            })?;
+            let mut value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()))
+                .map_err(|_| {
+                    Error::failed("the credentials in the kubeconfig are invalid").hint(USER)
+                })?;
             value.set_sensitive(true);
             config.headers.push((AUTHORIZATION, value));
             sent.push(credential);
@@ -333,9 +333,9 @@ impl ClientConfig {
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
             // The scheme's name is not secret, nor is anything as short as a tenant's number.
-            let secret = secret.expose().rsplit(' ').next().unwrap_or_default();
-            if secret.len() >= SECRET {
-                sent.push(Secret::new(secret));
+            let credential = secret.expose().rsplit(' ').next().unwrap_or_default();
+            if credential.len() >= SECRET {
+                sent.push(Secret::new(credential));
             }
         }
         let source = ClientSource::new(&config, connector).map_err(|_| {
@@ -382,7 +382,7 @@ impl ClientConfig {
     /// Returns the user's token: the file's, if the file can be read and has one.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
-        let own = if user.token.is_empty() {
+        let stated = if user.token.is_empty() {
             None
         } else if self.token_flag {
             Some((user.token.clone(), "--token".to_owned()))
@@ -394,16 +394,16 @@ impl ClientConfig {
             Some((user.token.clone(), source))
         };
         let path = &user.token_file;
-        let found = match (path.is_empty(), own) {
+        let found = match (path.is_empty(), stated) {
             (true, None) => return Ok(None),
-            (true, Some(own)) => own,
-            (false, own) => match (file::read_text_of_connection(path), own) {
+            (true, Some(stated)) => stated,
+            (false, stated) => match (file::read_text_of_connection(path), stated) {
                 // Like client-go, trims only what it reads from a file.
                 (Ok(text), _) if !text.trim().is_empty() => (
                     Secret::new(text.trim()),
                     format!("the token in file {path:?}"),
                 ),
-                (_, Some(own)) => own,
+                (_, Some(stated)) => stated,
                 (Ok(_), None) => {
                     return Err(Error::failed(format!(
                         "read empty token from file {path:?}"
@@ -438,29 +438,31 @@ fn user_agent() -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-hpa"))
 }
 
+/// Where the server's address is from.
+const PLACE: &str = "it is that of --server, or of the cluster in the kubeconfig";
+
+fn no_server_uri() -> Error {
+    Error::usage("the server's address is not a URL of http or https, or a host:port pair")
+        .hint(PLACE)
+}
+
 /// Returns the server's address: a bare host and port are https if anything about TLS is configured.
 fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
-    let text = cluster.server.trim_end_matches('/');
-    const PLACE: &str = "it is that of --server, or of the cluster in the kubeconfig";
-    let fail = || {
-        Error::usage("the server's address is not a URL of http or https, or a host:port pair")
-            .hint(PLACE)
-    };
-    let has_scheme = text.contains("://");
-    let text = if has_scheme {
-        let end = text.find(['?', '#']).unwrap_or(text.len());
-        text[..end].to_owned()
-    } else if text.contains('/') {
-        return Err(fail());
+    let stated = cluster.server.trim_end_matches('/');
+    let text = if stated.contains("://") {
+        let end = stated.find(['?', '#']).unwrap_or(stated.len());
+        stated[..end].to_owned()
+    } else if stated.contains('/') {
+        return Err(no_server_uri());
     } else if cluster.insecure_skip_tls_verify
         || !cluster.certificate_authority.is_empty()
         || !cluster.certificate_authority_data.is_empty()
     {
-        format!("https://{text}")
+        format!("https://{stated}")
     } else {
-        format!("http://{text}")
+        format!("http://{stated}")
     };
-    let uri: Uri = text.parse().map_err(|_| fail())?;
+    let uri: Uri = text.parse().map_err(|_| no_server_uri())?;
     if let Some(scheme) = uri
         .scheme_str()
         .filter(|own| !["http", "https"].contains(own))
@@ -473,7 +475,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         return Err(Error::usage(message).hint(PLACE));
     }
     if uri.host().is_none_or(str::is_empty) {
-        return Err(fail());
+        return Err(no_server_uri());
     }
     // A user in the address would be shown with it, and users in client-go have tokens.
     if uri

@@ -17,14 +17,15 @@ use crate::secret::Secret;
 /// A token that expires sooner may not reach the server in time.
 const EXPIRY_DELTA: i64 = 10;
 
+fn fail(cause: &str) -> Error {
+    Error::bare(format!(
+        "Unable to connect to the server: getting credentials: {cause}"
+    ))
+}
+
 /// Returns the token in a provider's configuration, if it is valid at this time.
 pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Result<Secret, Error> {
     let value = |key: &str| config.get(key).filter(|value| !value.is_empty());
-    let fail = |cause: &str| {
-        Error::bare(format!(
-            "Unable to connect to the server: getting credentials: {cause}"
-        ))
-    };
     let state = match value("id-token") {
         None => "the kubeconfig has no OIDC id-token".to_owned(),
         Some(token) => match expiry(token) {

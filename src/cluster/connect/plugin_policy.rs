@@ -95,24 +95,21 @@ fn parse(text: &str) -> Result<Policy, String> {
 impl Policy {
     /// Checks whether a plugin may run; if not, the error is client-go's message.
     pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
-        let denied = |policy: &str| {
-            Err(format!(
-                "plugin {command:?} not allowed: policy set to {policy:?}"
-            ))
-        };
-        match self {
-            Self::AllowAll => Ok(()),
-            Self::DenyAll => denied("DenyAll"),
+        let policy = match self {
+            Self::AllowAll => return Ok(()),
+            Self::DenyAll => "DenyAll",
             Self::Allowlist(list) => {
                 let found = look_path(command, env);
                 let same = |entry: &String| found.is_ok() && look_path(entry, env) == found;
                 if list.iter().any(same) {
-                    Ok(())
-                } else {
-                    denied("Allowlist")
+                    return Ok(());
                 }
+                "Allowlist"
             }
-        }
+        };
+        Err(format!(
+            "plugin {command:?} not allowed: policy set to {policy:?}"
+        ))
     }
 }
 

@@ -117,9 +117,8 @@ fn parse(text: &str) -> Option<Uri> {
 /// Returns what is wrong with the port of an address; `Uri` behaves as if there were no port.
 pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
-    let place = authority.rsplit('@').next().unwrap_or_default();
     // An IPv6 address has colons of its own.
-    let place = place.rsplit(']').next().unwrap_or_default();
+    let place = authority.rsplit(['@', ']']).next().unwrap_or_default();
     let port = place.split_once(':').map_or("", |(_, port)| port);
     if port.is_empty() || port.parse::<u16>().is_ok() {
         return None;
@@ -141,9 +140,9 @@ pub(crate) fn is_loopback(server: &Uri) -> bool {
 }
 
 fn leads_back(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']).to_lowercase();
-    let address = host.parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
+    let bare = host.trim_matches(['[', ']']).to_lowercase();
+    let address = bare.parse::<IpAddr>();
+    bare == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Whether the environment's proxy applies to this host, given `NO_PROXY`.
@@ -151,8 +150,8 @@ fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) 
     if leads_back(host) {
         return false;
     }
-    let host = host.trim_matches(['[', ']']).to_lowercase();
-    let address: Option<IpAddr> = host.parse().ok();
+    let bare = host.trim_matches(['[', ']']).to_lowercase();
+    let address: Option<IpAddr> = bare.parse().ok();
     let entries = excluded.split(',').map(|entry| entry.trim().to_lowercase());
     for entry in entries.filter(|entry| !entry.is_empty()) {
         let nameless = entry.starts_with(':') && !entry.starts_with("::");
@@ -160,7 +159,7 @@ fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) 
             notes.push(format!("NO_PROXY: the entry {entry:?} is ignored"));
             continue;
         }
-        if entry == "*" || excludes(&entry, &host, address, port) {
+        if entry == "*" || excludes(&entry, &bare, address, port) {
             return false;
         }
     }
@@ -179,16 +178,16 @@ fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: u16) -> bool
         let same = address.is_some_and(|own| own.to_canonical() == excluded.to_canonical());
         return same && port_fits;
     }
-    let name = name
+    let domain = name
         .strip_prefix('*')
         .filter(|rest| rest.starts_with('.'))
         .unwrap_or(name);
-    let fits = match name.strip_prefix('.') {
+    let fits = match domain.strip_prefix('.') {
         // With a leading dot, only subdomains match.
-        Some(_) => host.ends_with(name),
-        None => host == name || host.ends_with(&format!(".{name}")),
+        Some(_) => host.ends_with(domain),
+        None => host == domain || host.ends_with(&format!(".{domain}")),
     };
-    !name.is_empty() && address.is_none() && fits && port_fits
+    !domain.is_empty() && address.is_none() && fits && port_fits
 }
 
 /// `host:port`, `[v6]:port`, or neither; a bare IPv6 address has no port.

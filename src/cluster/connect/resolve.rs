@@ -253,8 +253,8 @@ fn check(target: &Endpoint, cluster_name: &str) -> Result<(), Error> {
         cluster_name,
         &mut faults,
     );
-    let authority = authority.is_empty() && cluster.certificate_authority_data.is_empty();
-    if cluster.insecure_skip_tls_verify && !authority {
+    let has_none = authority.is_empty() && cluster.certificate_authority_data.is_empty();
+    if cluster.insecure_skip_tls_verify && !has_none {
         faults.push(
             "specifying a root certificates file with the insecure flag is not allowed".to_owned(),
         );
@@ -307,20 +307,21 @@ fn user_faults(user: &User, name: &str) -> Vec<String> {
         readable("client-key", &user.client_key, name, &mut faults);
     }
     if let Some(exec) = &user.exec {
-        let mut need = |missing: bool, what: &str| {
-            if missing {
+        let mode = exec.interactive_mode.as_str();
+        let nameless = exec.env.iter().any(|variable| variable.name.is_empty());
+        let is_v1 = exec.api_version == "client.authentication.k8s.io/v1";
+        for (is_missing, what) in [
+            (exec.command.is_empty(), "command"),
+            (exec.api_version.is_empty(), "apiVersion"),
+            (nameless, "env variable name"),
+            (is_v1 && mode.is_empty(), "interactiveMode"),
+        ] {
+            if is_missing {
                 faults.push(format!(
                     "{what} must be specified for {name} to use exec authentication plugin"
                 ));
             }
-        };
-        need(exec.command.is_empty(), "command");
-        need(exec.api_version.is_empty(), "apiVersion");
-        let nameless = exec.env.iter().any(|variable| variable.name.is_empty());
-        need(nameless, "env variable name");
-        let v1 = exec.api_version == "client.authentication.k8s.io/v1";
-        need(v1 && exec.interactive_mode.is_empty(), "interactiveMode");
-        let mode = exec.interactive_mode.as_str();
+        }
         if !matches!(mode, "" | "Never" | "IfAvailable" | "Always") {
             faults.push(format!(
                 "invalid interactiveMode for {name}: it must be Never, IfAvailable or Always"

@@ -47,16 +47,17 @@ impl Tls {
             None => config.with_no_client_auth(),
             Some(identity) => {
                 let (certificates, key) = identity.parse()?;
-                let config = config.with_client_auth_cert(certificates, key);
-                config.map_err(unusable_key)?
+                config
+                    .with_client_auth_cert(certificates, key)
+                    .map_err(unusable_key)?
             }
         };
         let name: Arc<dyn ResolveServerName + Send + Sync> = match &*cluster.tls_server_name {
             "" => Arc::new(DefaultServerNameResolver::default()),
             name => {
-                let name = ServerName::try_from(name.to_owned());
-                let name = name.map_err(|e| unusable(format!("invalid server name: {e}")))?;
-                Arc::new(FixedServerNameResolver::new(name))
+                let fixed = ServerName::try_from(name.to_owned())
+                    .map_err(|e| unusable(format!("invalid server name: {e}")))?;
+                Arc::new(FixedServerNameResolver::new(fixed))
             }
         };
         Ok(Self {
@@ -97,23 +98,14 @@ impl Identity {
 
     /// Reads the kubeconfig's certificate and key; inline data takes precedence over a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
-        let unreadable =
-            || Error::failed("unable to load the client certificate or key").hint(USER);
-        let part = |data: &str, path: &str| -> Result<Option<String>, Error> {
-            let data = compact(data);
-            let bytes = match (data.is_empty(), path.is_empty()) {
-                (false, _) => STANDARD.decode(data).map_err(|_| unreadable())?,
-                (true, false) => file::read_of_connection(path).map_err(|_| unreadable())?,
-                (true, true) => return Ok(None),
-            };
-            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-        };
-        let certificate = part(&user.client_certificate_data, &user.client_certificate)?;
-        let key = part(user.client_key_data.expose(), &user.client_key)?;
+        let certificate = read_part(&user.client_certificate_data, &user.client_certificate);
+        let key = read_part(user.client_key_data.expose(), &user.client_key);
         match (certificate, key) {
+            (Some(Ok(certificate)), Some(Ok(key))) => {
+                Ok(Some(Self::new(certificate, Secret::new(key))))
+            }
             (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => Ok(Some(Self::new(certificate, Secret::new(key)))),
-            _ => Err(unreadable()),
+            _ => Err(Error::failed("unable to load the client certificate or key").hint(USER)),
         }
     }
 
@@ -139,20 +131,27 @@ impl Identity {
     }
 }
 
+/// Reads a certificate or a key, if there is one.
+fn read_part(data: &str, path: &str) -> Option<Result<String, ()>> {
+    let data = compact(data);
+    let bytes = match (data.is_empty(), path.is_empty()) {
+        (false, _) => STANDARD.decode(data).map_err(drop),
+        (true, false) => file::read_of_connection(path).map_err(drop),
+        (true, true) => return None,
+    };
+    Some(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
 /// Returns the certificate authorities to trust; inline data takes precedence over a file, and the default
 /// is the system's. Anything that is not a certificate is skipped, as by `x509.AppendCertsFromPEM`.
 fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
-    let unreadable = |cause: &str| {
-        Error::failed(format!("unable to load root certificates: {cause}"))
-            .hint("see certificate-authority in the kubeconfig, or --certificate-authority")
-    };
     let text = if !cluster.certificate_authority_data.is_empty() {
         let data = compact(&cluster.certificate_authority_data);
         let bytes = STANDARD.decode(data);
-        bytes.map_err(|_| unreadable("illegal base64 data"))?
+        bytes.map_err(|_| no_authorities("illegal base64 data"))?
     } else if !cluster.certificate_authority.is_empty() {
         let bytes = file::read_of_connection(&cluster.certificate_authority);
-        bytes.map_err(|e| unreadable(&words(&e)))?
+        bytes.map_err(|e| no_authorities(&words(&e)))?
     } else {
         return Ok(None);
     };
@@ -161,9 +160,14 @@ fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates.map(|block| block.der.into()));
     if roots.is_empty() {
-        return Err(unreadable("unable to parse bytes as PEM block"));
+        return Err(no_authorities("unable to parse bytes as PEM block"));
     }
     Ok(Some(roots))
+}
+
+fn no_authorities(cause: &str) -> Error {
+    Error::failed(format!("unable to load root certificates: {cause}"))
+        .hint("see certificate-authority in the kubeconfig, or --certificate-authority")
 }
 
 /// A block of a PEM text.

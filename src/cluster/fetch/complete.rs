@@ -30,11 +30,10 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     let asked = Fetch::new(session, session.namespace());
     let (list, _): (Vec<Box<RawValue>>, _) =
         asked.pages("/api/v1/namespaces", "NamespaceList").await?;
-    let name = |object: Box<RawValue>| {
-        let namespace: Namespace = json::read(object.get().as_bytes()).ok()?;
-        Some(namespace.metadata.name.into())
-    };
-    Ok(list.into_iter().filter_map(name).collect())
+    let namespaces = list
+        .iter()
+        .filter_map(|object| json::read::<Namespace>(object.get().as_bytes()).ok());
+    Ok(namespaces.map(|own| own.metadata.name.into()).collect())
 }
 
 /// The HPAs of a namespace.
@@ -89,13 +88,12 @@ pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
 /// Explains why the session's namespace has no HPA for a target of this name, if KEDA has removed it.
 pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
     let asked = Fetch::new(session, session.namespace());
-    let surroundings = SurroundingAnswers::default();
+    let answers = SurroundingAnswers::default();
     let wish = Wish::scaled_objects(asked.namespace);
     // The error omits what has not arrived by then.
-    let _ = timeout(GRACE, asked.surrounding(wish, &surroundings)).await;
-    let surroundings = surroundings.of(asked.namespace);
+    let _ = timeout(GRACE, asked.surrounding(wish, &answers)).await;
     paused(
-        surroundings.scaled_objects.iter(),
+        answers.of(asked.namespace).scaled_objects.iter(),
         target,
         session.command_flags(),
     )

@@ -107,8 +107,10 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, UnknownF
         "involvedObject.kind={DEPLOYMENT},involvedObject.name={},reason={SCALED}",
         hpa.spec.scale_target_ref.name
     );
-    let list = asked.event_list(Some(&hpa.namespace), &fields).await;
-    let list = list.map_err(|e| UnknownFactCause::Failed(e.to_string()))?;
+    let list = asked
+        .event_list(Some(&hpa.namespace), &fields)
+        .await
+        .map_err(|e| UnknownFactCause::Failed(e.to_string()))?;
     Ok(list
         .into_iter()
         .filter_map(EventObject::about_scaled)

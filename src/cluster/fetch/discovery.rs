@@ -146,8 +146,10 @@ impl Discovery {
             .flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
             // Custom metrics are listed as subresources of what they describe.
-            let described = own.subresources.iter();
-            let described = described.map(|it| format!("{}/{}", own.resource, it.subresource));
+            let described = own
+                .subresources
+                .iter()
+                .map(|it| format!("{}/{}", own.resource, it.subresource));
             let external = Some(own.resource.clone()).filter(|_| own.subresources.is_empty());
             described.chain(external)
         });
@@ -186,8 +188,8 @@ impl Discovery {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         found.versions.iter().find_map(|version| {
             let resource = version.resources.iter().find(|resource| {
-                let own = &resource.response_kind.kind;
-                *own == kind || own.to_lowercase() == kind
+                let served = &resource.response_kind.kind;
+                *served == kind || served.to_lowercase() == kind
             })?;
             Some((version, resource))
         })

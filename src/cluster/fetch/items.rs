@@ -69,12 +69,13 @@ impl HpaItem {
 pub(in super::super) fn unreadable<'i>(
     all: impl Iterator<Item = (&'i str, &'i Failure)>,
 ) -> Option<String> {
-    let all = all.map(|(name, failure)| format!("{name} ({failure})"));
-    let all: Vec<String> = all.collect();
-    (!all.is_empty()).then(|| {
+    let named: Vec<String> = all
+        .map(|(name, failure)| format!("{name} ({failure})"))
+        .collect();
+    (!named.is_empty()).then(|| {
         format!(
             "it may be that of one that cannot be read: {}",
-            listed(&all)
+            listed(&named)
         )
     })
 }
@@ -96,22 +97,20 @@ impl Fetch<'_> {
             metadata: Meta<'static>,
         }
         let namespace = self.namespace.to_owned();
-        let read = move || {
-            let read = |object: &str| {
-                let ListedObject { metadata } = json::read(object.as_bytes())?;
-                Ok((metadata, admitted_item(object, &namespace)))
-            };
-            list.iter()
-                .map(|object| read(object.get()))
-                .collect::<Result<Vec<_>, String>>()
-        };
-        let read = self
+        let objects = self
             .session
-            .aside(read)
+            .aside(move || {
+                let mut objects = Vec::new();
+                for object in list {
+                    let ListedObject { metadata } = json::read(object.get().as_bytes())?;
+                    objects.push((metadata, admitted_item(object.get(), &namespace)));
+                }
+                Ok::<_, String>(objects)
+            })
             .await
-            .unwrap_or_else(|e| Err(e.to_string()));
-        let read = read.map_err(|cause| self.unreadable(path, cause))?;
-        let item = |(metadata, hpa): (Meta<'static>, Result<HpaObject, String>)| HpaItem {
+            .unwrap_or_else(|e| Err(e.to_string()))
+            .map_err(|cause| self.unreadable(path, cause))?;
+        let items = objects.into_iter().map(|(metadata, hpa)| HpaItem {
             namespace: metadata.namespace.unwrap_or_default().into(),
             name: metadata.name.into(),
             wanted: true,
@@ -122,7 +121,7 @@ impl Fetch<'_> {
                 .map(HpaObject::into_hpa)
                 .map_err(|cause| self.unreadable(path, cause)),
             labels: metadata.labels.into_owned(),
-        };
-        Ok(read.into_iter().map(item).collect())
+        });
+        Ok(items.collect())
     }
 }

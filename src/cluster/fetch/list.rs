@@ -86,15 +86,17 @@ pub async fn fetch_all(
         let wish = Wish::vertical_pod_autoscalers(namespace);
         let read = asked.surrounding(wish, &about.surroundings).await;
         about.refuses_vpas.set(!read && namespace.is_none());
-    };
+    }
+    .boxed_local()
+    .shared();
     let events = async {
         let answer = asked.events(namespace, None).await;
         let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
         about.refuses_events.set(refuses);
         *about.events.borrow_mut() = Some(answer.map(by_namespace));
-    };
-    let vpas = vpas.boxed_local().shared();
-    let events = events.boxed_local().shared();
+    }
+    .boxed_local()
+    .shared();
     let others = [vpas.clone(), events.clone()];
     let more = async {
         let version = async {
@@ -106,8 +108,9 @@ pub async fn fetch_all(
             asked.controller(&about.controller),
             join_all(others)
         );
-    };
-    let more = more.boxed_local().shared();
+    }
+    .boxed_local()
+    .shared();
     let all = [more.clone(), vpas, events];
     let whole = Whole {
         namespace,
@@ -151,13 +154,11 @@ struct AboutAll {
 impl AboutAll {
     /// Returns the events of a namespace that have arrived for all of them.
     fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
-        let all = self.events.borrow();
-        let of = |all: &EventsByNamespace| all.get(namespace).cloned();
-        let all = all.as_ref()?.as_ref();
-        Some(
-            all.map(|all| of(all).unwrap_or_default())
-                .map_err(Failure::clone),
-        )
+        let answer = self.events.borrow();
+        Some(match answer.as_ref()? {
+            Ok(all) => Ok(all.get(namespace).cloned().unwrap_or_default()),
+            Err(failure) => Err(failure.clone()),
+        })
     }
 
     /// Returns notes about what has not arrived for a namespace, for which `answers` has its own.
@@ -261,8 +262,8 @@ type Scaled<'s> = [(&'s HpaItem, Result<FetchedScale, Failure>)];
 
 /// Returns the requested HPAs whose targets have a scale.
 fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
-    let scaled = scaled.iter().filter(|(item, _)| item.wanted);
-    scaled.filter_map(|(item, found)| {
+    let wanted = scaled.iter().filter(|(item, _)| item.wanted);
+    wanted.filter_map(|(item, found)| {
         Some((
             item.hpa.as_ref().ok()?,
             found.as_ref().ok()?.scale.as_ref().ok()?,
@@ -281,8 +282,9 @@ impl Fetch<'_> {
         let wanted = items.iter().filter(|item| item.wanted);
         whole.progress.hpas.set(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
-        let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
-        let missing: Vec<&Named> = missing.collect();
+        let missing: Vec<&Named> = selection
+            .missing(|named| items.iter().any(|item| item.is(named)))
+            .collect();
         let unreadable = unreadable(items.iter().filter_map(HpaItem::failure));
         items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
@@ -303,15 +305,18 @@ impl Fetch<'_> {
             custom,
         };
         let mut place = 0;
-        let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
-        let namespaces = namespaces.map(|items| {
-            let first = place;
-            place += items.iter().filter(|item| item.wanted).count();
-            async move { (first, self.namespace(items, first, common, whole).await) }
-        });
-        let namespaces: Vec<_> = namespaces.collect();
-        let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
-        let mut refused: Vec<(usize, Vec<MissingRight>)> = refused.collect().await;
+        let answers: Vec<_> = items
+            .chunk_by(|one, other| one.namespace == other.namespace)
+            .map(|items| {
+                let first = place;
+                place += items.iter().filter(|item| item.wanted).count();
+                async move { (first, self.namespace(items, first, common, whole).await) }
+            })
+            .collect();
+        let mut refused: Vec<(usize, Vec<MissingRight>)> = stream::iter(answers)
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
         refused.sort_by_key(|(first, _)| *first);
         for (place, named) in (place..).zip(missing) {
             let why = match named {
@@ -379,7 +384,7 @@ impl Fetch<'_> {
         let events = OnceCell::new();
         let about = whole.about;
         let more = async {
-            let own = fetch.own_surroundings(&scales, common, &lists, &answers);
+            let surroundings = fetch.own_surroundings(&scales, common, &lists, &answers);
             let replica_sets = async {
                 let list = fetch.list_replica_sets(scaled(&scales), &lists);
                 if answers.awaiting(OF_REPLICA_SETS, list).await {
@@ -390,9 +395,15 @@ impl Fetch<'_> {
                 }
             };
             let refused = fetch.refused_everywhere(whole, &answers, &events);
-            join!(own, replica_sets, refused, about.wait(&whole.all[0]));
-        };
-        let more = more.boxed_local().shared();
+            join!(
+                surroundings,
+                replica_sets,
+                refused,
+                about.wait(&whole.all[0])
+            );
+        }
+        .boxed_local()
+        .shared();
         beside(fetch.list_pods(scaled(&scales), &lists), &more).await;
         let neighbours = Neighbours::of(&scales);
         let wanted = scales.iter().filter(|(item, _)| item.wanted);
@@ -416,8 +427,8 @@ impl Fetch<'_> {
                 }
                 about.waited.set(true);
                 // What was refused for all namespaces only now is asked for this one.
-                let own = fetch.refused_everywhere(whole, &answers, &events);
-                let _ = timeout(GRACE, own).await;
+                let refused = fetch.refused_everywhere(whole, &answers, &events);
+                let _ = timeout(GRACE, refused).await;
             }
             let (version, evidence, control_plane, notes) = known.get_or_insert_with(|| {
                 let mut notes = Vec::new();
@@ -438,14 +449,13 @@ impl Fetch<'_> {
             });
             let result = observed.map(|observed| {
                 let Observed { hpa, scale, .. } = &observed;
-                let scale = scale.as_ref().ok();
                 let apis = failing_apis(hpa, common.discovery(hpa), &common.custom);
                 let objects = (answers.objects(), about.surroundings.objects());
                 let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
                     custom_version: observed.surroundings.custom_version.clone(),
                     serves_scale: observed.surroundings.serves_scale,
-                    ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
+                    ..lists.around(hpa, scale.as_ref().ok(), [&objects.0, &objects.1], apis)
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
                 let mut all = observed.notes;
@@ -493,8 +503,11 @@ impl Fetch<'_> {
             .items(Some(namespace), &Selection::default())
             .await
             .ok()?;
-        let wanted = items.iter().filter(|item| item.wanted);
-        let wanted: HashSet<&str> = wanted.map(|item| &*item.name).collect();
+        let wanted: HashSet<&str> = items
+            .iter()
+            .filter(|item| item.wanted)
+            .map(|item| &*item.name)
+            .collect();
         newer
             .iter_mut()
             .for_each(|item| item.wanted = wanted.contains(&*item.name));
@@ -599,19 +612,20 @@ struct Neighbours<'s> {
 
 impl<'s> Neighbours<'s> {
     fn of(scales: &'s Scaled<'_>) -> Self {
-        let known = |(item, scale): &(&'s HpaItem, Result<FetchedScale, Failure>)| {
+        let (mut all, mut places, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (item, scale)) in scales.iter().enumerate() {
             let known = match &item.hpa {
                 Ok(hpa) => other(hpa, scale),
                 Err(failure) => Err(item.unreadable(failure)),
             };
-            (*item, known)
-        };
-        let all: Vec<_> = scales.iter().map(known).collect();
-        let selector = |(place, (_, known)): (usize, &(_, Known))| {
-            let known = known.as_ref().ok()?.as_ref()?;
-            Some((place, known.scale.selector.parsed().ok()?.clone()))
-        };
-        let (places, selectors): (_, Vec<_>) = all.iter().enumerate().filter_map(selector).unzip();
+            if let Ok(Some(other)) = &known
+                && let Ok(selector) = other.scale.selector.parsed()
+            {
+                places.push(place);
+                selectors.push(selector.clone());
+            }
+            all.push((*item, known));
+        }
         Self {
             places,
             selectors: Selectors::new(selectors),
@@ -629,13 +643,16 @@ impl<'s> Neighbours<'s> {
             notes,
             ..
         } = needed;
-        let sharing = pods
+        let sharing: BTreeSet<usize> = pods
             .iter()
-            .flat_map(|pod| self.selectors.matching(&pod.labels));
-        let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
+            .flat_map(|pod| self.selectors.matching(&pod.labels))
+            .map(|selector| self.places[selector])
+            .collect();
         let is_other = |other: &HpaItem| other.name != item.name;
-        let sharing = sharing.into_iter().map(|place| &self.all[place]);
-        let known = sharing.filter(|(other, _)| is_other(other));
+        let known = sharing
+            .into_iter()
+            .map(|place| &self.all[place])
+            .filter(|(other, _)| is_other(other));
         others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));
         let unknown = self.all.iter().filter(|(other, _)| is_other(other));
         notes.extend(unknown.filter_map(|(_, known)| known.as_ref().err()?.note(hpa)));

@@ -124,16 +124,12 @@ impl Lists {
         match (scale, listed) {
             // Only names are needed to suggest another target.
             (None, listed) => {
-                let names = |it: &Workload| Workload {
-                    template: None,
-                    ..it.clone()
-                };
                 workloads.extend(
                     listed
                         .into_iter()
                         .flat_map(BTreeMap::values)
                         .take(MANY)
-                        .map(names),
+                        .cloned(),
                 );
                 // Those that are targets of others say nothing about the rest.
                 let own = asked
@@ -141,7 +137,10 @@ impl Lists {
                     .iter()
                     .filter(own)
                     .filter(|_| !self.refuses(hpa));
-                workloads.extend(own.map(names));
+                workloads.extend(own.cloned());
+                for workload in &mut workloads {
+                    workload.template = None;
+                }
             }
             (Some(scale), listed) => {
                 let is_it = |it: &&Workload| own(it) && it.metadata.name == target.name;
@@ -164,15 +163,15 @@ impl Lists {
         let vpas = all
             .vertical_pod_autoscalers
             .iter()
-            .chain(&asked.vertical_pod_autoscalers);
-        let vpas = vpas.filter(|it| {
-            let reference = &it.spec.target_ref;
-            owner.is_none()
-                && scale.is_some()
-                && (&reference.kind, &reference.name) == (&target.kind, &target.name)
-                && here(&it.metadata)
-        });
-        let apis = apis.filter_map(|name| {
+            .chain(&asked.vertical_pod_autoscalers)
+            .filter(|it| {
+                let reference = &it.spec.target_ref;
+                owner.is_none()
+                    && scale.is_some()
+                    && (&reference.kind, &reference.name) == (&target.kind, &target.name)
+                    && here(&it.metadata)
+            });
+        let services = apis.filter_map(|name| {
             asked
                 .api_services
                 .iter()
@@ -182,7 +181,7 @@ impl Lists {
             workloads: workloads.into(),
             scaled_objects: scaled_objects.cloned().collect::<Vec<_>>().into(),
             vertical_pod_autoscalers: vpas.cloned().collect::<Vec<_>>().into(),
-            api_services: apis.cloned().collect::<Vec<_>>().into(),
+            api_services: services.cloned().collect::<Vec<_>>().into(),
             ..Surroundings::default()
         }
     }
@@ -253,9 +252,8 @@ impl AskedSelectors {
     ) -> BySelector<T> {
         let mut sorted: Vec<Vec<T>> = self.texts.iter().map(|_| Vec::new()).collect();
         for object in objects {
-            let places: BTreeSet<usize> = self.selectors.matching(labels(&object)).collect();
-            let mut places = places.into_iter();
-            let last = places.next_back();
+            let mut places: BTreeSet<usize> = self.selectors.matching(labels(&object)).collect();
+            let last = places.pop_last();
             for place in places {
                 sorted[place].push(object.clone());
             }
@@ -285,14 +283,14 @@ impl Fetch<'_> {
             if most < 2 {
                 continue;
             }
-            // Of others only their names may matter.
-            let change = move |workload: &mut Workload| {
+            let listed = self.workloads(&resource, "", most, move |workload| {
+                // Of others only their names may matter.
                 if !names.contains(&workload.metadata.name) {
                     workload.template = None;
                 }
                 true
-            };
-            match self.workloads(&resource, "", most, change).await {
+            });
+            match listed.await {
                 Ok(Some(listed)) => {
                     let named = |it: Workload| (it.metadata.name.clone(), it);
                     targets.insert(key, listed.into_iter().map(named).collect());
@@ -344,7 +342,6 @@ impl Fetch<'_> {
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
         let path = resource.path(self.namespace, "");
-        let path = path.trim_end_matches('/');
         let pages = self
             .lists
             .map(|lists| Arc::clone(&lists.pages))
@@ -358,7 +355,13 @@ impl Fetch<'_> {
             Ok(objects.workloads)
         });
         let listed = self
-            .pages_of(path, query, list_kind(resource), most, items)
+            .pages_of(
+                path.trim_end_matches('/'),
+                query,
+                list_kind(resource),
+                most,
+                items,
+            )
             .await?;
         Ok(listed.map(|(listed, _)| listed))
     }
@@ -390,8 +393,9 @@ impl Fetch<'_> {
         if let Some(measured) = measured
             && let Some(usage) = labelled(self.usage_of(&measured.query()).await, &pods)
         {
-            let usage = usage.map(|usage| measured.sort(usage, |item| &item.labels));
-            let _ = lists.pod_metrics.set(usage);
+            let _ = lists
+                .pod_metrics
+                .set(usage.map(|usage| measured.sort(usage, |item| &item.labels)));
         }
         let _ = lists
             .pods

@@ -49,7 +49,7 @@ use crate::error::Error;
 use crate::numbers::duration;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
@@ -81,23 +81,22 @@ pub async fn fetch(
     let asked = Fetch::new(session, namespace);
     let discovery = Discovered::default();
     let optional = OptionalAnswers::default();
-    let surroundings = SurroundingAnswers::default();
+    let answers = SurroundingAnswers::default();
     let (wishes, wished) = unbounded_channel();
     let more = async {
         let optional = asked.optional(name, &discovery, &optional);
-        join!(optional, asked.surroundings(wished, &surroundings));
+        join!(optional, asked.surroundings(wished, &answers));
     };
     // If there is no HPA of that name, the list shows those that exist.
-    let worth = |needed: &Result<_, FetchError>| {
-        needed
-            .as_ref()
-            .map_or_else(|absent| absent.no_hpa, |_| true)
+    let worth = |needed: &Result<_, FetchError>| match needed {
+        Ok(_) => true,
+        Err(absent) => absent.no_hpa,
     };
-    let needed = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
-    let left_out = surroundings.unlearnt();
-    let objects = surroundings.objects();
-    let mut surroundings = surroundings.of(namespace);
-    let needed = needed.map_err(|absent| {
+    let answered = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
+    let left_out = answers.unlearnt();
+    let objects = answers.objects();
+    let mut surroundings = answers.of(namespace);
+    let needed = answered.map_err(|absent| {
         if absent.no_hpa {
             let flags = session.command_flags();
             optional.about_absence([namespace, name], absent.error, &surroundings, flags)
@@ -216,12 +215,7 @@ struct Needs {
 impl Needs {
     fn of(hpa: &Hpa) -> Self {
         let metrics = &hpa.spec.metrics;
-        let custom = |metric: &MetricSpec| {
-            matches!(
-                metric.source(),
-                MetricSource::Pods(_) | MetricSource::Object(_)
-            )
-        };
+        let custom = |metric: &MetricSpec| metric.api_group() == CUSTOM;
         let unknown = |reference: &CrossVersionObjectReference| {
             !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
         };
@@ -270,7 +264,7 @@ impl Fetch<'_> {
         let (mut hpa, now, notes) = found?;
         let read = Instant::now();
         Wish::of(&hpa).for_each(wish);
-        let own = hpa.spec.metrics.len();
+        let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
         let none = Ok(Discovery::default());
@@ -284,16 +278,16 @@ impl Fetch<'_> {
         let direct = self.built_in_scale(&hpa);
         let (discovery, direct) = join!(discovery, direct);
         let custom = custom_version(discovery);
-        let found = match direct {
-            Some(found) => found,
+        let fetched = match direct {
+            Some(scale) => scale,
             None => self.custom_scale(&hpa, discovery).await,
-        };
-        let found = found.map_err(|failure| denied(&failure))?;
-        let scale = found.scale.as_ref().ok();
+        }
+        .map_err(|failure| denied(&failure))?;
+        let scale = fetched.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
-        let needed = without_pods(hpa, now, found, notes);
+        let needed = without_pods(hpa, now, fetched, notes);
         let mut needed = self.with_pods(needed, discovery, &custom, read).await?;
-        needed.hpa.spec.metrics.truncate(own);
+        needed.hpa.spec.metrics.truncate(own_metrics);
         Ok(needed)
     }
 
@@ -329,9 +323,12 @@ impl Fetch<'_> {
         surroundings.custom_version = custom.as_ref().ok().filter(|_| asks).cloned();
         surroundings.serves_scale =
             discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
-        let selector = scale.as_ref().ok().map(|scale| &scale.selector);
-        let selector = selector.filter(|selector| selector.parsed().is_ok());
-        let selector = selector.map_or("", ScaleSelector::as_str);
+        let selector = scale
+            .as_ref()
+            .ok()
+            .map(|scale| &scale.selector)
+            .filter(|selector| selector.parsed().is_ok())
+            .map_or("", ScaleSelector::as_str);
         if !selector.is_empty() {
             let resource = async {
                 if !needs.resource {
@@ -349,13 +346,10 @@ impl Fetch<'_> {
                 });
             }
             if let Ok(discovery) = discovery {
-                let served = |group| {
-                    let is_served = discovery
-                        .versions(group)
-                        .is_some_and(|mut it| it.next().is_some());
+                surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
+                    let is_served = discovery.versions(group)?.next().is_some();
                     is_served.then(|| discovery.metrics(group))
-                };
-                surroundings.keep_served(&hpa.spec.metrics, metrics, served);
+                });
             }
             match resource {
                 Ok(list) => *pod_metrics = list,
@@ -521,12 +515,12 @@ fn fail(
 
 /// Returns the time of a pass, given the server's, with a note if the clocks differ.
 fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
-    let own = Timestamp::now();
+    let local = Timestamp::now();
     let now = Now {
-        time: server.unwrap_or(own),
+        time: server.unwrap_or(local),
         by_server: server.is_some(),
     };
-    (now, skew(now.time, own))
+    (now, skew(now.time, local))
 }
 
 /// Returns a note if the clocks of server and client are far apart.

@@ -45,14 +45,14 @@ pub async fn look_back(
     session: &Session,
     hpa: &Hpa,
     since: Timestamp,
-    target: Option<&ScaleAt>,
+    at: Option<&ScaleAt>,
     now: Option<Counted>,
 ) -> OldVersions {
     let asked = Fetch::new(session, &hpa.namespace);
     let end = Instant::now() + PATIENCE;
     // Other kinds may count their replicas outside `status.replicas`.
     let reference = &hpa.spec.scale_target_ref;
-    let mut target = target.filter(|_| built_in(reference.group(), &reference.kind).is_some());
+    let mut target = at.filter(|_| built_in(reference.group(), &reference.kind).is_some());
     let mut past = OldVersions {
         states: vec![hpa.clone()],
         counted: now.into_iter().collect(),
@@ -74,8 +74,8 @@ pub async fn look_back(
             }
         };
         let counted = async {
-            let target = target.filter(|_| !is_known)?;
-            let found = asked.target(target, Some(&state.resource_version)).await;
+            let unknown = target.filter(|_| !is_known)?;
+            let found = asked.target(unknown, Some(&state.resource_version)).await;
             Some(found.map(|target| target.counted(target.current(), written)))
         };
         let Ok((earlier, counted)) = timeout_at(end, async { join!(earlier, counted) }).await

@@ -169,17 +169,19 @@ impl Fetch<'_> {
             }
             if next.is_none() && reading.is_empty() && page.body.is_short() {
                 let items = reader.items(&page.body);
-                let items = items.map_err(|cause| self.unreadable(&asked, cause))?;
-                return Ok(Some((items, date)));
+                return match items {
+                    Ok(items) => Ok(Some((items, date))),
+                    Err(cause) => Err(self.unreadable(&asked, cause)),
+                };
             }
             let (reader, session, body) = (Arc::clone(&reader), self.session.clone(), page.body);
             let for_whole = Arc::clone(&reader);
-            let read_page = move || {
+            let task = spawn_blocking(move || {
                 let items = reader.items(&body);
                 session.reuse(body);
                 items.map_err(io::Error::other)
-            };
-            reading.push_back((asked, spawn_blocking(read_page)));
+            });
+            reading.push_back((asked, task));
             let Some(NextPages { token, .. }) = next else {
                 for earlier in reading {
                     read.push(self.finished(earlier).await?);
@@ -198,12 +200,11 @@ impl Fetch<'_> {
                     let whole = format!("{path}?{query}");
                     let response = self.session.get(&whole, JSON).await?;
                     let kind = kind.to_owned();
-                    let read = move |body: &[u8]| {
+                    let items = self.session.object(&whole, &response.body, move |body| {
                         next_page(&kind, SliceRead::new(body))?;
                         (for_whole.items.read)(body, &Elements::of_answer())
-                    };
-                    let items = self.session.object(&whole, &response.body, read).await?;
-                    return Ok(Some((items, response.date)));
+                    });
+                    return Ok(Some((items.await?, response.date)));
                 }
                 next => next?,
             };

@@ -7,8 +7,8 @@ use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
 
 /// Returns the right that a request needs.
-fn needed(method: Method, path: &str) -> Right {
-    let path = path.split('?').next().unwrap_or_default();
+fn needed(method: Method, requested: &str) -> Right {
+    let path = requested.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, rest) = match parts.as_slice() {
         ["api", _, rest @ ..] => ("", rest),
@@ -30,12 +30,11 @@ fn needed(method: Method, path: &str) -> Right {
         Method::Put => "update",
         Method::Post => "create",
     };
-    let namespace = namespace.map(str::to_owned);
     Right::Resource {
         verb,
         group: group.to_owned(),
         resource,
-        namespace,
+        namespace: namespace.map(str::to_owned),
     }
 }
 
@@ -67,11 +66,8 @@ pub(super) fn cause(failure: &Failure) -> UnknownFactCause {
 
 /// Whether a write was authorized but refused for its content: by a webhook, say, or a quota.
 fn is_of_admission(failure: &Failure) -> bool {
-    let unauthorized = |api: &ApiStatus| {
-        ["update", "create"]
-            .iter()
-            .any(|verb| api.message.contains(&format!(" cannot {verb} resource ")))
-    };
+    let refusals = [" cannot update resource ", " cannot create resource "];
+    let unauthorized = |api: &ApiStatus| refusals.iter().any(|it| api.message.contains(it));
     failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 

@@ -116,11 +116,10 @@ impl Wish {
                 adds: UnknownFact::Findings("metrics-api-unavailable"),
             }
         });
-        let names = || Self {
+        services.chain(asks_for_names(hpa).then(|| Self {
             path: EXTERNAL_NAMES.to_owned(),
             adds: UnknownFact::Findings("metric-not-found"),
-        };
-        services.chain(asks_for_names(hpa).then(names))
+        }))
     }
 
     /// The ScaledObject that owns an HPA, if one does.
@@ -328,7 +327,7 @@ impl Fetch<'_> {
         let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let origin = path.clone();
-                let read = move |body: &[u8]| {
+                let read = self.session.read(&response.body, move |body| {
                     let mut objects = Objects::default();
                     let failed = match json::text(body) {
                         Ok(text) => file::read_answer(&text, &origin, &mut objects)
@@ -337,8 +336,8 @@ impl Fetch<'_> {
                         Err(cause) => Some(cause),
                     };
                     (objects, failed)
-                };
-                let failed = match self.session.read(&response.body, read).await {
+                });
+                let failed = match read.await {
                     Ok((objects, failed)) => {
                         answers.objects.borrow_mut().append(objects);
                         failed

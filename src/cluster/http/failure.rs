@@ -325,9 +325,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             FailureKind::Api(status) if status.html => {
-                let text: Vec<&str> = status.body.split_whitespace().collect();
-                let text = text.join(" ");
-                let safe = text.chars().filter(|letter| !letter.is_control());
+                let words: Vec<&str> = status.body.split_whitespace().collect();
+                let line = words.join(" ");
+                let safe = line.chars().filter(|letter| !letter.is_control());
                 let text: String = safe.take(200).collect();
                 write!(f, "HTTP {} from {}: {text}", status.code, self.host)
             }

@@ -56,8 +56,8 @@ impl ApiStatus {
                 ..Self::default()
             };
         }
-        let text = String::from_utf8_lossy(body);
-        let text = text.trim();
+        let whole = String::from_utf8_lossy(body);
+        let text = whole.trim();
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");
         let server_message = if is_text { text } else { "unknown" };
@@ -159,8 +159,8 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
 /// Returns ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
 /// without a resource, which client-go requests as they are.
 fn asked(method: &str, path: &str) -> String {
-    let path = path.split('?').next().unwrap_or_default();
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let bare = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = bare.split('/').filter(|part| !part.is_empty()).collect();
     let (group, rest) = match parts.as_slice() {
         ["api", _, rest @ ..] => ("", rest),
         ["apis", group, _, rest @ ..] => (*group, rest),
@@ -176,9 +176,9 @@ fn asked(method: &str, path: &str) -> String {
     let resource = decoded(resource);
     let name = rest.get(1).map(|name| format!(" {}", decoded(name)));
     let dot = if group.is_empty() { "" } else { "." };
-    let method = method.to_lowercase();
+    let verb = method.to_lowercase();
     format!(
-        " ({method} {resource}{dot}{group}{})",
+        " ({verb} {resource}{dot}{group}{})",
         name.unwrap_or_default()
     )
 }

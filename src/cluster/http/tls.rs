@@ -76,13 +76,13 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) 
             expected,
             presented,
         } => {
-            let expected = expected.to_str();
+            let wanted = expected.to_str();
             let cause = if presented.is_empty() {
-                format!("certificate is not valid for any names, but wanted to match {expected}")
+                format!("certificate is not valid for any names, but wanted to match {wanted}")
             } else {
                 let names: Vec<String> = presented.iter().map(|name| named(name)).collect();
                 format!(
-                    "certificate is valid for {}, not {expected}",
+                    "certificate is valid for {}, not {wanted}",
                     names.join(", ")
                 )
             };

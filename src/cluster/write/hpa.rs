@@ -38,14 +38,14 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path, "application/json").await?;
     let namespace = hpa.namespace.clone();
-    let read = move |body: &[u8]| {
+    let read = session.object(&path, &response.body, move |body| {
         let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
         Ok(Read {
             hpa,
             object: json::read(body)?,
         })
-    };
-    session.object(&path, &response.body, read).await
+    });
+    read.await
 }
 
 /// Replaces the status of an HPA in the state that was read, and determines the outcome. Once `cut`
@@ -108,8 +108,9 @@ impl Write for StatusWrite<'_> {
             .await?;
         let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
         let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
-        let after = session.object(&path, &response.body, admit).await;
-        let after = after
+        let after = session
+            .object(&path, &response.body, admit)
+            .await
             .map_err(|e| Failure {
                 method: Method::Put,
                 ..e
@@ -255,15 +256,15 @@ impl EventWrite<'_> {
     /// Makes sure that an answer is this event.
     async fn is_in(&self, path: &str, body: &Body) -> Result<(), Failure> {
         let name = self.name.clone();
-        let read = move |body: &[u8]| {
+        let read = self.session.object(path, body, move |body| {
             let event: NamedObject = read("Event", body)?;
             if event.metadata.name == name {
                 Ok(())
             } else {
                 Err("the answer is another event".to_owned())
             }
-        };
-        self.session.object(path, body, read).await
+        });
+        read.await
     }
 }
 

@@ -27,7 +27,7 @@ use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
 use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::write::wait::{End, wait};
-use crate::cluster::{Session, denied};
+use crate::cluster::{Failure, Session, denied};
 use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
@@ -65,12 +65,11 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             target: None,
             ..options.clone()
         };
-        let query = query.as_ref();
         let run = Attempts {
             session,
             args,
             options: &options,
-            query,
+            query: query.as_ref(),
             terminal,
             interrupts,
         };
@@ -244,9 +243,9 @@ impl Attempts<'_> {
             .interrupts
             .before(answer)
             .await
-            .inspect_err(|_| self.tell("\n"))?;
-        let line = line.unwrap_or(Ok(String::new()));
-        let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
+            .inspect_err(|_| self.tell("\n"))?
+            .unwrap_or(Ok(String::new()))
+            .map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
         if !line.ends_with('\n') {
             self.tell("\n");
         }
@@ -305,14 +304,7 @@ impl Attempts<'_> {
             hpa::read_again(self.session, hpa),
             scale::read_again(self.session, at)
         );
-        let gone = |e: crate::cluster::Failure| {
-            if e.is_not_found() {
-                ApplyOutcome::Moved(e.to_string())
-            } else {
-                ApplyOutcome::NotWritten(denied(&e))
-            }
-        };
-        let (read, state) = (read.map_err(gone)?, state.map_err(gone)?);
+        let (read, state) = (read.map_err(unseen)?, state.map_err(unseen)?);
         match moved([hpa, &read.hpa], [&at.state, &state]) {
             Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),
@@ -360,13 +352,10 @@ impl Attempts<'_> {
             ..
         } = *self.how();
         let outcome = &plan.pass.decision.outcome;
-        let other = || {
-            let why = if is_another {
-                "another run may have written the replicas"
-            } else {
-                "the server stored a different number of replicas"
-            };
-            Extra::NotWritten(Error::failed(why))
+        let why = if is_another {
+            "another run may have written the replicas"
+        } else {
+            "the server stored a different number of replicas"
         };
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
@@ -374,7 +363,7 @@ impl Attempts<'_> {
             plan.applied.status = Some(if is_as_sent {
                 self.extra(write).await
             } else {
-                other()
+                Extra::NotWritten(Error::failed(why))
             });
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {
@@ -388,7 +377,7 @@ impl Attempts<'_> {
             plan.applied.event = Some(if is_as_sent {
                 self.extra(send).await
             } else {
-                other()
+                Extra::NotWritten(Error::failed(why))
             });
         }
     }
@@ -407,15 +396,14 @@ impl Attempts<'_> {
 
     async fn wait(&self, at: &ScaleAt, replicas: i32, time: Duration) -> Result<Waited, Error> {
         let ready = Cell::new(0);
-        let waited = wait(self.session, at, replicas, time, &ready);
-        let line = || {
-            format!(
-                "waiting for {}: {} of {replicas} ready",
-                at.name,
-                ready.get()
-            )
-        };
-        let waited = shown(waited, line, self.terminal);
+        let waited = shown(
+            wait(self.session, at, replicas, time, &ready),
+            || {
+                let count = ready.get();
+                format!("waiting for {}: {count} of {replicas} ready", at.name)
+            },
+            self.terminal,
+        );
         let come = self.interrupts.come(1);
         pin!(waited, come);
         let (end, signal) = match select(waited, come).await {
@@ -486,18 +474,23 @@ impl Agreed {
                 change.from, change.to
             ));
         }
-        let new = plan
+        let texts: Vec<&str> = plan
             .applied
             .forced()
-            .filter(|concern| !self.forced.contains(&concern.code));
-        let new: Vec<&str> = new.map(|concern| &*concern.text).collect();
-        let message = || {
-            format!(
-                "more would be forced now than was shown: {}",
-                new.join("; ")
-            )
-        };
-        (!new.is_empty()).then(message)
+            .filter(|concern| !self.forced.contains(&concern.code))
+            .map(|concern| &*concern.text)
+            .collect();
+        let more = texts.join("; ");
+        (!more.is_empty()).then(|| format!("more would be forced now than was shown: {more}"))
+    }
+}
+
+/// What a read right before the write comes to if it fails.
+fn unseen(failure: Failure) -> ApplyOutcome {
+    if failure.is_not_found() {
+        ApplyOutcome::Moved(failure.to_string())
+    } else {
+        ApplyOutcome::NotWritten(denied(&failure))
     }
 }
 

@@ -28,8 +28,10 @@ pub(super) fn judge<'s>(
     }
     let several = backtest.as_ref().filter(|_| candidates.len() > 1);
     let name = |of: &CandidateRun| several.map(|runs| backtest::name(runs, of));
-    let replay = backtest.as_ref().map(|own| &own.replay);
-    let replay = replay.map(|run| (Pass::run(run.input.clone()), &run.timeline.totals));
+    let replay = backtest.as_ref().map(|own| {
+        let pass = Pass::run(own.replay.input.clone());
+        (pass, &own.replay.timeline.totals)
+    });
     let judgement = Judgement {
         scenario,
         replay: replay
@@ -113,28 +115,22 @@ fn tried(search: &SearchResult) -> String {
         tried,
         ..
     } = search;
-    let of = |truth| {
-        tried
-            .iter()
-            .filter(|own| own.result.is_ok() && own.meets == truth)
-            .count()
-    };
-    let refused = tried.iter().filter(|own| own.result.is_err()).count();
-    let counts = [
-        (of(Truth::True), ["meets it", "meet it"]),
-        (of(Truth::False), ["does not", "do not"]),
-        (of(Truth::Unknown), ["may or may not"; 2]),
+    let played = || tried.iter().filter(|own| own.result.is_ok());
+    let count = |truth| played().filter(|own| own.meets == truth).count();
+    let refused = tried.len() - played().count();
+    let counts: Vec<String> = [
+        (count(Truth::True), ["meets it", "meet it"]),
+        (count(Truth::False), ["does not", "do not"]),
+        (count(Truth::Unknown), ["may or may not"; 2]),
         (refused, ["cannot be played"; 2]),
         (
             combinations.saturating_sub(tried.len()),
             ["was not tried", "were not tried"],
         ),
-    ];
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts
-        .map(|(count, [one, several])| {
-            format!("{count} {}", if count == 1 { one } else { several })
-        })
-        .collect();
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, [one, several])| format!("{count} {}", if count == 1 { one } else { several }))
+    .collect();
     format!("of {combinations} settings, {}", counts.join(", "))
 }

@@ -237,15 +237,15 @@ impl Scenario<'_> {
         if overrides.hpa.len() > 1 && !timeline.vary.is_empty() {
             return Err(Error::usage("--vary takes at most one --hpa"));
         }
-        let mut manifests = Vec::new();
+        let mut found = Vec::new();
         for path in &overrides.hpa {
             let objects = file::read_manifests(path)?;
             let how = overrides.validate;
-            manifests.push(Candidate::find(&objects, &self.options, path, how)?);
+            found.push(Candidate::find(&objects, &self.options, path, how)?);
         }
-        let metrics = manifests.iter().flat_map(|it| it.metrics().iter().cloned());
+        let metrics = found.iter().flat_map(|it| it.metrics().iter().cloned());
         self.options.also = metrics.collect();
-        let mut manifests = manifests.into_iter().map(|it| it.among(&self.options.also));
+        let mut manifests = found.into_iter().map(|it| it.among(&self.options.also));
         if timeline.vary.is_empty() {
             self.candidates = candidates(manifests, &self.assumptions);
         } else {
@@ -281,20 +281,22 @@ impl Scenario<'_> {
 
 /// One spec for each manifest, with everything that is typed on top, or one of what is typed.
 fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -> Vec<NamedSpec> {
-    let spec = |name: &str, assumptions| NamedSpec {
-        name: name.to_owned(),
-        assumptions,
-        manifest: None,
-    };
-    let of_manifests = manifests.map(|manifest| {
+    let mut candidates = Vec::new();
+    for manifest in manifests {
         let mut assumptions = typed.clone();
         let name = manifest.origin().to_owned();
         assumptions.replace_hpa(manifest);
-        spec(&name, assumptions)
-    });
-    let mut candidates: Vec<NamedSpec> = of_manifests.collect();
+        candidates.push((name, assumptions));
+    }
     if candidates.is_empty() && typed.has_candidate() {
-        candidates.push(spec("candidate", typed.clone()));
+        candidates.push(("candidate".to_owned(), typed.clone()));
     }
     candidates
+        .into_iter()
+        .map(|(name, assumptions)| NamedSpec {
+            name,
+            assumptions,
+            manifest: None,
+        })
+        .collect()
 }

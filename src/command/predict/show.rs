@@ -42,7 +42,7 @@ pub(super) fn show(
     let compared = backtest
         .as_ref()
         .map(|own| Compared::new(own, evaluation.findings));
-    let begun = begun.as_ref().unwrap_or(&baseline.pass);
+    let start = begun.as_ref().unwrap_or(&baseline.pass);
     let prediction = Prediction::new(
         evaluation.explanation,
         overrides.clone(),
@@ -50,9 +50,9 @@ pub(super) fn show(
         compared,
         evaluation.judged,
         thresholds,
-        &Explanation::new(begun),
+        &Explanation::new(start),
     )
-    .with_kept_targets(kept_targets(begun, pass))
+    .with_kept_targets(kept_targets(start, pass))
     .with_passes(scenario.args.timeline.passes);
     let text = text(scenario, &prediction, curve.as_ref(), terminal)?;
     // The answer may have taken long, so it is printed whether or not it can be saved and reported.
@@ -123,9 +123,9 @@ fn text(
         Some(PredictOutput::Yaml) => structured::yaml(prediction),
         Some(PredictOutput::Markdown) => Ok(as_markdown(prediction, terminal)),
         Some(PredictOutput::Svg) => drawn(prediction, curve).map(|chart| svg(&chart)),
-        wide => {
-            let wide = wide == Some(PredictOutput::Wide);
-            let page = Page::of_prediction(prediction, wide, terminal.symbols());
+        None | Some(PredictOutput::Wide) => {
+            let is_wide = scenario.args.output.is_some();
+            let page = Page::of_prediction(prediction, is_wide, terminal.symbols());
             Ok(page::page(&page, &terminal.layout()))
         }
     }

@@ -41,8 +41,8 @@ fn vary_on(
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    let runtime = runtime.map_err(fail)?;
+        .build()
+        .map_err(fail)?;
     let count = search.count();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (sender, mut results) = unbounded_channel::<(usize, Option<Tried>)>();
@@ -66,12 +66,6 @@ fn vary_on(
             });
         }
         drop(sender);
-        let line = || {
-            format!(
-                "playing {} of {count} combinations",
-                done.load(Ordering::Relaxed)
-            )
-        };
         let work = async {
             let mut signals = Signals::new().map_err(fail)?;
             loop {
@@ -84,6 +78,10 @@ fn vary_on(
                 };
                 tried[place] = result;
             }
+        };
+        let line = || {
+            let played = done.load(Ordering::Relaxed);
+            format!("playing {played} of {count} combinations")
         };
         let stopped = runtime.block_on(shown(work, line, terminal));
         // No other combination is begun.

@@ -35,36 +35,40 @@ impl Answers<'_> {
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
         let requests = &self.place.index.requests;
-        let saved = requests.answers(self.hpa).iter().copied();
-        let mut saved: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = saved
-            .filter_map(|answer| Some((MetricRequest::answered(answer)?, answer)))
+        let mut saved: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = requests
+            .answers(self.hpa)
+            .iter()
+            .filter_map(|answer| Some((MetricRequest::answered(answer)?, *answer)))
             .collect();
         let mut given: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = Vec::new();
-        let answer = |spec: &'m MetricSpec| {
-            let (api, name) = asked(spec);
-            if let Some(e) = requests.error(self.hpa, api, name) {
-                return failure(&e.message, e.denied, e.missing);
-            }
-            let request = MetricRequest::of(spec);
-            if let Some(request) = request {
-                if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
-                    given.push(saved.remove(place));
+        specs
+            .map(|spec| {
+                let (api, name) = asked(spec);
+                if let Some(e) = requests.error(self.hpa, api, name) {
+                    return failure(&e.message, e.denied, e.missing);
                 }
-                if let Some((_, answer)) = given.iter().rev().find(|(other, _)| request.is(other)) {
-                    return as_answered(answer, &request);
+                let request = MetricRequest::of(spec);
+                if let Some(request) = request {
+                    if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
+                        given.push(saved.remove(place));
+                    }
+                    if let Some((_, answer)) =
+                        given.iter().rev().find(|(other, _)| request.is(other))
+                    {
+                        return as_answered(answer, &request);
+                    }
                 }
-            }
-            if let Some(documents) = self.lacking(spec) {
-                return MetricAnswer::Unread(UnreadCause::Missing { documents });
-            }
-            match request {
-                None => MetricAnswer::PodMetrics,
-                Some(MetricRequest::Pods(metric)) => self.pods(metric),
-                Some(MetricRequest::Object(object, metric)) => self.object(object, metric),
-                Some(MetricRequest::External(metric)) => self.external(metric),
-            }
-        };
-        specs.map(answer).collect()
+                if let Some(documents) = self.lacking(spec) {
+                    return MetricAnswer::Unread(UnreadCause::Missing { documents });
+                }
+                match request {
+                    None => MetricAnswer::PodMetrics,
+                    Some(MetricRequest::Pods(metric)) => self.pods(metric),
+                    Some(MetricRequest::Object(object, metric)) => self.object(object, metric),
+                    Some(MetricRequest::External(metric)) => self.external(metric),
+                }
+            })
+            .collect()
     }
 
     /// Returns the documents that a metric without a saved answer needs and of which the input has none. A
@@ -139,12 +143,14 @@ impl Answers<'_> {
     /// Whether a metric of the HPA needs the same answer.
     fn is_asked_for(&self, spec: &MetricSpec) -> bool {
         let request = MetricRequest::of(spec);
-        let is_same = |own: &MetricSpec| match (MetricRequest::of(own), request) {
-            (Some(own), Some(request)) => own.is(&request),
-            (None, None) => own.is_resource() && spec.is_resource(),
-            _ => false,
-        };
-        self.hpa.spec.metrics.iter().any(is_same)
+        let metrics = &self.hpa.spec.metrics;
+        metrics
+            .iter()
+            .any(|own| match (MetricRequest::of(own), request) {
+                (Some(own), Some(request)) => own.is(&request),
+                (None, None) => own.is_resource() && spec.is_resource(),
+                _ => false,
+            })
     }
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
@@ -159,18 +165,14 @@ impl Answers<'_> {
     }
 
     fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        let selected = |value: &&MetricValue| {
-            let object = &value.described_object;
-            object.kind == "Pod"
-                && self
-                    .place
-                    .pod_labels
-                    .get(object.name.as_str())
-                    .is_some_and(|it| self.is_selected(it))
-        };
+        let labels = &self.place.pod_labels;
         MetricAnswer::Pods(
             self.values(metric)
-                .filter(selected)
+                .filter(|value| value.described_object.kind == "Pod")
+                .filter(|value| {
+                    let pod = labels.get(value.described_object.name.as_str());
+                    pod.is_some_and(|labels| self.is_selected(labels))
+                })
                 .map(MetricValue::of_pod)
                 .collect(),
         )
@@ -267,17 +269,13 @@ impl<'a> MetricRequest<'a> {
 
     /// Whether both requests are the same.
     fn is(&self, other: &MetricRequest<'_>) -> bool {
-        let same = |one: &MetricIdentifier, other: &MetricIdentifier| {
-            one.name == other.name
-                && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
-        };
         match (*self, *other) {
             (Self::Pods(one), MetricRequest::Pods(other))
-            | (Self::External(one), MetricRequest::External(other)) => same(one, other),
+            | (Self::External(one), MetricRequest::External(other)) => is_same(one, other),
             (Self::Object(object, one), MetricRequest::Object(other_object, other)) => {
                 (object.group(), &object.kind, &object.name)
                     == (other_object.group(), &other_object.kind, &other_object.name)
-                    && same(one, other)
+                    && is_same(one, other)
             }
             _ => false,
         }
@@ -336,13 +334,19 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAns
     }
 }
 
+/// Whether both are the same metric with the same selector.
+fn is_same(one: &MetricIdentifier, other: &MetricIdentifier) -> bool {
+    one.name == other.name && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
+}
+
 /// Returns the failure of a request that failed, was refused, or lacked documents in the input.
 fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
-    let message = message.to_owned();
     match (missing, denied) {
         (Some(documents), _) => MetricAnswer::Unread(UnreadCause::Missing { documents }),
-        (None, true) => MetricAnswer::Unread(UnreadCause::Refused { message }),
-        (None, false) => MetricAnswer::Failed(message),
+        (None, true) => MetricAnswer::Unread(UnreadCause::Refused {
+            message: message.to_owned(),
+        }),
+        (None, false) => MetricAnswer::Failed(message.to_owned()),
     }
 }
 

@@ -86,20 +86,24 @@ impl<'o> Around<'o> {
 }
 
 fn everywhere(objects: &Objects, default_namespace: &str) -> Surroundings {
-    let services = objects
+    let services: BTreeSet<(&str, &str)> = objects
         .api_services
         .iter()
-        .filter_map(|it| it.spec.service.as_ref());
-    let known = services.map(|it| (&*it.namespace, &*it.name));
-    let known: BTreeSet<(&str, &str)> = known.chain([("kube-system", "metrics-server")]).collect();
-    let serves = |pod: &&Shared<Pod>| {
+        .filter_map(|it| it.spec.service.as_ref())
+        .map(|service| (&*service.namespace, &*service.name))
+        .chain([("kube-system", "metrics-server")])
+        .collect();
+    let mut servers = Vec::new();
+    for pod in &objects.pods {
         let own = pod.namespace.as_deref().unwrap_or(default_namespace);
-        known.iter().any(|(namespace, service)| {
+        let serves = services.iter().any(|(namespace, service)| {
             let rest = pod.name.strip_prefix(service);
             own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
-        })
-    };
-    let servers: Vec<_> = objects.pods.iter().filter(serves).cloned().collect();
+        });
+        if serves {
+            servers.push(pod.clone());
+        }
+    }
     Surroundings {
         api_services: objects.api_services.clone().into(),
         servers: servers.into(),

@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Index, InputHpa, Place, empty, settings, without_pods};
+use super::{Index, Place, empty, settings, without_pods};
 use crate::apimachinery::json::decode;
-use crate::apimachinery::selector::{Selector, Selectors};
+use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
 use crate::error::{Error, listed};
 use crate::saved::objects::{Objects, UndecodedHpa};
@@ -45,14 +45,11 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let wanted = |object: &&UndecodedHpa| {
-        in_namespace(object.namespace.as_deref())
-            && selection.wants(labels(&object.json).as_ref(), |named| object.is(named))
-    };
     let mut found: Vec<(&str, &UndecodedHpa)> = objects
         .hpas
         .iter()
-        .filter(wanted)
+        .filter(|object| in_namespace(object.namespace.as_deref()))
+        .filter(|object| selection.wants(labels(&object.json).as_ref(), |named| object.is(named)))
         .map(|object| {
             (
                 object.namespace.as_deref().unwrap_or(default_namespace),
@@ -74,8 +71,10 @@ pub fn assemble_all(
         let namespace = found[0].0;
         let place = Place::new(&index, namespace, options, &controller);
         let selected = NamespaceSelection::of(&place);
-        let places = place.hpas.iter().enumerate();
-        let places: HashMap<_, usize> = places
+        let places: HashMap<_, usize> = place
+            .hpas
+            .iter()
+            .enumerate()
             .map(|(own, hpa)| (std::ptr::from_ref(hpa.object), own))
             .collect();
         for (_, object) in found {
@@ -96,13 +95,13 @@ pub fn assemble_all(
     let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
     let (first, last) = (found.first(), found.last());
     let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
-    let namespace = namespace.or(only.map(|(namespace, _)| *namespace));
+    let searched = namespace.or(only.map(|(namespace, _)| *namespace));
     for named in missing {
         let message = match named {
             Named::Hpa(_) => "not in the input",
             Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
         };
-        let namespace = namespace.unwrap_or_default().to_owned();
+        let namespace = searched.unwrap_or_default().to_owned();
         if take(Listed::missing(namespace, named, Error::usage(message)))?.is_break() {
             return Ok(());
         }
@@ -113,24 +112,26 @@ pub fn assemble_all(
 /// Checks that no two HPAs, sorted by namespace and name, have the same ones.
 fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
     let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
-    let repeated = same.filter(|same| same.len() > 1).map(|same| {
+    let mut repeated = Vec::new();
+    for same in same.filter(|same| same.len() > 1) {
         let places = same
             .iter()
-            .map(|(_, own)| format!("{}:{}", own.origin, own.line));
-        let (namespace, own) = same[0];
-        let name = named(&own.name);
-        format!(
-            "{namespace}/{name} ({})",
+            .map(|(_, object)| format!("{}:{}", object.origin, object.line));
+        let (namespace, first) = same[0];
+        repeated.push(format!(
+            "{namespace}/{} ({})",
+            named(&first.name),
             listed(&places.collect::<Vec<_>>())
-        )
-    });
-    let repeated: Vec<String> = repeated.collect();
+        ));
+    }
     if repeated.is_empty() {
         return Ok(());
     }
-    let repeated = listed(&repeated);
-    let message = format!("the input repeats a HorizontalPodAutoscaler: {repeated}");
-    Err(Error::usage(message).hint("keep one of each"))
+    Err(Error::usage(format!(
+        "the input repeats a HorizontalPodAutoscaler: {}",
+        listed(&repeated)
+    ))
+    .hint("keep one of each"))
 }
 
 /// Returns the labels of an HPA; `None` if they are malformed.
@@ -160,17 +161,18 @@ impl<'o> NamespaceSelection<'o> {
             pod_metrics: vec![Vec::new(); count],
             sharing: vec![BTreeSet::new(); count],
         };
-        let selector = |(own, hpa): (usize, &InputHpa<'_>)| {
-            let scale = hpa.scale.as_ref().ok()?.as_ref().ok()?;
-            Some((own, scale.selector.parsed().ok()?.clone()))
-        };
-        let (hpas, selectors): (Vec<usize>, Vec<Selector>) =
-            place.hpas.iter().enumerate().filter_map(selector).unzip();
+        let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
+        for (own, hpa) in place.hpas.iter().enumerate() {
+            if let Ok(Ok(scale)) = &hpa.scale
+                && let Ok(selector) = scale.selector.parsed()
+            {
+                hpas.push(own);
+                selectors.push(selector.clone());
+            }
+        }
         let selectors = Selectors::new(selectors);
-        let matching = |labels| {
-            let found = selectors.matching(labels).map(|selector| hpas[selector]);
-            found.collect::<BTreeSet<_>>()
-        };
+        let matching =
+            |labels| BTreeSet::from_iter(selectors.matching(labels).map(|place| hpas[place]));
         // Most pods are matched together with others, by HPAs of which there may be many.
         let mut known = HashSet::new();
         for pod in place.pods {

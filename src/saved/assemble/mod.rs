@@ -72,21 +72,20 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let own = place
         .hpas
         .iter()
-        .position(|hpa| std::ptr::eq(hpa.object, object));
-    let own = own.unwrap_or_default();
+        .position(|hpa| std::ptr::eq(hpa.object, object))
+        .unwrap_or_default();
     let mut input = without_pods(&place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
-    let selects = |item: &&Shared<PodMetrics>| {
-        let selector = snapshot.selector();
-        selector.is_ok_and(|own| place.labels(item).is_some_and(|it| own.matches(it)))
-    };
     snapshot.pod_metrics = match index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),
         None => place
             .pod_metrics
             .iter()
             .copied()
-            .filter(selects)
+            .filter(|item| {
+                let selector = snapshot.selector();
+                selector.is_ok_and(|own| place.labels(item).is_some_and(|it| own.matches(it)))
+            })
             .cloned()
             .collect(),
     };
@@ -154,20 +153,20 @@ impl<'i, 'o> Place<'i, 'o> {
         controller: &Controller,
     ) -> Self {
         let default_namespace = options.default_namespace();
-        let hpas = group(&index.hpas, namespace).iter().map(|object| {
+        let mut hpas = Vec::new();
+        for object in group(&index.hpas, namespace) {
             let mut notes = Vec::new();
             let admitted = admitted(object, default_namespace, controller, &mut notes);
             let scale = admitted
                 .as_ref()
                 .map_err(Clone::clone)
                 .and_then(|hpa| index.target.scale(hpa, &index.requests));
-            InputHpa {
+            hpas.push(InputHpa {
                 object,
                 admitted: admitted.map(|hpa| (hpa, notes)),
                 scale,
-            }
-        });
-        let hpas: Vec<InputHpa<'_>> = hpas.collect();
+            });
+        }
         let pods = group(&index.pods, namespace);
         let pod_metrics = group(&index.pod_metrics, namespace);
         let mut known = HashMap::new();
@@ -235,12 +234,14 @@ impl<'i, 'o> Place<'i, 'o> {
         notes: &mut Vec<Note>,
     ) -> Vec<Shared<OtherHpa>> {
         const NAMED: usize = 20;
-        let may_share = may_share.filter(|place| *place != own);
         let others = may_share
+            .filter(|place| *place != own)
             .filter_map(|place| self.known.get(&place).cloned())
             .collect();
-        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let mut unknown = unknown.filter(|(_, unknown)| unknown.matters_to(hpa));
+        let mut unknown = self
+            .unknown
+            .iter()
+            .filter(|(place, unknown)| *place != own && unknown.matters_to(hpa));
         let named = unknown.by_ref().take(NAMED);
         notes.extend(named.filter_map(|(_, unknown)| unknown.note(hpa)));
         let more = unknown.count();
@@ -253,24 +254,83 @@ impl<'i, 'o> Place<'i, 'o> {
         others
     }
 
+    /// Returns what is around an HPA and what is lacking there, apart from manifests.
+    fn around(&self, own: usize, snapshot: &Snapshot, default_namespace: &str) -> Surroundings {
+        let Index {
+            objects,
+            target,
+            requests,
+            ..
+        } = self.index;
+        let Snapshot {
+            hpa,
+            scale,
+            metrics,
+            ..
+        } = snapshot;
+        let mut surroundings = self.surroundings.clone();
+        surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
+            objects.served_metrics(group, &hpa.namespace)
+        });
+        let error = |api| requests.error(hpa, api, None);
+        let is_stated = |api| error(api).is_some_and(ApiError::is_stated);
+        surroundings.lacks_scale =
+            scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
+        let lacks_target = matches!(scale, Err(ScaleError::Missing(_)));
+        let lacks_scale = scale.as_ref().is_err_and(|e| e.lacking().is_some());
+        let lacks_answers = lacks_scale || metrics.iter().any(MetricAnswer::is_missing);
+        let mut pods = self.pods.iter();
+        surroundings.lacks_pods = lacks_answers
+            && !objects.lists.contains(&Documents::Pod)
+            && !pods.any(|pod| {
+                let selector = snapshot.selector();
+                selector.map_or(true, |selector| selector.matches(&pod.labels))
+            });
+        surroundings.rivals = self.rivals(own, hpa);
+        let is_absent = lacks_target || matches!(scale, Err(ScaleError::Get(_)));
+        let elsewhere = if is_absent {
+            target.elsewhere(hpa)
+        } else {
+            None
+        };
+        if lacks_target && elsewhere.is_none() {
+            surroundings.unscaled = alike(&hpa.spec.scale_target_ref, self.unscaled());
+        }
+        surroundings.target_elsewhere = elsewhere.map(|workload| {
+            let object = self.hpas[own].object;
+            TargetElsewhere {
+                hpa: format!("HorizontalPodAutoscaler/{}", object.name),
+                hpa_namespace: object.namespace.clone(),
+                object: workload.reference(),
+                object_namespace: workload.metadata.namespace.clone(),
+                default_namespace: default_namespace.to_owned(),
+            }
+        });
+        surroundings
+    }
+
     /// Returns the workloads that no HPA scales and no other object controls or describes.
     fn unscaled(&self) -> &[CrossVersionObjectReference] {
         self.unscaled.get_or_init(|| {
-            let admitted = self.hpas.iter().filter_map(|it| it.admitted.as_ref().ok());
-            let targets = admitted.map(|(hpa, _)| &hpa.spec.scale_target_ref);
-            let targets: Vec<&CrossVersionObjectReference> = targets.collect();
+            let targets: Vec<&CrossVersionObjectReference> = self
+                .hpas
+                .iter()
+                .filter_map(|hpa| hpa.admitted.as_ref().ok())
+                .map(|(hpa, _)| &hpa.spec.scale_target_ref)
+                .collect();
             let workloads = &self.surroundings.workloads;
-            let is_free = |own: &&Workload| {
-                let is_target = |target: &&CrossVersionObjectReference| {
-                    target.name == own.metadata.name && own.is_kind_of(target)
-                };
-                has_own_scale(&own.group, &own.kind)
-                    && own.metadata.controller().is_none()
-                    && !targets.iter().any(is_target)
-                    && !workloads.iter().any(|rollout| own.is_template_of(rollout))
-            };
-            let free = workloads.iter().filter(is_free);
-            free.map(Workload::to_reference).collect()
+            workloads
+                .iter()
+                .filter(|own| {
+                    has_own_scale(&own.group, &own.kind)
+                        && own.metadata.controller().is_none()
+                        && !targets.iter().any(|target| {
+                            target.name == own.metadata.name && own.is_kind_of(target)
+                        })
+                        && !workloads.iter().any(|rollout| own.is_template_of(rollout))
+                })
+                .map(Workload::to_reference)
+                .collect()
         })
     }
 
@@ -361,8 +421,8 @@ fn without_pods(
         scale,
     } = &place.hpas[own];
     let of_manifest = check_hpa(object, &controller.version, options)?;
-    let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
-    let hpa = hpa.clone();
+    let (accepted, admission) = admitted.as_ref().map_err(Clone::clone)?;
+    let hpa = accepted.clone();
     let is_said = |note: &&Note| of_manifest.is_none() || note.subject != Subject::UnknownFields;
     notes.extend(admission.iter().filter(is_said).cloned());
     let mut command_flags = options.command_flags.clone();
@@ -402,8 +462,7 @@ fn without_pods(
         place,
         scale: scale.as_ref().ok(),
     };
-    let metrics = hpa.spec.metrics.iter().chain(&options.also);
-    let metrics = answers.all(metrics);
+    let metrics = answers.all(hpa.spec.metrics.iter().chain(&options.also));
     let listed = objects.lists.contains(&Documents::PodMetrics) || !place.pod_metrics.is_empty();
     let takes_none = state.is_some()
         && requests.pod_metrics(&hpa).is_none()
@@ -415,8 +474,9 @@ fn without_pods(
         ));
     }
     let other_hpas = place.others(own, &hpa, may_share, &mut notes);
-    let scale_update_error = requests.error(&hpa, Api::ScaleUpdate, None);
-    let scale_update_error = scale_update_error.map(|e| e.message.clone());
+    let scale_update_error = requests
+        .error(&hpa, Api::ScaleUpdate, None)
+        .map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
         notes.push(skipped(kind, api_version, *count, &hpa));
     }
@@ -447,56 +507,14 @@ fn without_pods(
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     evidence.past = state.and_then(|state| state.past.clone());
     evidence.recorded = state.and_then(|state| state.recorded.clone());
-    let mut surroundings = place.surroundings.clone();
-    surroundings.keep_served(&snapshot.hpa.spec.metrics, &snapshot.metrics, |group| {
-        objects.served_metrics(group, &snapshot.hpa.namespace)
-    });
-    let is_stated = |api| {
-        let error = requests.error(&snapshot.hpa, api, None);
-        error.is_some_and(ApiError::is_stated)
-    };
-    surroundings.lacks_scale =
-        snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-    let lacks_target = matches!(snapshot.scale, Err(ScaleError::Missing(_)));
-    let lacks_scale = snapshot
-        .scale
-        .as_ref()
-        .is_err_and(|e| e.lacking().is_some());
-    let lacks_answers = lacks_scale || snapshot.metrics.iter().any(MetricAnswer::is_missing);
-    let may_be_own = |pod: &&Shared<Pod>| {
-        snapshot
-            .selector()
-            .map_or(true, |own| own.matches(&pod.labels))
-    };
-    surroundings.lacks_pods = lacks_answers
-        && !objects.lists.contains(&Documents::Pod)
-        && !place.pods.iter().any(may_be_own);
-    let is_absent = lacks_target || matches!(snapshot.scale, Err(ScaleError::Get(_)));
-    let elsewhere = if is_absent {
-        target.elsewhere(&snapshot.hpa)
-    } else {
-        None
-    };
-    let target_manifest = target_manifest.filter(|own| own.object.is_manifest());
-    surroundings.manifest_replicas = target_manifest.and_then(|own| {
-        let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
-        Some(ManifestReplicas { origin, replicas })
-    });
-    surroundings.rivals = place.rivals(own, &snapshot.hpa);
-    if lacks_target && elsewhere.is_none() {
-        surroundings.unscaled = alike(&snapshot.hpa.spec.scale_target_ref, place.unscaled());
-        notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
-    }
-    surroundings.target_elsewhere = elsewhere.map(|workload| {
-        let object = place.hpas[own].object;
-        TargetElsewhere {
-            hpa: format!("HorizontalPodAutoscaler/{}", object.name),
-            hpa_namespace: object.namespace.clone(),
-            object: workload.reference(),
-            object_namespace: workload.metadata.namespace.clone(),
-            default_namespace: options.default_namespace().to_owned(),
-        }
-    });
+    let mut surroundings = place.around(own, &snapshot, options.default_namespace());
+    surroundings.manifest_replicas = target_manifest
+        .filter(|own| own.object.is_manifest())
+        .and_then(|own| {
+            let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
+            Some(ManifestReplicas { origin, replicas })
+        });
+    notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {
@@ -555,18 +573,18 @@ fn alike(
 ) -> Vec<String> {
     const FEW: usize = 3;
     let near = names::nearest(&target.name, unscaled.iter().map(|own| &*own.name));
-    let shown = |is_one: &dyn Fn(&CrossVersionObjectReference) -> bool| {
-        let all: Vec<String> = unscaled
-            .iter()
-            .filter(|own| is_one(own))
-            .map(ToString::to_string)
-            .collect();
-        Some(all).filter(|all| (1..=FEW).contains(&all.len()))
-    };
-    shown(&|own| Some(&*own.name) == near)
-        .or_else(|| shown(&|own| own.kind == target.kind))
-        .or_else(|| shown(&|_| true))
-        .unwrap_or_default()
+    let of_name = unscaled.iter().filter(|own| Some(&*own.name) == near);
+    let of_kind = unscaled.iter().filter(|own| own.kind == target.kind);
+    [
+        of_name.collect(),
+        of_kind.collect(),
+        unscaled.iter().collect(),
+    ]
+    .into_iter()
+    .find(|alike: &Vec<_>| (1..=FEW).contains(&alike.len()))
+    .map_or_else(Vec::new, |alike| {
+        alike.into_iter().map(ToString::to_string).collect()
+    })
 }
 
 /// Returns the objects around the passes of a namespace.
@@ -690,10 +708,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
         }
         (None, None) => format!("no HorizontalPodAutoscaler {name} in the input"),
     };
-    let here = |object: &&ScaledObject| {
-        let stated = &object.metadata.namespace;
-        namespace.is_none() || stated.is_none() || namespace == stated
-    };
+    let here = |object: &&ScaledObject| may_be_in(namespace.as_deref(), &object.metadata);
     let called = target.as_ref().map_or(&**name, Target::name);
     if !called.is_empty()
         && let Some(hint) = paused(
@@ -708,13 +723,13 @@ fn none(objects: &Objects, options: &Options) -> Error {
     if let Some(own) = called.next() {
         return Error::usage(error).hint(of_scaled_object(objects, own, options));
     }
-    let there = hpas
+    let mut there: Vec<String> = hpas
         .iter()
         .map(|hpa| match hpa.target().filter(|_| target.is_some()) {
             Some(target) => format!("{} ({target})", hpa.key()),
             None => hpa.key(),
-        });
-    let mut there: Vec<String> = there.collect();
+        })
+        .collect();
     there.sort();
     Error::usage(error).hint(if there.is_empty() {
         objects.without_hpa()
@@ -733,6 +748,12 @@ fn empty(objects: &Objects, options: &Options) -> Error {
         .hint(hint.unwrap_or_else(|| objects.without_hpa()))
 }
 
+/// Whether an object may be in the namespace that is asked about.
+fn may_be_in(namespace: Option<&str>, metadata: &Metadata) -> bool {
+    let stated = metadata.namespace.as_deref();
+    namespace.is_none() || stated.is_none() || namespace == stated
+}
+
 /// Returns what answers for the HPA that KEDA makes of a ScaledObject, or why it makes none.
 fn of_scaled_object(
     objects: &Objects,
@@ -740,9 +761,11 @@ fn of_scaled_object(
     options: &Options,
 ) -> String {
     let Metadata {
-        name, namespace, ..
+        name,
+        namespace: stated,
+        ..
     } = &object.metadata;
-    let namespace = namespace.as_deref().unwrap_or(options.default_namespace());
+    let namespace = stated.as_deref().unwrap_or(options.default_namespace());
     let made = match manifest::hpa_of_keda(whole, Some(namespace), Validate::Warn) {
         Ok(made) => made,
         Err(e) => return format!("KEDA creates none from ScaledObject/{name}: {}", e.message),
@@ -772,7 +795,7 @@ fn scaled_objects(objects: &Objects) -> impl Iterator<Item = (&ScaledObject, &Un
 }
 
 /// Returns the error if it is unclear which of these HPAs is meant.
-fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error {
+fn several(found: &[&UndecodedHpa], options: &Options, is_repeated: bool) -> Error {
     let Options {
         name,
         namespace,
@@ -784,19 +807,22 @@ fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error 
         None if name.is_empty() => String::new(),
         None => format!(" named {name}"),
     };
-    let is_twice = is_twice || (!name.is_empty() && namespace.is_some());
+    let is_twice = is_repeated || (!name.is_empty() && namespace.is_some());
     let in_files = is_twice || !name.is_empty();
-    let places = found.iter().map(|hpa| {
-        if in_files {
-            format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line)
-        } else {
-            hpa.key()
-        }
-    });
-    let places: Vec<String> = places.collect();
-    let (count, places) = (found.len(), listed(&places));
+    let places: Vec<String> = found
+        .iter()
+        .map(|hpa| {
+            if in_files {
+                format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line)
+            } else {
+                hpa.key()
+            }
+        })
+        .collect();
     Error::usage(format!(
-        "{count} HorizontalPodAutoscalers{of} in the input: {places}"
+        "{} HorizontalPodAutoscalers{of} in the input: {}",
+        found.len(),
+        listed(&places)
     ))
     .hint(match (is_twice, name.is_empty()) {
         (true, _) => "keep one of them",

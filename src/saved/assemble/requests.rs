@@ -52,13 +52,12 @@ impl<'o> ApiRequests<'o> {
 
     /// Returns the error of a request for an HPA.
     pub(super) fn error(&self, hpa: &Hpa, api: Api, metric: Option<&str>) -> Option<&'o ApiError> {
-        let is_meant = |(_, error): &&Placed<'o>| {
-            let limit = error.metric.as_deref();
-            error.api == api && limit.is_none_or(|limit| Some(limit) == metric)
-        };
         let own = group(&self.errors, &key(hpa)).iter();
-        let found = own.chain(&self.errors_of_all).filter(is_meant);
-        found
+        own.chain(&self.errors_of_all)
+            .filter(|(_, error)| {
+                let limit = error.metric.as_deref();
+                error.api == api && limit.is_none_or(|limit| Some(limit) == metric)
+            })
             .min_by_key(|(place, _)| *place)
             .map(|(_, error)| *error)
     }

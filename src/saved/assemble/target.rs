@@ -98,13 +98,7 @@ impl ScaleLookup<'_> {
                 let text = "the server could not find the requested resource";
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
-            // Manifests are chosen, and say nothing of what else there is.
-            let same_kind = |workload: &Workload| {
-                workload.kind.eq_ignore_ascii_case(kind)
-                    && !(hpa.uid.is_none() && workload.is_manifest())
-            };
-            let is_listed = || self.workloads.values().flatten().any(|it| same_kind(it));
-            if !self.is_complete && (self.elsewhere(hpa).is_some() || !is_listed()) {
+            if !self.is_complete && (self.elsewhere(hpa).is_some() || !self.lists_kind_for(hpa)) {
                 return Ok(Err(missing()));
             }
             let resource = resource_of(group, kind);
@@ -155,12 +149,25 @@ impl ScaleLookup<'_> {
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
+    /// Whether the input has any object of the target's kind. Manifests are chosen, and say nothing of what else there
+    /// is.
+    fn lists_kind_for(&self, hpa: &Hpa) -> bool {
+        let kind = &hpa.spec.scale_target_ref.kind;
+        self.workloads.values().flatten().any(|workload| {
+            workload.kind.eq_ignore_ascii_case(kind)
+                && !(hpa.uid.is_none() && workload.is_manifest())
+        })
+    }
+
     /// Returns how many replicas the target has had until now, if the input says since when.
     pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
-        let scales = self.scales(hpa);
-        let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
-        let workload = self.workload(hpa).ok()?.into_iter();
-        let workload = workload.map(|workload| (&workload.metadata, workload.scale_replicas()));
+        let scales = self
+            .scales(hpa)
+            .map(|scale| (&scale.metadata, Some(scale.status.replicas)));
+        let workload = self
+            .workload(hpa)
+            .ok()?
+            .map(|workload| (&workload.metadata, workload.scale_replicas()));
         // If the two differ, one of them was read before a change.
         let mut same = scales
             .chain(workload)
@@ -293,17 +300,16 @@ fn lacks_kind(group: &str, kind: &str) -> bool {
         "extensions" => &[],
         _ => return false,
     };
-    let kind = kind.strip_suffix("List").unwrap_or(kind);
+    let item = kind.strip_suffix("List").unwrap_or(kind);
     !known
         .iter()
-        .any(|own| *own == kind || own.to_lowercase() == kind)
+        .any(|own| *own == item || own.to_lowercase() == item)
 }
 
 /// Whether a built-in workload has no scale: the path does not exist, whatever the name.
 pub(crate) fn is_unscalable(group: &str, kind: &str) -> bool {
-    let kind = kind.to_lowercase();
     matches!(
-        (group, &*kind),
+        (group, &*kind.to_lowercase()),
         ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod")
     )
 }

@@ -479,12 +479,11 @@ fn read_json(
             depth: 0,
         };
         if let Err(e) = object.deserialize(json::Objects::new(document, elements)) {
-            let own = ReadFault::from_json(&e, document.get());
-            let own = ReadFault {
-                read: own.read + before,
-                ..own
-            };
-            return Err(fault.take().unwrap_or(own));
+            let within = ReadFault::from_json(&e, document.get());
+            return Err(fault.take().unwrap_or(ReadFault {
+                read: within.read + before,
+                ..within
+            }));
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use crate::snapshot::note::Note;
 /// JSON that has no others.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let unique = documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::Error);
-    let (documents, has_repeated) = match unique {
+    let (read, has_repeated) = match unique {
         Err(e)
             if matches!(
                 e.without_snippet(),
@@ -37,9 +37,9 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
                 true,
             )
         }
-        read => (read, false),
+        unique => (unique, false),
     };
-    let documents = documents.map_err(|e| {
+    let documents = read.map_err(|e| {
         let place = e.location().map(place_of);
         let is_of_key = matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. });
         let key = is_of_key.then(|| key_of_no_field(text)).flatten();
@@ -76,15 +76,16 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
 
 /// Whether a text is YAML, or JSON, without anything that states a kind.
 pub(super) fn has_no_object(text: &str) -> bool {
-    let states_kind = |document: &Spanned<Tree>| match &document.value {
-        Tree::Map(fields) => fields.iter().any(|(key, _)| key.name() == Ok("kind")),
-        _ => false,
-    };
-    documents(
+    documents::<Spanned<Tree>>(
         text.trim_start_matches('\u{feff}'),
         DuplicateKeyPolicy::LastWins,
     )
-    .is_ok_and(|all| !all.iter().any(states_kind))
+    .is_ok_and(|all| {
+        !all.iter().any(|document| match &document.value {
+            Tree::Map(fields) => fields.iter().any(|(key, _)| key.name() == Ok("kind")),
+            _ => false,
+        })
+    })
 }
 
 /// What to read instead of the messages of Helm.
@@ -99,18 +100,18 @@ fn is_of_helm(text: &str) -> bool {
 
 /// Returns what is to be said of the keys that a text states again.
 fn repeated(text: &str, origin: &str) -> Option<Note> {
-    let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
+    let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
     let mut found = Vec::new();
-    for document in &documents {
+    for document in &trees {
         document
             .value
             .repeated(&mut FieldPath::default(), &mut found);
     }
-    let named = found
+    let named: Vec<String> = found
         .iter()
         .take(MAX_NAMED)
-        .map(|(path, line)| format!("{path} (line {line})"));
-    let named: Vec<String> = named.collect();
+        .map(|(path, line)| format!("{path} (line {line})"))
+        .collect();
     let more = match found.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -186,8 +187,8 @@ impl<'de> Deserialize<'de> for YamlDocument {
 /// Returns the position of a field in a document, or of the closest thing around it. The text is read
 /// again for this, because reading it does not keep positions.
 fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)> {
-    let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
-    let mut node = documents.get(document)?;
+    let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
+    let mut node = trees.get(document)?;
     for step in &path.0 {
         let inner = match (step, &node.value) {
             (PlaceStep::Field(name), Tree::Map(fields)) => fields
@@ -243,25 +244,33 @@ impl Tree {
 
     /// Returns the kind of the first key that names no field, and leaves its place in `path`.
     fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
-        let mut within = |step: PlaceStep, node: &Self| {
-            path.0.push(step);
-            let found = node.key_of_no_field(path);
-            if found.is_none() {
-                path.0.pop();
-            }
-            found
-        };
         match self {
             Self::Null | Self::Scalar(_) => None,
-            Self::List(elements) => elements
-                .iter()
-                .enumerate()
-                .find_map(|(place, element)| within(PlaceStep::Element(place), &element.value)),
+            Self::List(elements) => elements.iter().enumerate().find_map(|(place, element)| {
+                let step = PlaceStep::Element(place);
+                element.value.key_of_no_field_within(step, path)
+            }),
             Self::Map(fields) => fields.iter().find_map(|(key, value)| match key.name() {
-                Ok(name) => within(PlaceStep::Field(name.to_owned()), &value.value),
+                Ok(name) => {
+                    let step = PlaceStep::Field(name.to_owned());
+                    value.value.key_of_no_field_within(step, path)
+                }
                 Err(kind) => Some(kind),
             }),
         }
+    }
+
+    fn key_of_no_field_within(
+        &self,
+        step: PlaceStep,
+        path: &mut FieldPath,
+    ) -> Option<&'static str> {
+        path.0.push(step);
+        let found = self.key_of_no_field(path);
+        if found.is_none() {
+            path.0.pop();
+        }
+        found
     }
 
     /// Adds the fields that are stated again, with the lines of their values.

@@ -134,9 +134,9 @@ impl Objects {
             if rollout.template_of.is_none() {
                 continue;
             }
-            let of = self.workloads.iter().find(|it| it.is_template_of(rollout));
-            if let Some(of) = of.cloned() {
-                self.workloads[place].resolve(&of);
+            let template = self.workloads.iter().find(|it| it.is_template_of(rollout));
+            if let Some(template) = template.cloned() {
+                self.workloads[place].resolve(&template);
             }
         }
     }
@@ -147,8 +147,10 @@ impl Objects {
             .scales
             .iter()
             .map(|it| format!("Scale/{}", it.metadata.name));
-        let vpas = self.vertical_pod_autoscalers.iter();
-        let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
+        let vpas = self
+            .vertical_pod_autoscalers
+            .iter()
+            .map(|vpa| format!("VerticalPodAutoscaler/{}", vpa.metadata.name));
         let pods = self.pods.iter().map(|pod| format!("Pod/{}", pod.name));
         let metrics =
             self.pod_metrics.len() + self.metric_values.len() + self.external_values.len();
@@ -171,9 +173,10 @@ impl Objects {
                 self.served_metrics.values().map(Vec::len).sum(),
                 "names of metrics",
             ),
-        ];
-        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-        let counted = counted.map(|(count, what)| format!("{count} {what}"));
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"));
         let skipped = self
             .skipped
             .iter()
@@ -197,17 +200,22 @@ impl Objects {
             return hint;
         }
         let workloads = self.workloads.iter().map(Workload::reference);
-        let scaled_objects = self.scaled_objects.iter();
-        let scaled_objects = scaled_objects.map(|it| format!("ScaledObject/{}", it.metadata.name));
+        let scaled_objects = self
+            .scaled_objects
+            .iter()
+            .map(|object| format!("ScaledObject/{}", object.metadata.name));
         let there: Vec<String> = workloads
             .chain(scaled_objects)
             .chain(self.others())
             .collect();
-        let files = self.notes.iter().filter_map(|note| match &note.subject {
-            Subject::NoObject { path } => Some(path.display().to_string()),
-            _ => None,
-        });
-        let files: Vec<String> = files.collect();
+        let files: Vec<String> = self
+            .notes
+            .iter()
+            .filter_map(|note| match &note.subject {
+                Subject::NoObject { path } => Some(path.display().to_string()),
+                _ => None,
+            })
+            .collect();
         match (&there[..], &files[..]) {
             ([], []) => "it has no objects".to_owned(),
             ([], files) => {

@@ -136,17 +136,17 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
             inherited,
             depth,
         } = self;
-        let mut api_version = None;
-        let mut kind = None;
+        let mut stated_version = None;
+        let mut stated_kind = None;
         // Fields before the kind wait as raw text; usually the kind comes first.
         let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-        while api_version.is_none() || kind.is_none() {
+        while stated_version.is_none() || stated_kind.is_none() {
             let Some(BorrowedText(key)) = map.next_key()? else {
                 break;
             };
             match &*key {
-                "apiVersion" => state(&key, &mut api_version, map.next_value()?)?,
-                "kind" => state(&key, &mut kind, map.next_value()?)?,
+                "apiVersion" => state(&key, &mut stated_version, map.next_value()?)?,
+                "kind" => state(&key, &mut stated_kind, map.next_value()?)?,
                 _ => {
                     early.push((key, map.next_value()?));
                     if inherited.is_some() {
@@ -156,8 +156,8 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
             }
         }
         let (inherited_version, inherited_kind) = inherited.unwrap_or_default();
-        let api_version = api_version.unwrap_or_else(|| inherited_version.to_owned());
-        let kind = kind.unwrap_or_else(|| inherited_kind.to_owned());
+        let api_version = stated_version.unwrap_or_else(|| inherited_version.to_owned());
+        let kind = stated_kind.unwrap_or_else(|| inherited_kind.to_owned());
         if kind.is_empty() {
             return Err(A::Error::custom(NO_KIND));
         }
@@ -197,15 +197,11 @@ fn is_kind(text: &str) -> bool {
 /// Whether a text can be an `apiVersion`: a version, with a group before it.
 fn is_api_version(text: &str) -> bool {
     let (group, version) = text.rsplit_once('/').unwrap_or(("", text));
-    let is_name = |text: &str| {
-        text.bytes()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c))
-    };
+    let is_of_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
     !version.is_empty()
         && group.len() <= 253
         && version.len() <= 63
-        && is_name(group)
-        && is_name(version)
+        && group.bytes().chain(version.bytes()).all(is_of_name)
 }
 
 /// Takes a value of `apiVersion` or `kind`; null and empty count as absent. Go's decoder would use
@@ -252,11 +248,11 @@ impl Objects {
                 let fields = RawFields::deserialize(fields)?.0;
                 // Up to 1.15, the same objects were served in both groups.
                 let group = if group == "extensions" { "apps" } else { group };
-                let own = workload(&fields, source, group, kind)?;
-                let is_manifest = self.are_manifests || own.metadata.uid.is_empty();
+                let object = workload(&fields, source, group, kind)?;
+                let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
                 self.undecoded_workloads.push(whole.transpose()?);
-                self.workloads.push(own);
+                self.workloads.push(object);
             }
             ("keda.sh", "ScaledObject") => {
                 let fields = RawFields::deserialize(fields)?.0;
@@ -302,8 +298,8 @@ impl Objects {
                 if let Some(holder) = lease.holder() {
                     self.control_plane.holder = Some(holder.to_owned());
                 }
-                let lease = lease.of_controller_manager();
-                self.evidence.lease = lease.or(self.evidence.lease.take());
+                let renewed = lease.of_controller_manager();
+                self.evidence.lease = renewed.or(self.evidence.lease.take());
             }
             ("metrics.k8s.io", "PodMetrics") => {
                 let mut usage = PodMetrics::deserialize(fields)?;
@@ -517,19 +513,16 @@ fn workload<E: Error>(
         name: String,
         scale_down: String,
     }
-    #[derive(Default, Deserialize)]
-    #[serde(transparent)]
-    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
     let WorkloadSpecFields {
         replicas,
-        selector,
         paused,
         template,
-        workload_ref,
         ..
     } = spec;
-    let workload_ref = workload_ref.filter(|_| kind == "Rollout" && template.is_none());
+    let workload_ref = spec
+        .workload_ref
+        .filter(|_| kind == "Rollout" && template.is_none());
     let scale_down = workload_ref
         .as_ref()
         .and_then(|it| ScaleDown::read(&it.scale_down));
@@ -552,36 +545,12 @@ fn workload<E: Error>(
         "StatefulSet" => spec.update_strategy,
         _ => None,
     };
-    let selector = selector.map(|raw| match kind {
-        "ReplicationController" => {
-            read_raw(raw, source).map(|StringMap(match_labels)| LabelSelector {
-                match_labels,
-                ..LabelSelector::default()
-            })
-        }
-        _ => read_raw(raw, source),
-    });
-    let selector = selector.transpose()?;
-    // The API server's default (`SetDefaults_ReplicationController`).
-    let default = template
-        .as_ref()
-        .filter(|_| kind == "ReplicationController");
-    let default = default.map(|template| LabelSelector {
-        match_labels: template
-            .labels
-            .iter()
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect(),
-        ..LabelSelector::default()
-    });
-    let is_stated = |own: &LabelSelector| *own != LabelSelector::default();
-    let selector = match default.filter(is_stated) {
-        Some(default) => selector.filter(is_stated).or(Some(default)),
-        None => selector,
+    let selector = match (kind, spec.selector) {
+        ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
+        (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,
     };
     let status: WorkloadStatusFields = part(fields, "status", source)?;
     let WorkloadStatusFields {
-        updated_replicas,
         update_revision,
         current_pod_hash,
         conditions,
@@ -591,7 +560,7 @@ fn workload<E: Error>(
     let counted = status.replicas.or(omitted).or(status.hpa_replicas);
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
     let ready_replicas = status.ready_replicas.or(omitted);
-    let updated_replicas = updated_replicas.or(omitted.filter(|_| has_updated));
+    let updated_replicas = status.updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
         group: group.to_owned(),
         kind: kind.to_owned(),
@@ -623,6 +592,37 @@ struct PlainItems<T> {
     items: Vec<T>,
 }
 
+/// Reads the selector of a ReplicationController. If it selects nothing, the API server makes it select the labels of
+/// the template (`SetDefaults_ReplicationController`).
+fn selector_of_controller<E: Error>(
+    raw: Option<&RawValue>,
+    template: Option<&Pod>,
+    source: SourceText<'_>,
+) -> Result<Option<LabelSelector>, E> {
+    #[derive(Default, Deserialize)]
+    #[serde(transparent)]
+    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
+    let stated = match raw {
+        Some(raw) => Some(read_raw::<StringMap, E>(raw, source)?.0),
+        None => None,
+    };
+    let labels = template
+        .into_iter()
+        .flat_map(|template| template.labels.iter());
+    let default: BTreeMap<String, String> = labels
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    let match_labels = if default.is_empty() {
+        stated
+    } else {
+        stated.filter(|stated| !stated.is_empty()).or(Some(default))
+    };
+    Ok(match_labels.map(|match_labels| LabelSelector {
+        match_labels,
+        ..LabelSelector::default()
+    }))
+}
+
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
 /// requested with another selector or saved in two files; one answer may contain it several times.
 fn add_answer<T: PartialEq>(
@@ -630,19 +630,16 @@ fn add_answer<T: PartialEq>(
     answer: PlainItems<T>,
     key: fn(&T) -> (&str, &str),
 ) {
-    let owned = |item: &T| {
-        let (metric, object) = key(item);
-        (metric.to_owned(), object.to_owned())
-    };
+    let owned = |(metric, object): (&str, &str)| (metric.to_owned(), object.to_owned());
     let mut earlier: HashMap<(String, String), Vec<usize>> = HashMap::new();
     for (place, item) in known.iter().enumerate() {
-        earlier.entry(owned(item)).or_default().push(place);
+        earlier.entry(owned(key(item))).or_default().push(place);
     }
     for item in answer.items {
         let places = if earlier.is_empty() {
             None
         } else {
-            earlier.get_mut(&owned(&item))
+            earlier.get_mut(&owned(key(&item)))
         };
         let same = places.and_then(|places| {
             let same = places.iter().position(|&place| known[place] == item)?;

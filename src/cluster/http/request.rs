@@ -1,0 +1,583 @@
+//! The requests of a session, and the tries of each: what is sent again, after which pause, and what a failure
+//! says. It must not repeat a write unless the server says that it did not act on it. Follows `rest.Request` of
+//! client-go.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::response::Parts;
+use http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::body::{self, HeldMemory, Packed};
+use super::failure::{Failure, FailureKind, Method, WaitingFor, classify, resolves};
+use super::retry::{self, Ending, Patience, Unwaited};
+use super::status::{self, ApiStatus};
+use super::{REQUESTS, Response, Session, lock};
+use crate::apimachinery::json;
+use crate::cluster::connect::Clients;
+use crate::cluster::connect::exec::PluginFault;
+use crate::secret::Secrets;
+
+/// An API is given up after this many consecutive requests without an answer, if many objects are read.
+const UNANSWERED: u32 = 4;
+
+const JSON: &str = "application/json";
+
+/// One request.
+struct HttpRequest<'a> {
+    method: Method,
+    path: &'a str,
+    accept: &'a str,
+    body: &'a [u8],
+}
+
+/// How long to wait before a request is sent again, by its failure, the server's `Retry-After` and the tries so
+/// far; `None` if it is not.
+type Wait<'w> = dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration> + 'w;
+
+impl Session {
+    /// Requests a path with its query, with our own patience.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body.
+    pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self.get_with(path, accept, Patience::Own).await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
+    /// Requests, with our own patience, a body that another thread inflates.
+    pub(crate) async fn get_packed(
+        &self,
+        path: &str,
+        accept: &str,
+    ) -> Result<Response<Packed>, Failure> {
+        self.get_with(path, accept, Patience::Own).await
+    }
+
+    /// Asks as the controller does, for answers that go into its conditions: what it treats as a failure is
+    /// not retried.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body.
+    pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self.get_with(path, accept, Patience::Controllers).await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
+    async fn unpacked(
+        &self,
+        method: Method,
+        path: &str,
+        answer: Response<Packed>,
+    ) -> Result<Response, Failure> {
+        let Response {
+            status,
+            body,
+            date,
+            content_type,
+        } = answer;
+        let inflated = if body.is_packed() {
+            self.finished(spawn_blocking(|| body.unpack())).await
+        } else {
+            body.unpack()
+        };
+        let body = inflated.map_err(|e| {
+            let cause = format!("failed to decompress the response: {e}");
+            Failure {
+                method,
+                ..self.unreadable(path, cause)
+            }
+        })?;
+        Ok(Response {
+            status,
+            body,
+            date,
+            content_type,
+        })
+    }
+
+    /// Sends a write once. It is sent again only if the server has said that it did not act on it: the
+    /// server rejected the credentials and there are fresh ones, or asked to retry later.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body. Whether the server acted may then be unknown: see
+    /// the failure.
+    pub async fn write(
+        &self,
+        method: Method,
+        path: &str,
+        body: &[u8],
+    ) -> Result<Response, Failure> {
+        let ask = HttpRequest {
+            method,
+            path,
+            accept: JSON,
+            body,
+        };
+        let answer = self
+            .send(&ask, &|failure, retry_after, tries| {
+                let ending = Ending::Answered(429, retry_after);
+                match (failure.status(), retry_after) {
+                    (Some(429), Some(_)) => retry::wait(ending, tries, Patience::Controllers),
+                    _ => None,
+                }
+            })
+            .await?;
+        self.unpacked(method, path, answer).await
+    }
+
+    /// Requests with our own patience, except that failures with an answer are not retried.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body.
+    pub(crate) async fn get_unless(
+        &self,
+        path: &str,
+        accept: &str,
+        is_answer: &dyn Fn(&ApiStatus) -> bool,
+    ) -> Result<Response, Failure> {
+        let answer = self
+            .get_while(path, accept, Patience::Own, &|status| !is_answer(status))
+            .await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
+    async fn get_with(
+        &self,
+        path: &str,
+        accept: &str,
+        patience: Patience,
+    ) -> Result<Response<Packed>, Failure> {
+        self.get_while(path, accept, patience, &|_| true).await
+    }
+
+    async fn get_while(
+        &self,
+        path: &str,
+        accept: &str,
+        patience: Patience,
+        may_pass: &dyn Fn(&ApiStatus) -> bool,
+    ) -> Result<Response<Packed>, Failure> {
+        let ask = HttpRequest {
+            method: Method::Get,
+            path,
+            accept,
+            body: &[],
+        };
+        self.send(&ask, &|failure, retry_after, tries| {
+            let ending = match &failure.kind {
+                FailureKind::Api(status) if !may_pass(status) => return None,
+                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
+                FailureKind::Lost(_) => Ending::Lost,
+                _ => return None,
+            };
+            retry::wait(ending, tries, patience)
+        })
+        .await
+    }
+
+    /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
+    /// credentials.
+    async fn send(
+        &self,
+        ask: &HttpRequest<'_>,
+        wait: &Wait<'_>,
+    ) -> Result<Response<Packed>, Failure> {
+        let HttpRequest { method, path, .. } = *ask;
+        let mut tries = 0;
+        let begun = Instant::now();
+        loop {
+            tries += 1;
+            let clients = self.clients();
+            let client = match method {
+                Method::Get => clients.reads.clone(),
+                // The server may be closing a kept connection at this moment, and then no one could
+                // tell whether the write arrived.
+                _ => clients.source.client_until(self.inner.stopped.subscribe()),
+            };
+            let sent = Instant::now();
+            let tried = Try::new(self, ask, &clients.sent).run(&client).await;
+            self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
+            let (mut failure, retry_after) = match tried {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            if failure.status().is_none() {
+                self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
+            }
+            if failure.status() == Some(401) && self.renew(clients.age).await? {
+                continue;
+            }
+            let end = self.deadline();
+            let in_time = |wait: &Duration| end.is_none_or(|end| Instant::now() + *wait < end);
+            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+                let may_pass = matches!(failure.status(), Some(429 | 500..));
+                let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
+                let seconds = |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
+                failure.unwaited = long.map(|long| Unwaited::Long(seconds(long)));
+                return Err(self.after_tries(failure, tries, begun));
+            };
+            if !lock(&self.inner.waited).take(Instant::now(), wait) {
+                failure.unwaited = Some(Unwaited::InAll);
+                return Err(self.after_tries(failure, tries, begun));
+            }
+            self.note(format!(
+                "{method} {path}: {failure}; trying again in {wait:.1?}"
+            ));
+            self.pause(method, wait).await;
+        }
+    }
+
+    /// Waits; with a write, only until writing is stopped.
+    async fn pause(&self, method: Method, time: Duration) {
+        let mut stopping = self.inner.stopped.subscribe();
+        let stopped = stopping.wait_for(|stopped| *stopped && method != Method::Get);
+        // Either way the next try finds out.
+        let _ = timeout(time, stopped).await;
+    }
+
+    /// If many objects are read: continues while there are answers, and counts failures.
+    fn keep_pace(&self, path: &str, failure: Option<&Failure>) {
+        if !self.inner.reads_many.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut unanswered = lock(&self.inner.unanswered);
+        match failure.map(|failure| &failure.kind) {
+            Some(FailureKind::Timeout {
+                waiting: WaitingFor::Unanswered(_),
+                ..
+            }) => {}
+            Some(FailureKind::Timeout { .. }) => {
+                *unanswered.entry(api(path).to_owned()).or_default() += 1;
+            }
+            _ => {
+                unanswered.remove(api(path));
+                let mut deadline = lock(&self.inner.deadline);
+                if let (Some(end), Some(time)) = (&mut *deadline, self.inner.plan.limits.overall) {
+                    *end = (*end).max(Instant::now() + time);
+                }
+            }
+        }
+    }
+
+    /// Records how many times it was tried.
+    fn after_tries(&self, mut failure: Failure, tries: u32, begun: Instant) -> Failure {
+        failure.tries = tries;
+        failure.took = begun.elapsed();
+        if tries > 1 {
+            let Failure { method, path, .. } = &failure;
+            self.note(format!("{method} {path}: given up after {tries} tries"));
+        }
+        failure
+    }
+
+    /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were
+    /// rejected; returns whether there is a newer one.
+    async fn renew(&self, age: u32) -> Result<bool, Failure> {
+        let inner = &self.inner;
+        if !inner.plan.has_plugin() {
+            return Ok(false);
+        }
+        let _one_at_a_time = inner.renewal.lock().await;
+        let now = self.clients().age;
+        if now > age {
+            return Ok(true);
+        }
+        if now > 0 {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        let fail = |fault| self.without_credentials(fault, begun);
+        let credentials = inner.plan.credentials().await.map_err(fail)?;
+        let mut clients = inner.plan.clients(credentials).map_err(|e| {
+            fail(PluginFault {
+                cause: e.message,
+                hint: e.hint,
+            })
+        })?;
+        clients.sent.extend(&self.clients().sent);
+        *inner
+            .clients
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Clients {
+            age: now + 1,
+            ..clients
+        };
+        // Someone may have had to type something.
+        if let Some(end) = lock(&inner.deadline).as_mut() {
+            *end += begun.elapsed();
+        }
+        self.note("credentials were refused; the plugin was run again".to_owned());
+        Ok(true)
+    }
+
+    /// Returns the failure for a request that has no credentials.
+    fn without_credentials(
+        &self,
+        PluginFault { cause, hint }: PluginFault,
+        begun: Instant,
+    ) -> Failure {
+        Failure {
+            kind: FailureKind::Credentials { cause, hint },
+            scheme: self.inner.scheme().into(),
+            host: self.inner.host.clone(),
+            method: Method::Get,
+            path: String::new(),
+            tries: 1,
+            took: begun.elapsed(),
+            command_flags: self.inner.plan.command_flags.clone(),
+            unwaited: None,
+        }
+    }
+
+    /// Logs a request and its result, without headers or credentials in the server's address.
+    fn note_request(&self, ask: &HttpRequest<'_>, ending: &str, took: Duration) {
+        let host = self.inner.host.rsplit('@').next().unwrap_or_default();
+        let base = self.inner.plan.server.path().trim_end_matches('/');
+        let (method, scheme) = (ask.method.as_str(), self.inner.scheme());
+        let path = self.struck(ask.path.to_owned());
+        let note = format!(
+            "{method} {scheme}://{host}{base}{path} {ending} in {} ms",
+            took.as_millis()
+        );
+        lock(&self.inner.notes).push((REQUESTS, note));
+    }
+}
+
+/// A failed try, with the time that the server asks to wait before the next.
+type FailedTry = (Failure, Option<Duration>);
+
+/// One try of a request.
+struct Try<'t> {
+    session: &'t Session,
+    ask: &'t HttpRequest<'t>,
+    /// What is sent, and does not show in what the server says.
+    credential: &'t Secrets,
+    begun: Instant,
+    /// The end of the time for all requests.
+    overall: Option<Instant>,
+    /// When it has to be over, which is no later than that.
+    end: Option<Instant>,
+}
+
+impl<'t> Try<'t> {
+    fn new(session: &'t Session, ask: &'t HttpRequest<'t>, credential: &'t Secrets) -> Self {
+        let begun = Instant::now();
+        let limit = session.inner.plan.limits.request;
+        let overall = session.deadline();
+        Self {
+            session,
+            ask,
+            credential,
+            begun,
+            overall,
+            end: limit
+                .map(|limit| begun + limit)
+                .into_iter()
+                .chain(overall)
+                .min(),
+        }
+    }
+
+    /// Sends the request, and reads the answer.
+    async fn run(&self, client: &kube::Client) -> Result<Response<Packed>, FailedTry> {
+        let inner = &self.session.inner;
+        let HttpRequest { method, path, .. } = *self.ask;
+        if method != Method::Get && *inner.stopped.borrow() {
+            return Err(self.fail(FailureKind::Interrupted));
+        }
+        let request = self.request()?;
+        let unanswered = lock(&inner.unanswered)
+            .get(api(path))
+            .copied()
+            .unwrap_or_default();
+        if unanswered >= UNANSWERED {
+            return Err(self.timed_out(WaitingFor::Unanswered(api(path).to_owned())));
+        }
+        inner.sent.fetch_add(1, Ordering::Relaxed);
+        let exchange = self.exchange(client, request);
+        let answered = match self.end {
+            Some(end) => timeout_at(end, exchange)
+                .await
+                .map_err(|_| self.timed_out(WaitingFor::Answer))?,
+            None => exchange.await,
+        };
+        let (parts, body) = match answered {
+            Ok(answer) => answer,
+            Err(FailureKind::Timeout {
+                waiting: WaitingFor::Connection,
+                ..
+            }) if !resolves(&inner.host).await => {
+                return Err(self.timed_out(WaitingFor::Name));
+            }
+            Err(FailureKind::Timeout { waiting, .. }) => return Err(self.timed_out(waiting)),
+            Err(kind) => return Err(self.fail(kind)),
+        };
+        let ending = format!("{} ({} bytes)", parts.status, body.len());
+        self.session
+            .note_request(self.ask, &ending, self.begun.elapsed());
+        let status = parts.status.as_u16();
+        if !(200..=206).contains(&status) {
+            return Err(self.unsuccessful(&parts, body));
+        }
+        body.check()
+            .map_err(|e| self.fail(FailureKind::Body(e.to_string())))?;
+        let date = header_text(&parts.headers, header::DATE).and_then(|text| {
+            jiff::fmt::rfc2822::DateTimeParser::new()
+                .parse_timestamp(text)
+                .ok()
+        });
+        Ok(Response {
+            status,
+            body,
+            date,
+            content_type: content_type(&parts.headers),
+        })
+    }
+
+    fn request(&self) -> Result<Request<kube::client::Body>, FailedTry> {
+        let HttpRequest {
+            method,
+            path,
+            accept,
+            body,
+        } = *self.ask;
+        let mut builder = Request::builder()
+            .method(method.as_str())
+            .uri(path)
+            .header(header::ACCEPT, accept);
+        if !body.is_empty() {
+            builder = builder.header(header::CONTENT_TYPE, JSON);
+        }
+        // A server would treat these segments as relative paths, and return another object.
+        let mut segments = path.split('?').next().unwrap_or_default().split('/');
+        let is_relative = segments.any(|segment| matches!(segment, "." | ".."));
+        builder
+            .body(kube::client::Body::from(body.to_vec()))
+            .ok()
+            .filter(|_| !is_relative)
+            .ok_or_else(|| self.fail(FailureKind::Body("not a path to ask for".to_owned())))
+    }
+
+    async fn exchange(
+        &self,
+        client: &kube::Client,
+        request: Request<kube::client::Body>,
+    ) -> Result<(Parts, Packed), FailureKind> {
+        let inner = &self.session.inner;
+        let answer = client.send(request).await.map_err(|e| {
+            let proxy = inner.plan.proxy.as_ref().map(ToString::to_string);
+            classify(&e, &inner.host, proxy.as_deref())
+        })?;
+        let (parts, mut body) = answer.into_parts();
+        self.session.keep_warnings(&parts.headers, self.credential);
+        let most = if parts.status.is_success() {
+            body::MOST
+        } else {
+            body::MOST_OF_ERROR
+        };
+        // Collecting frames would hold it twice.
+        let mut whole = lock(&inner.memory).pop().unwrap_or_default();
+        whole.clear();
+        let mut held = HeldMemory::of(&inner.held);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| {
+                let cause = "the connection was lost during the response";
+                FailureKind::Body(cause.to_owned())
+            })?;
+            if let Some(data) = frame.data_ref() {
+                let larger = |e: io::Error| FailureKind::Body(e.to_string());
+                held.resize(whole.len() + data.len()).map_err(larger)?;
+                whole.extend_from_slice(data);
+            }
+            if whole.len() > most {
+                break;
+            }
+        }
+        let packed = Packed::new(whole, held, &parts.headers, most);
+        Ok((parts, packed))
+    }
+
+    /// What an answer without success says.
+    fn unsuccessful(&self, parts: &Parts, body: Packed) -> FailedTry {
+        // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
+        let whole = |body: &[u8]| json::text(body).map_or_else(|_| String::new(), Cow::into_owned);
+        let text = body
+            .unpack()
+            .map_or_else(|_| String::new(), |body| body.read(whole));
+        let mut status = ApiStatus::read(
+            parts.status.as_u16(),
+            self.ask.method.as_str(),
+            self.ask.path,
+            &content_type(&parts.headers),
+            text.as_bytes(),
+        );
+        status.each_text(&|text| *text = status::kept(std::mem::take(text), self.credential));
+        let (failure, _) = self.fail(FailureKind::Api(Box::new(status)));
+        let seconds =
+            header_text(&parts.headers, header::RETRY_AFTER).and_then(|text| text.parse().ok());
+        (failure, seconds.map(Duration::from_secs))
+    }
+
+    fn timed_out(&self, waiting: WaitingFor) -> FailedTry {
+        let inner = &self.session.inner;
+        let in_all = self.overall.is_some() && self.end == self.overall;
+        let since = if in_all { inner.begun } else { self.begun };
+        let passed = Duration::from_secs(since.elapsed().as_secs());
+        let limit = inner.plan.limits.request.filter(|_| !in_all);
+        self.fail(FailureKind::Timeout {
+            after: limit.unwrap_or(passed),
+            in_all,
+            waiting,
+        })
+    }
+
+    fn fail(&self, kind: FailureKind) -> FailedTry {
+        let inner = &self.session.inner;
+        let failure = Failure {
+            kind,
+            scheme: inner.scheme().into(),
+            host: inner.host.clone(),
+            method: self.ask.method,
+            path: self.credential.struck_from(self.ask.path.to_owned()),
+            tries: 1,
+            took: Duration::ZERO,
+            command_flags: inner.plan.command_flags.clone(),
+            unwaited: None,
+        };
+        (failure, None)
+    }
+}
+
+/// Returns the start of the paths of an API: `/api`, or `/apis/` and its group.
+fn api(path: &str) -> &str {
+    let length = match path.strip_prefix("/apis/") {
+        Some(rest) => "/apis/".len() + rest.find(['/', '?']).unwrap_or(rest.len()),
+        None => path
+            .get(1..)
+            .and_then(|rest| rest.find(['/', '?']))
+            .map_or(path.len(), |at| at + 1),
+    };
+    &path[..length]
+}
+
+fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Returns the media type of a body.
+fn content_type(headers: &HeaderMap) -> String {
+    header_text(headers, header::CONTENT_TYPE)
+        .unwrap_or_default()
+        .to_owned()
+}

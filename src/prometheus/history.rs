@@ -198,12 +198,10 @@ impl History {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
             if queries::owns(target, replica_sets, kind, owner) {
                 let name = label(series, "pod");
-                let pods_of_name = pods
+                let named = pods
                     .entry(name)
                     .or_insert_with(|| namesakes(name, created.get(name)));
-                share(pods_of_name, &series.points, |pod, points| {
-                    pod.seen.add(points)
-                });
+                share(named, &series.points, |pod, points| pod.seen.add(points));
             }
             history.scrapes.add(&series.points);
         }

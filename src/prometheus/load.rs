@@ -43,6 +43,9 @@ const SAME: f64 = 0.01;
 /// The values of a series at the times of a grid.
 type Column = Vec<Option<f64>>;
 
+/// A field of the HPA's spec, with what it was at the times of a grid.
+type FieldHistory = (String, Vec<Option<String>>);
+
 /// Puts a load of metrics together. `source` is where the answers are from.
 ///
 /// # Errors
@@ -211,7 +214,7 @@ impl Recording<'_> {
     }
 
     /// Fields of the HPA's spec, as they were at each time.
-    fn fields(&self) -> Result<Vec<(String, Vec<Option<String>>)>, Error> {
+    fn fields(&self) -> Result<Vec<FieldHistory>, Error> {
         let mut fields = Vec::new();
         for (field, purpose) in [
             ("minReplicas", Purpose::MinReplicas),

@@ -252,16 +252,20 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
         .iter()
         .any(MetricSpec::is_resource)
     {
-        let usage = snapshot
+        let usage: Vec<_> = snapshot
             .pod_metrics
             .iter()
-            .map(|item| (item.timestamp, item.window));
-        notes.extend(stale_samples(snapshot, None, usage.collect()));
+            .map(|item| (item.timestamp, item.window))
+            .collect();
+        notes.extend(stale_samples(snapshot, None, &usage));
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
         if let (MetricAnswer::Pods(values), (_, Some(name))) = (answer, asked(spec)) {
-            let samples = values.iter().map(|value| (value.timestamp, value.window));
-            notes.extend(stale_samples(snapshot, Some(name), samples.collect()));
+            let samples: Vec<_> = values
+                .iter()
+                .map(|value| (value.timestamp, value.window))
+                .collect();
+            notes.extend(stale_samples(snapshot, Some(name), &samples));
         }
     }
     notes
@@ -271,7 +275,7 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
 fn stale_samples(
     snapshot: &Snapshot,
     metric: Option<&str>,
-    samples: Vec<(Timestamp, SignedDuration)>,
+    samples: &[(Timestamp, SignedDuration)],
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let total = samples.len();

@@ -806,14 +806,14 @@ mod wire {
             self.ready.is_none() && self.unschedulable.is_none() && self.resizes.is_empty()
         }
 
-        fn add(&mut self, condition: PodCondition<'_>) -> Result<(), String> {
+        fn add(&mut self, condition: &PodCondition<'_>) -> Result<(), String> {
             let PodCondition {
                 type_,
                 status,
                 reason,
                 message,
                 ..
-            } = &condition;
+            } = condition;
             let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
             if words == UNSCHEDULABLE {
                 self.unschedulable = Some(message.as_deref().unwrap_or_default().into());
@@ -878,7 +878,7 @@ mod wire {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let mut conditions = Self::default();
             read_each(deserializer, "a list of pod conditions", |condition| {
-                conditions.add(condition)
+                conditions.add(&condition)
             })?;
             Ok(conditions)
         }

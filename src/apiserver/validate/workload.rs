@@ -101,27 +101,32 @@ fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
             ];
         }
     }
-    let Some(RollingUpdate {
+    let Some(rolling_update) = rolling_update else {
+        return Vec::new();
+    };
+    validate_rolling(rolling_update, is_stateful, &rolling)
+}
+
+/// How many pods are replaced at once.
+fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath) -> Vec<Cause> {
+    let RollingUpdate {
         partition,
         max_surge,
         max_unavailable,
-    }) = rolling_update
-    else {
-        return Vec::new();
-    };
+    } = update;
     let mut causes = Vec::new();
     if let Some(partition) = partition.filter(|own| is_stateful && *own < 0) {
         let shown = Shown::Number(partition.into());
-        causes.push(rolling.child("partition").invalid(shown, NOT_NEGATIVE));
+        causes.push(path.child("partition").invalid(shown, NOT_NEGATIVE));
     }
-    let unavailable = rolling.child("maxUnavailable");
+    let unavailable = path.child("maxUnavailable");
     causes.extend(
         max_unavailable
             .iter()
             .flat_map(|it| validate_limit(it, &unavailable)),
     );
     if !is_stateful {
-        let surge = rolling.child("maxSurge");
+        let surge = path.child("maxSurge");
         causes.extend(max_surge.iter().flat_map(|it| validate_limit(it, &surge)));
     }
     if let Some(limit) = max_unavailable.as_ref().filter(|limit| is_zero(limit)) {

@@ -112,26 +112,7 @@ pub(crate) async fn run_within(
         _ => env.interactive,
     };
     policy.check(&exec.command, env)?;
-    let path = look_path(&exec.command, env).map_err(|why| not_run(exec, &why))?;
-    let mut command = Command::new(path);
-    command
-        .args(exec.args.iter().map(Secret::expose))
-        .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
-        .stdin(if interactive {
-            Stdio::inherit()
-        } else {
-            Stdio::null()
-        })
-        .stdout(Stdio::piped())
-        .stderr(if env.silent {
-            Stdio::null()
-        } else {
-            Stdio::inherit()
-        })
-        .kill_on_drop(true);
-    for variable in &exec.env {
-        command.env(&variable.name, variable.value.expose());
-    }
+    let mut command = command(exec, cluster, interactive, env)?;
     // In a group of its own it ends with its children, but cannot read from the terminal.
     #[cfg(unix)]
     let has_group = exec.interactive_mode == "Never" || !env.attended;
@@ -182,6 +163,36 @@ pub(crate) async fn run_within(
         return Err(format!("exec: executable {command} failed with exit code {code}").into());
     }
     read(&output, exec).map_err(PluginFault::from)
+}
+
+/// The command of a plugin, whose answer is read.
+fn command(
+    exec: &Exec,
+    cluster: &Cluster,
+    interactive: bool,
+    env: &Environment,
+) -> Result<Command, PluginFault> {
+    let path = look_path(&exec.command, env).map_err(|why| not_run(exec, &why))?;
+    let mut command = Command::new(path);
+    command
+        .args(exec.args.iter().map(Secret::expose))
+        .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
+        .stdin(if interactive {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        })
+        .stdout(Stdio::piped())
+        .stderr(if env.silent {
+            Stdio::null()
+        } else {
+            Stdio::inherit()
+        })
+        .kill_on_drop(true);
+    for variable in &exec.env {
+        command.env(&variable.name, variable.value.expose());
+    }
+    Ok(command)
 }
 
 fn not_run(exec: &Exec, why: &Unfound) -> PluginFault {

@@ -374,12 +374,7 @@ impl Fetch<'_> {
             )));
         }
         // Several metrics of one API share one cause.
-        let mut told = Vec::new();
-        notes.retain(|note| {
-            let first = !told.contains(note);
-            told.push(note.clone());
-            first
-        });
+        keep_each_once(notes);
         Ok(needed)
     }
 
@@ -484,6 +479,15 @@ pub(in super::super) fn admitted(text: &str, namespace: &str) -> Result<HpaObjec
 /// Returns the rules for what a server has accepted, which is not validated again, whatever they are.
 fn rules() -> AdmissionRules {
     AdmissionRules::of(&Version::newest())
+}
+
+fn keep_each_once(notes: &mut Vec<Note>) {
+    let mut told = Vec::new();
+    notes.retain(|note| {
+        let is_first = !told.contains(note);
+        told.push(note.clone());
+        is_first
+    });
 }
 
 /// Returns an HPA that a server has accepted.

@@ -396,7 +396,9 @@ impl<'t> Try<'t> {
         if method != Method::Get && *inner.stopped.borrow() {
             return Err(self.fail(FailureKind::Interrupted));
         }
-        let request = self.request()?;
+        let request = self
+            .request()
+            .ok_or_else(|| self.fail(FailureKind::Body("not a path to ask for".to_owned())))?;
         let unanswered = lock(&inner.unanswered)
             .get(api(path))
             .copied()
@@ -445,7 +447,8 @@ impl<'t> Try<'t> {
         })
     }
 
-    fn request(&self) -> Result<Request<kube::client::Body>, FailedTry> {
+    /// Returns the request, unless its path is none.
+    fn request(&self) -> Option<Request<kube::client::Body>> {
         let HttpRequest {
             method,
             path,
@@ -466,7 +469,6 @@ impl<'t> Try<'t> {
             .body(kube::client::Body::from(body.to_vec()))
             .ok()
             .filter(|_| !is_relative)
-            .ok_or_else(|| self.fail(FailureKind::Body("not a path to ask for".to_owned())))
     }
 
     async fn exchange(

@@ -304,7 +304,8 @@ impl Attempts<'_> {
             hpa::read_again(self.session, hpa),
             scale::read_again(self.session, at)
         );
-        let (read, state) = (read.map_err(unseen)?, state.map_err(unseen)?);
+        let read = read.map_err(|e| unseen(&e))?;
+        let state = state.map_err(|e| unseen(&e))?;
         match moved([hpa, &read.hpa], [&at.state, &state]) {
             Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),
@@ -486,11 +487,11 @@ impl Agreed {
 }
 
 /// What a read right before the write comes to if it fails.
-fn unseen(failure: Failure) -> ApplyOutcome {
+fn unseen(failure: &Failure) -> ApplyOutcome {
     if failure.is_not_found() {
         ApplyOutcome::Moved(failure.to_string())
     } else {
-        ApplyOutcome::NotWritten(denied(&failure))
+        ApplyOutcome::NotWritten(denied(failure))
     }
 }
 

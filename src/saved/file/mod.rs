@@ -245,20 +245,26 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             });
         }
     };
-    if !about.is_dir() {
-        return Ok(vec![path.to_owned()]);
+    if about.is_dir() {
+        expand_directory(name, notes)
+    } else {
+        Ok(vec![path.to_owned()])
     }
+}
+
+/// Returns the files of a directory, and notes what it skips.
+fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let list = |e: io::Error| {
         Error::usage(format!(
             "failed to read the directory {name}: {}",
             plain(&e)
         ))
     };
-    let inside = fs::canonicalize(path).map_err(list)?;
+    let inside = fs::canonicalize(name).map_err(list)?;
     let leads_out =
         |file: &Path| fs::canonicalize(file).is_ok_and(|file| !file.starts_with(&inside));
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
-    let entries = fs::read_dir(path)
+    let entries = fs::read_dir(name)
         .map_err(list)?
         .map(|entry| Ok(entry.map_err(list)?.path()));
     let mut entries = entries.collect::<Result<Vec<PathBuf>, Error>>()?;
